@@ -1,1 +1,1 @@
-"""From a question to its answer: `assistant` is the story, `planner` decides each step of it."""
+"""Answering a question: `assistant` runs the steps, `planner` decides which step is next."""

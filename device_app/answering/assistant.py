@@ -1,4 +1,4 @@
-"""From a question to its answer: `Assistant.ask`. What is done next is the planner's; what is looked up, `facts`'."""
+"""Answers questions: `Assistant.ask`. The planner decides each step; `facts` looks up kept answers and passages."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
@@ -35,8 +35,8 @@ Events = Generator[Found | Wrote | Answer, None, None]
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How a question would be answered now, as far as is known without asking: the `step` that would follow, and
-    what would `otherwise`, without kept answers. A step is a fact where that takes the network.
+    """How a question would be answered now, found out without the network: `step` is the next step, and `otherwise` the
+    next step if no kept answer could be served. A step is a `Fact` where finding that fact out needs the network.
     """
 
     request: Request
@@ -48,7 +48,8 @@ class Explanation:
 @dataclass(frozen=True, slots=True)
 class Assistant:
     """Answers questions from the store. `source` waits for the model, which may still be loading. `public` is None
-    where no server is connected, or none may be asked. Without `freshness`, files are taken to be as they were read.
+    where no server is connected, or none may be asked. Without `freshness`, files are assumed to be unchanged since
+    they were read.
     """
 
     retriever: Retriever
@@ -61,18 +62,18 @@ class Assistant:
     freshness: Freshness | None = None
 
     def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Found | Wrote | Answer]:
-        """Answer a question: what was found, then the text as it is written, then the finished answer.
+        """Answer a question: yield the passages found, then the text as it is written, then the finished answer.
 
-        With a conversation, a question that leans on what was said there is read with that; any other, as if alone. A
-        stream that is dropped or fails leaves what was written in the history, marked incomplete. Raises UsageError,
-        StoreError, WeightsError, EngineError, NothingWritten; ContextFull where not even one passage fits.
+        A question that follows up on its conversation is read together with the earlier turns; any other is read alone.
+        A stream that is dropped or fails leaves the text written so far in the history, marked incomplete. Raises
+        UsageError, StoreError, WeightsError, EngineError, NothingWritten; ContextFull where not even one passage fits.
         """
         request = self._request(question, options, conversation)
         turn = self.conversations.begin(question, conversation)
         yield from self._recorded(turn, request, self._answered(request))
 
     def _answered(self, request: Request) -> Events:
-        """Do what the plan says, and tell it what came of that, until it ends."""
+        """Carry out the planner's actions one by one, recording each result in the state, until the plan ends."""
         state = State()
         with Server(self.public, request, self.tree, self.embedder) as server:
             writer = self._writer(request, server)
@@ -106,11 +107,11 @@ class Assistant:
                         return
 
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Prepared | None:
-        """Do for a question ahead of it what `ask` would do, without a conversation or a server; None where nothing is
-        found.
+        """Prepare the answer to a predicted question as `ask` would, without a conversation or a server; return None
+        where no passage is found.
 
-        Without `decode`, only the attention states are made, and the question waits for its answer. Nothing is done
-        where the files are quoted. Raises as `ask`.
+        Without `decode`, only the attention states are computed, and the question is queued for its answer. Where the
+        files would be quoted, no model runs. Raises the errors of `ask`.
         """
         alone = replace(self, public=None, freshness=None)
         vector = self.embedder.embed([asked.text])[0]
@@ -127,8 +128,8 @@ class Assistant:
         return prepared if answer.found else None
 
     def explain(self, question: str, options: Options) -> Explanation:
-        """How a question would be answered. Asks nobody and writes nothing; a model is loaded where its prompt's cost
-        decides. Raises UsageError, StoreError.
+        """Return how a question would be answered. Sends nothing and writes nothing; loads a model only where the cost
+        of its prompt decides. Raises UsageError, StoreError.
         """
         facts = replace(self._facts, freshness=None)
         request = self._request(question, options, None)
@@ -137,7 +138,7 @@ class Assistant:
         while True:
             match plan(request, state):
                 case "connection":
-                    state = replace(state, connection=Connection(is_up=True))  # as far as is known of it
+                    state = replace(state, connection=Connection(is_up=True))  # assume that the server can be reached
                 case "cost":
                     state = replace(state, costed=self._writer(request).costed(state))
                 case otherwise:
@@ -145,12 +146,12 @@ class Assistant:
                     return Explanation(request, state, plan(request, state), otherwise)
 
     def similar(self, question: str, options: Options) -> Sequence[Considered]:
-        """The kept answers that would be weighed for the question. Raises UsageError, StoreError."""
+        """Return the kept answers that would be considered for the question. Raises UsageError, StoreError."""
         request = self._request(question, options, None)
         return self._facts.similar(request).similar if request.uses_kept else ()
 
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
-        """The prompt that would be answered first, if a model writes; None where nothing relevant is found.
+        """Return the first prompt that a model would answer; None where no relevant passage is found.
 
         Raises UsageError, StoreError.
         """
@@ -159,7 +160,9 @@ class Assistant:
         return self._writer(request).attempt(hits[: options.plan.passages]).prompt if hits else None
 
     def missing(self, asked: Query, options: Options) -> int:
-        """Bytes that the attention states take which the tree lacks of a question's first prompt; about."""
+        """Return about how many bytes the attention states of a question's first prompt take that are not in the tree
+        yet.
+        """
         search_query = quoting.search_query(asked, options)
         hits = self.retriever.search(search_query, options.plan.passages, options.relevance)
         if not hits:
@@ -170,9 +173,9 @@ class Assistant:
         return source.missing(prompt, self.tree)
 
     def read(self, passage: StoredPassage, most_bytes: float) -> Trace | None:
-        """Keep the attention states of a passage ahead of any question, if they take no more than that.
+        """Compute and keep the attention states of a passage ahead of any question, if they take at most `most_bytes`.
 
-        None where they take more, where they are kept already, and where the passage is too long for the model.
+        Return None where they take more, where they are kept already, and where the passage is too long for the model.
         """
         source = self.source()
         prompt = prompts.build("", [passage], source.template)
@@ -180,12 +183,13 @@ class Assistant:
         return source.prefill(prompt, self.tree) if is_wanted else None
 
     def states_kept(self, request: Request, hits: Sequence[Hit]) -> set[int]:
-        """Ids of the passages whose attention states answering the request from these would join."""
+        """Return the ids of the passages whose kept attention states would be reused to answer the request from `hits`.
+        """
         prompt = self._writer(request).attempt(hits).prompt if hits else None
         return kept_passages(self.source(), self.tree, prompt) if prompt else set()
 
     def may_fetch(self, options: Options) -> bool:
-        """Whether a server is asked, unasked, for what the files lack."""
+        """Whether a server may be asked for information that the files lack without the person asking for it."""
         return self.public is not None and options.public and options.reach != "asked"
 
     @property
@@ -201,7 +205,7 @@ class Assistant:
         return self._facts.request(question, options, conversation, has_server=has_server)
 
     def _at_once(self, request: Request, state: State, action: Action) -> Generator[Found | Wrote, None, Concluded]:
-        """Answer without a model."""
+        """Answer without running a model: serve a kept answer, quote the files, or say that nothing was found."""
         if state.kept and state.kept.serving:
             cited = own_sources(state.kept.serving.entry.record)
             answer = conclusion.kept(state.kept.serving, self.retriever.store.passages(cited), request.trace)
@@ -213,7 +217,7 @@ class Assistant:
         return Concluded(action, answer)
 
     def _ended(self, request: Request, state: State, writer: Writer) -> Events:
-        """Give the answer, then learn from it, and keep what may serve again."""
+        """Yield the answer, then update the learned estimates, and keep the answer if it may be served again."""
         assert state.concluded
         concluded, answer = state.concluded, state.concluded.answer
         yield answer
@@ -222,14 +226,15 @@ class Assistant:
             return
         writer.settle(concluded)
         is_plain = request.search_query == request.query and concluded.action.kind != "together"
-        is_told = answer.found and not (answer.guess and state.hits)  # of the files, a guess tells nothing
+        is_told = answer.found and not (answer.guess and state.hits)  # a guess says nothing about the files
         if is_plain and is_told and state.retrieved and self._may_serve(answer):
             self._remember(request, answer, state.retrieved.newest, writer.fingerprint())
 
     def _recorded(self, turn: Turn, request: Request, events: Events) -> Events:
-        """Pass the events on, and leave in the history what is written, and what left the device, whatever happens.
+        """Pass the events on; in any case store in the history the text written and the data that left the device.
 
-        What is there at once, or was checked before it is shown, is written as a whole; so is that there is no answer.
+        Text that was ready at once, or checked before it is shown, is yielded in one piece; so is the text of an
+        abstention.
         """
         said: list[str] = []
         answer: Answer | None = None
@@ -253,7 +258,7 @@ class Assistant:
     def _stored(self, turn: Turn, answer: Answer) -> Answer:
         answer, trace = replace(answer, conversation_id=turn.conversation_id), answer.trace
         self.conversations.write(turn.id, answer.text, answer.as_json())
-        with suppress(StoreError):  # the answer stands, counted or not
+        with suppress(StoreError):  # a failed count must not fail the answer
             self.bank.counters.add(
                 questions=1,
                 kv_hits=sum(part.segments_cached + part.segments_moved for part in trace.all),
@@ -263,13 +268,14 @@ class Assistant:
         return answer
 
     def _may_serve(self, answer: Answer) -> bool:
-        """Whether it may serve again: what a server said, only for so many days."""
+        """Whether the answer may be served again: one from a server's passages may only where `public_days` is above 0.
+        """
         return self.bank.public_days > 0 or all(hit.side == "device" for hit in answer.hits)
 
     def _remember(self, request: Request, answer: Answer, newest: int, fingerprint: str) -> None:
-        """Keep the answer, or that there is none: also where this one was marked wrong.
+        """Keep the answer, or the fact that there is none; an answer marked wrong is kept as an abstention.
 
-        `newest` is the newest passage there was before it was looked for.
+        `newest` is the id of the newest passage in the store before the retrieval.
         """
         if is_wrong(answer.text, answer.written_by, self.bank.marks(request.query, request.vector)):
             answer = unanswered(answer)

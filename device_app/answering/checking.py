@@ -1,8 +1,8 @@
-"""Whether what a model wrote is shown as an answer, and a second look at what it was written from.
+"""Decides whether a model's text is shown as an answer, and rereads the sentences it came from.
 
-A small model that was taught to answer in a few words reads a whole passage, and may take what stands beside the
-answer for it. So the two sentences or rows that hold most of the question are read again, each by itself; the surest
-of the three answers counts. What is not sure enough even then is a guess.
+A small model that was taught to answer in a few words reads a whole passage, and may copy words next to the answer. So
+the two sentences or rows that share most with the question are read again, each by itself; the answer of the three with
+the highest confidence counts. If even that is below the threshold, it is a guess.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ from shared.types import Hit
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The pieces of an answer, the passages it is from, and how sure the model was. `prompt` is the last that was read,
-    None where its states are kept already, or nobody has them.
+    """The pieces of an answer, the passages it is from, and the model's confidence. `prompt` is the last prompt read;
+    None where its states are kept already, or are in no engine of this device.
     """
 
     pieces: Sequence[Piece]
@@ -36,14 +36,15 @@ class Written:
 
     @property
     def text(self) -> str:
-        """All of it; "" where nothing was written."""
+        """The whole text; "" where nothing was written."""
         return "".join(piece.text for piece in self.pieces).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Checks the answer to one question, `asked`, with what was found `near` it, the best first. With `lacks`, the
-    files say nothing of something that it asks about. What was `fetched` to tell of that is among what is near.
+    """Checks the answer to the question `asked`, given the retrieved passages `near` it, best first. `lacks` is
+    non-empty where the files say nothing about a part of the question. With `fetched`, `near` includes passages fetched
+    from a server.
     """
 
     source: LocalSource
@@ -60,10 +61,11 @@ class Check:
         object.__setattr__(self, "subject", Subject(self.asked, [hit.passage for hit in self.near]))
 
     def surest(self, first: Written) -> Written:
-        """The surest of this answer and those from the sentences that hold most of the question.
+        """Return the answer with the highest confidence: `first`, or one from the sentences that share most with the
+        question.
 
-        "Yes" and "No" are left as they are, as a sentence alone tells less of what it leaves open; but where passages
-        of a server were fetched, which were read in rows of their own, all are read as one to decide that.
+        "Yes" and "No" are not reread from a single sentence, which lacks the context. But where passages of a server
+        were fetched, each of which was read in a row of its own, all passages are reread in one prompt to decide.
         """
         if self._decided(first.text):
             return self._shifted(first) if self.fetched else first
@@ -80,8 +82,8 @@ class Check:
         return best
 
     def is_sure(self, look: Written) -> bool:
-        """Whether it is shown as an answer. How sure both sides were of what they wrote together is not known: that has
-        to stand in what was read.
+        """Whether the text is shown as an answer. The confidence of a joint answer is not known: its words have to
+        occur in the passages that were read.
         """
         if self._decided(look.text):
             if self.fetched:
@@ -94,7 +96,9 @@ class Check:
         return bool(decision(text)) and asks_whether(self.asked.text)
 
     def _shifted(self, first: Written) -> Written:
-        """ "Yes" or "No", by which way all passages lean that were read, and how much more than those of the files."""
+        """Return "Yes" or "No" by how the yes/no margin over all passages differs from that over the files' passages
+        alone.
+        """
         own = [hit for hit in first.hits if hit.side == "device"]
         shift = self._yes_margin(first.hits) - self._yes_margin(own)
         said = Piece(first.pieces[0].token, "Yes" if shift > 0 else "No")
@@ -108,7 +112,8 @@ class Check:
         return sureness.yes_margin
 
     def _look(self, hit: Hit, unit: Unit) -> Written | None:
-        """What is answered from that sentence or row alone, if it is an answer in its words."""
+        """Return the answer read from this sentence or row alone; None if it is empty, an abstention, or "Yes" or "No".
+        """
         alone = replace(hit.passage, text=unit.text)
         prompt = prompts.build(self.asked.text, [alone], self.source.template, self.earlier)
         most = min(self.source.room(prompt), LOOK_TOKENS)

@@ -1,4 +1,4 @@
-"""The finished answer of whatever came of a question: the one place that makes one, and looks for what carries it."""
+"""Builds the finished answer for each outcome of a question, and searches for its evidence. No other module does."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ from shared.types import Hit, StoredPassage
 
 
 def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: Trace) -> Answer:
-    """An answer that was there before the question. `passages` are those of its sources that are still there."""
+    """Return an answer that was kept before the question. `passages` are those of its sources that are still stored."""
     entry = considered.entry
     return Answer(
         str(entry.answer),
@@ -51,13 +51,13 @@ def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: T
 
 
 def quoted(quote: Quoted, action: Action, trace: Trace) -> Answer:
-    """An answer in the words of the files."""
+    """Return an answer quoted from the files."""
     carried = {"support": "word for word", "quoted": True, "decided": action.reasons, "lacks": action.lacks}
     return Answer(quote.text, quote.hits, None, trace, "", **carried)  # type: ignore[arg-type]
 
 
 def nothing(request: Request) -> Answer:
-    """That the files hold nothing, and why no server is asked."""
+    """Return the answer that the files hold nothing, with the reason why no server is asked."""
     text = NOTHING_FOUND
     if request.local_only and not request.query.is_limited and request.has_server:
         text += f" {NOT_NAMED if request.local_only == private.MAY_NAME_FILES else NOT_FOLLOWED}"
@@ -65,18 +65,18 @@ def nothing(request: Request) -> Answer:
 
 
 def not_raced(why: str, action: Action, trace: Trace) -> Answer:
-    """That the files hold nothing, and a server could not be asked."""
+    """Return the answer that the files hold nothing, and that a server could not be asked."""
     decided = (*action.reasons, why)
     return Answer(NOTHING_FOUND, (), None, trace, "", found=False, abstained=True, decided=decided)
 
 
 def nothing_anywhere(trace: Trace) -> Answer:
-    """That neither side holds anything."""
+    """Return the answer that neither the files nor the server hold anything."""
     return Answer(NOTHING_ANYWHERE, (), None, trace, "", found=False, abstained=True)
 
 
 def still_silent(silent: Answer, raced: Answer) -> Answer:
-    """That the files hold no answer, nor does what a server found after that."""
+    """Return the answer that neither the files nor the passages a server found afterwards say."""
     raced.trace.first_token()
     hits = [*silent.hits, *raced.hits]
     text, found_out = not_told(hits), raced.decided or silent.decided
@@ -93,10 +93,10 @@ def written(
     *,
     is_strict: bool = True,
 ) -> Answer:
-    """The answer that a model wrote, with what carries it; or that there is none, with the passages `near` it.
+    """Return the answer that a model wrote, with its evidence; or an abstention, with the passages `near` the question.
 
-    What carries it is looked for where there is an `embedder`. With `is_strict`, "Yes" and "No" have to be proven if
-    there is no check. Raises NothingWritten.
+    Evidence is searched for where there is an `embedder`. With `is_strict`, "Yes" and "No" must be proven if there is
+    no check. Raises NothingWritten.
     """
     said, hits, trace = text.text, text.hits, request.trace
     if not visible(said):
@@ -120,7 +120,7 @@ def written(
         trace,
         info.model,
         cut=text.pieces[-1].cut,
-        support="near" if carried.support == "none" else carried.support,  # "Yes" and "No", by how sure they are
+        support="near" if carried.support == "none" else carried.support,  # "Yes" and "No" pass by their margin
         nearest=carried.nearest,
         model_hash=f"{info.model_hash} {info.adapter}".rstrip(),
     )

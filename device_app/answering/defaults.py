@@ -1,4 +1,4 @@
-"""How questions are answered under the settings in force."""
+"""The options for answering a question, derived from the settings in force."""
 
 import hashlib
 
@@ -11,11 +11,11 @@ from models.sampling import SamplingSettings
 from shared.prompt import SYSTEM
 
 TOP_K = 40
-"""With a temperature, words are chosen among so many; what `min_p` leaves is mostly fewer."""
+"""Number of likeliest tokens to sample from with a temperature; `min_p` mostly leaves fewer."""
 
 
 def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Options:
-    """How questions are answered under these settings, with the adapter of this hash. Raises UsageError."""
+    """Return the options for questions under these settings, with the adapter of this hash. Raises UsageError."""
     answer, link = settings.answer, settings.link
     model = catalog.find(settings.model.name, "engine")
     plan = Plan(

@@ -1,4 +1,5 @@
-"""Whether a question takes the model, judged before anything heavy is imported: so the model may load meanwhile."""
+"""Predicts whether a question needs the model, before any heavy import, so that the model may load in the background.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def needs_model(device: Device, question: str, *, fresh: bool) -> bool:
-    """Whether the plan for the question will most likely have the model write: neither are the files quoted for it,
-    nor is its answer kept. Raises StoreError.
+    """Whether the model will most likely write the answer: the files are not quoted, and no kept answer is served.
+    Raises StoreError.
     """
     if discourse.subject(question) and device.options().plan.summaries == "quoted":
         return False

@@ -1,4 +1,4 @@
-"""What the planner may want to know of a question, looked up on this device: kept answers and passages."""
+"""Looks up facts for the planner on this device: the request, kept answers and passages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ from storage.conversations import ConversationStore
 from storage.passages import Ids
 
 _CITED: Final = max(MOST_ATTEMPTS, LOOKED_THROUGH, NEAREST_SHOWN)
-"""Passages that an answer may cite, where fewer are read at first."""
+"""The most passages that an answer may cite, although fewer are read at first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Looks it up. Without `freshness`, files are taken to be as they were read. Raises StoreError."""
+    """Looks up facts for the planner. Without `freshness`, files are assumed to be unchanged. Raises StoreError."""
 
     retriever: Retriever
     conversations: ConversationStore
@@ -40,7 +40,7 @@ class Facts:
     freshness: Freshness | None
 
     def request(self, question: str, options: Options, conversation: int | None, *, has_server: bool) -> Request:
-        """The question as it is asked in that conversation. Raises UsageError."""
+        """Parse a question and return its request within that conversation. Raises UsageError."""
         trace = Trace()
         asked = query.parse(question, date.today())
         earlier, search_query = self._thread(asked, options, conversation)
@@ -50,7 +50,7 @@ class Facts:
         return Request(asked, search_query, vector, options, earlier, local_only, has_server, trace=trace)
 
     def kept(self, request: Request) -> Kept:
-        """The kept answer that serves, once the files that it is from are as they were read."""
+        """Return the kept answer to serve, after the files it cites were checked and read again where they changed."""
         while True:
             with request.trace.step("look up"):
                 serving = self.bank.find(
@@ -63,13 +63,15 @@ class Facts:
                 return Kept(None if self.freshness.are_gone(cited, request.looked) else serving)
 
     def similar(self, request: Request) -> Kept:
-        """The same without a look at the files, and with all that were considered."""
+        """Return the kept answer to serve without checking the files, and all that were considered."""
         more, fingerprint = request.may_fetch, request.options.fingerprint
         similar: Sequence[Considered] = list(self.bank.consider(request.query, request.vector, fingerprint, more=more))
         return Kept(next((considered for considered in similar if considered.serves), None), similar)
 
     def retrieved(self, request: Request, *, quotes: bool = True) -> Retrieved:
-        """The nearest passages, once their files are as they were read; what they lack, and what `quotes` say."""
+        """Return the nearest passages from up-to-date files, what they lack, and with `quotes`, what is quoted from
+        them.
+        """
         newest = self.retriever.store.newest_passage()
         options, search_query = request.options, request.search_query
         count = max(options.plan.passages, beyond.NEAR)
@@ -83,7 +85,7 @@ class Facts:
                 return self.retriever.search(search_query, count, options.relevance, known, without)
 
         if self.freshness:
-            # Where the files are quoted, any passage may be.
+            # Where the files are quoted, the answer may cite any passage.
             cited = max(options.plan.passages, _CITED) if search_query == request.query else None
             hits = self.freshness.search(find, cited, request.looked, request.trace)
         else:
@@ -95,20 +97,24 @@ class Facts:
         return Retrieved(hits, self._missing(search_query, hits), quoted, newest)
 
     def _missing(self, asked: Query, near: Sequence[Hit]) -> str:
-        """What the question asks for beyond the files, in words; "" where that is nothing, or nothing for a server."""
+        """Name what the question asks for beyond the files; "" where that is nothing, or the question has filters or is
+        open.
+        """
         if not near or asked.is_limited or asked.is_open:
             return ""
         words = self.retriever.beyond(asked, near)
         return f"your files say nothing of {' and '.join(f'“{word}”' for word in words[:3])}" if words else ""
 
     def _thread(self, asked: Query, options: Options, conversation: int | None) -> tuple[list[Exchange], Query]:
-        """What of the conversation the question leans on, if it does, and what is looked for."""
+        """Return the earlier exchanges that a follow-up question depends on, none for other questions, and the search
+        query.
+        """
         if conversation is None or not is_follow_up(asked):
             return [], quoting.search_query(asked, options)
         return thread(asked, self.conversations.turns(conversation), date.today())
 
     def _local_only(self, asked: Query, conversation: int | None) -> str:
-        """Why the question is for this device alone; "" where a server may be asked."""
+        """Return why the question must stay on this device; "" where a server may be asked."""
         follows = (
             conversation is not None and private.may_follow(asked) and bool(self.conversations.turns(conversation))
         )

@@ -1,5 +1,5 @@
-"""The text of an answer from its passages: from all of them at once or, where one alone is read at a time, from one
-after the other, until one tells.
+"""Writes the text of an answer from its passages: from all at once or, where a model reads one at a time, from one
+after the other until one holds an answer.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -16,13 +16,13 @@ from shared.prompt import Prompt, is_not_found
 from shared.trace import Trace
 
 MOST_ATTEMPTS = 2
-"""Passages that are read one after the other at most, where one alone is read at a time."""
+"""The most passages that are read one after the other by a model that reads one at a time."""
 
 
 @dataclass(slots=True)
 class Generation:
-    """Writes one answer. With a `check`, nothing is shown before it is known whether that is an answer. `keep` takes a
-    prompt whose states are in the engine, before another takes their place. `has_shown`: a word of it was shown.
+    """Writes one answer. With a `check`, nothing is shown before the check is done. `keep` saves the attention states
+    that a prompt left in the engine, before another prompt replaces them. `has_shown`: some text was shown already.
     """
 
     source: TokenSource
@@ -32,9 +32,10 @@ class Generation:
     has_shown: bool = False
 
     def events(self, first: Attempt, others: Iterator[Attempt]) -> Generator[Found | Wrote, None, Written]:
-        """What may be shown of the first of the attempts that does not abstain, and what is read besides the first.
+        """Yield the text to show and the passages read besides the first; return the first attempt that does not
+        abstain.
 
-        What was spent on those that did is in the trace's discarded ones; one that writes nothing tells nothing.
+        Abstaining attempts go to the trace's discarded ones. A later attempt without text counts as an abstention.
         """
         written = yield from self._attempted(first)
         while is_not_found(written.text) and (other := next(others, None)):
@@ -77,5 +78,5 @@ class Generation:
             self.keep(written.prompt)
             read = self.source.read(written.hits)
             surest = check.surest(replace(written, hits=read, prompt=None))
-        # What a server found counts once it is known whether a token was drawn from it.
+        # Whether the server's passages are sources is known later: once a token was drawn from one.
         return replace(surest, hits=written.hits) if len(read) > len(written.hits) else surest

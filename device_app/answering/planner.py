@@ -1,7 +1,7 @@
-"""What is done next for a question: pure, and asked again whenever more is known.
+"""Decides what to do next for a question. Pure: called again whenever more is known.
 
 `plan` returns an action with its reasons or, where that cannot be decided yet, the one fact that is missing. So no fact
-is looked for that decides nothing: no model is loaded for a quote, and no server asked where the files answer.
+is looked up in vain: no model is loaded for a quote, and no server asked where the files answer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shared.types import Hit
 
 Fact = Literal["kept answers", "joint request", "retrieval", "connection", "cost"]
-"""What may have to be found out; a joint request and a connection need the network."""
+"""Facts that may have to be found out; a joint request and a connection need the network."""
 
 Kind = Literal[
     "serve kept", "quote", "prefill", "generate", "fetch then generate", "together", "race", "nothing", "end"
@@ -38,8 +38,8 @@ NEARER: Final = "the server has nothing nearer to it"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What is done, and why, for the person. `lacks` is what the files do not hold of what is asked for, where a server
-    is not asked for it, or did not answer: the next time it may.
+    """An action, and the reasons for it as shown to the person. `lacks` names what the files do not hold of the
+    question, where no server is asked for it or none answered, so that a server may be asked next time.
     """
 
     kind: Kind
@@ -49,7 +49,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The kept answer that serves the question, None where none does; and all that were `similar`, where listed."""
+    """The kept answer that serves the question, None where none does; and all `similar` kept answers, where listed."""
 
     serving: Considered | None
     similar: Sequence[Considered] = ()
@@ -57,8 +57,8 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The passages nearest to what is looked for, the best first; what they do not hold, in words; what is quoted of
-    them, where the question asks for that. `newest` is the newest passage there was before.
+    """The passages nearest to the search query, best first; `missing` names what they do not hold; `quoted` is the
+    quote from them, where the question asks for one. `newest` is the id of the newest passage before the retrieval.
     """
 
     hits: Sequence[Hit] = ()
@@ -69,14 +69,16 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """A request that a server writes along: `refused` says why there is none."""
+    """The state of a joint request to a server: `refused` says why there is none."""
 
     refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Whether the server can be asked now; `why_not` otherwise. `incompatible` says why it cannot write along."""
+    """Whether the server can be asked now, with the reason `why_not`. `incompatible` says why it cannot write a joint
+    answer.
+    """
 
     is_up: bool
     why_not: str = ""
@@ -86,7 +88,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Costed:
-    """What the model would read of the files, and which way that makes pay."""
+    """The prompt that the model would read from the files, and the choice of plan that its cost leads to."""
 
     attempt: Attempt
     choice: Choice
@@ -94,7 +96,7 @@ class Costed:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The server's passages that fit the question; `failed` says why none could come."""
+    """The server's passages relevant to the question; `failed` says why none could be fetched."""
 
     hits: Sequence[Hit] = ()
     failed: str = ""
@@ -102,8 +104,8 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Concluded:
-    """The answer that came of an action, and whether anything had left the device by then. `prompt` is the last that a
-    model here has read for it, whose states may be kept.
+    """The answer that an action led to, and whether any data had left the device by then. `prompt` is the last one that
+    a model here has read for it, whose attention states may be kept.
     """
 
     action: Action
@@ -114,7 +116,7 @@ class Concluded:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is known so far, and what came of what was done. None: not looked at, or not done."""
+    """The facts known so far, and the results of the actions done. None: not looked up, or not done."""
 
     kept: Kept | None = None
     joint: Joint | None = None
@@ -131,7 +133,7 @@ class State:
 
 
 def plan(request: Request, state: State) -> Action | Fact:
-    """The next action, or the fact that has to be known first."""
+    """Return the next action, or the fact that has to be known first."""
     if request.uses_kept and state.kept is None:
         return "kept answers"
     if state.kept and state.kept.serving:
@@ -160,7 +162,7 @@ def _from_passages(request: Request, state: State, retrieved: Retrieved) -> Acti
 
 
 def _with_server(request: Request, state: State, retrieved: Retrieved) -> Action | Fact:
-    """A server may be asked for what the files lack: which way pays?"""
+    """Choose between a joint answer, fetched passages and the files alone, where a server may be asked."""
     missing = retrieved.missing
     if state.connection is None:
         return "connection"
@@ -195,18 +197,20 @@ def _fetch(request: Request, state: State, retrieved: Retrieved, reasons: tuple[
 
 
 def _refusal(request: Request) -> str:
-    """Why no server is asked to write along, as far as that is known without asking it."""
+    """Return why no server is asked for a joint answer, as far as that is known locally; "" for no reason."""
     return request.local_only or ("" if request.has_server else NO_SERVER)
 
 
 def _here(request: Request, retrieved: Retrieved, reasons: tuple[str, ...], lacks: str = "") -> Action:
-    """Answer from the files alone."""
+    """Return the action that answers from the files alone."""
     kind: Kind = "quote" if retrieved.quoted else "generate" if request.decode else "prefill"
     return Action(kind, reasons, lacks)
 
 
 def _after(request: Request, concluded: Concluded) -> Action:
-    """A server is asked where the files turn out to hold no answer, unless it was asked already, or could not be."""
+    """Return the next action after an answer: a race where the files turn out to hold no answer and a server may still
+    be asked, else the end.
+    """
     answer = concluded.answer
     is_open = concluded.action.kind != "race" and answer.abstained and not answer.guess and not concluded.action.lacks
     if is_open and request.may_fetch and not request.local_only and not concluded.has_sent:
@@ -223,5 +227,5 @@ def _alone(why: str) -> str:
 
 
 def clause(sentence: str) -> str:
-    """A sentence as a part of another."""
+    """Return a sentence in the form of a clause: first letter in lower case, no full stop."""
     return f"{sentence[:1].lower()}{sentence[1:].rstrip('.')}"

@@ -1,5 +1,5 @@
-"""Answers in the words of the person's files, where a question asks what was said of something: exact where a small
-model's summary is not.
+"""Answers quoted from the person's files, where a question asks what was said about a subject: exact, unlike a small
+model's summary.
 """
 
 import re
@@ -17,10 +17,12 @@ from models.engine import Embedder
 from shared.types import Hit
 
 _NUMBERED: Final = re.compile(r"\b(?=\w*[^\W\d])\w*\d\w*\b")
-"""A name with a digit in it."""
+"""Matches a name with a digit in it."""
 
 PASSAGES: Final = 3
-"""That are quoted from at most: who says something else of it stands in another one. Of a day, all that are found."""
+"""The most passages quoted: another speaker's view is often in another passage. For a question about a day, all are
+quoted.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +34,18 @@ class Quoted:
 
 
 def search_query(asked: Query, options: Options) -> Query:
-    """What is looked for: what was talked about, where the files are quoted; else the question itself."""
+    """Return the query for retrieval: the subject of the question, where the files are quoted; else the question
+    itself.
+    """
     about = discourse.subject(asked.text) if options.plan.summaries == "quoted" else ""
     return replace(asked, text=about) if about else asked
 
 
 def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder) -> Quoted | None:
-    """What is said in what was found `near` that; None where none of it is to the point.
+    """Return the relevant sentences of the passages `near` the subject; None where there are none.
 
-    Sentences are compared with the question, which tells more of what is wanted than its subject. What the subject
-    numbers ("meeting ES2009b") has to be named by a passage that is quoted.
+    Sentences are compared with the whole question, which says more than its subject `about`. A numbered name in the
+    subject ("meeting ES2009b") must occur in a passage for it to be quoted.
     """
     if numbered := _NUMBERED.findall(about.text.lower()):
         near = [hit for hit in near if all(number in _named(hit) for number in numbered)]
@@ -61,11 +65,11 @@ def _named(hit: Hit) -> str:
 
 
 def _is_of(hit: Hit, days: Sequence[Span]) -> bool:
-    """Whether it is from one of these days."""
+    """Whether the passage is dated within one of these spans of days."""
     return any(first.isoformat() <= (hit.passage.date or "")[:10] <= last.isoformat() for first, last in days)
 
 
 def _in_their_order(hits: Sequence[Hit]) -> list[Hit]:
-    """Those of one document as they stand there, at the place of the best of them."""
+    """Order the passages: those of one document together, in document order, at the rank of the best of them."""
     documents = [hit.passage.document_id for hit in hits]
     return sorted(hits, key=lambda hit: (documents.index(hit.passage.document_id), hit.passage.id))

@@ -1,6 +1,6 @@
-"""What a companion server does for one question: it is waited for, searches, writes along, or takes part in a race.
+"""A companion server's part in one question: connect, search, write a joint answer, or take part in a race.
 
-What leaves the device for that is in the request's ledger, whatever becomes of it.
+The request's ledger records all data that leaves the device for that, also when a step fails.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,16 +34,16 @@ from shared.types import Hit
 from storage.vectors import Vectors
 
 PASSAGE_TOKENS: Final = 1.4 * PASSAGE_WORDS
-"""Of a server's passage, before it is there."""
+"""Tokens expected in a passage of the server, before it is fetched."""
 
 NEAR: Final = 3 * RELEVANCE_TEMPERATURE
-"""A passage of the server that fits the question worse than the best one by more than this would weigh under .05."""
+"""A server's passage whose similarity is this much below the best one's would weigh under .05, and is dropped."""
 
 
 @dataclass(slots=True)
 class Server:
-    """The server for one question. Use it with `with`, which ends whatever goes on there. Nothing is asked of it where
-    there is no `connected` one.
+    """The server for one question. Use it with `with`, which ends any joint answer still running. Where `connected` is
+    None, nothing is sent.
     """
 
     connected: PublicQuestions | None
@@ -61,22 +61,22 @@ class Server:
 
     @property
     def public(self) -> PublicQuestions:
-        """What asks it."""
+        """The questions interface of the connected server; there has to be one."""
         assert self.connected
         return self.connected
 
     @property
     def is_joint(self) -> bool:
-        """Whether it writes along."""
+        """Whether the server takes part in a joint answer."""
         return self.aggregated is not None
 
     def end(self) -> None:
-        """End the joint answer, and note what left for it."""
+        """End the joint answer, and record the data sent for it."""
         self._cleanup.close()
         self._cleanup = ExitStack()
 
     def connect(self) -> planner.Connection:
-        """How the connection stands, once the first attempt to make it has come to an end."""
+        """Return the state of the connection, after waiting for the first attempt to connect."""
         link = self.public.link
         state = link.wait(waiting.LIMITS.connect_s)
         if not state.connected:
@@ -84,9 +84,9 @@ class Server:
         return planner.Connection(True, "", state.round_trip_s, link.incompatible_reason)
 
     def begin_joint(self, source: LocalSource) -> planner.Joint:
-        """Ask the server to write along, until `end`."""
+        """Ask the server for a joint answer, which runs until `end`."""
         options, request = self.request.options, self.request
-        # Open is the paper's way; at temperature 0 there is but one.
+        # `open` follows the paper's algorithm 1; at temperature 0 there is only one rule.
         rule: Rule | None = "algorithm1" if options.open and options.sampling.temperature else None
         most = options.plan.passages
         asked = JointQuestion(
@@ -101,7 +101,7 @@ class Server:
         return planner.Joint()
 
     def fetch(self, own: Sequence[Hit]) -> planner.Fetched:
-        """The server's passages that fit the question as well as those of the files."""
+        """Return the server's passages that fit the question about as well as those of the files."""
         search, link, request = Search(), self.public.link, self.request
         try:
             with request.trace.step("search"):
@@ -116,7 +116,9 @@ class Server:
         return planner.Fetched(self._near(request.vector, own, [public_hit(passage) for passage in search.passages]))
 
     def choice(self, source: LocalSource, prompt: Prompt, connection: planner.Connection) -> Choice:
-        """Which way pays for a question that goes beyond the files, as far as is known of the server. Asks nobody."""
+        """Choose the plan for a question that goes beyond the files, from what is known about the server. Sends
+        nothing.
+        """
         options, public = self.request.options, self.public
         weighed = public.weighed(self.request.query.text, options.max_tokens)
         answer = min(weighed.knowledge.answers.quantile(0.5), options.max_tokens)
@@ -139,7 +141,9 @@ class Server:
 
     @contextmanager
     def race(self, trace: Trace) -> Iterator[tuple[Race, Sequence[Hit]]]:
-        """A race for the answer, and what the server has found for it. Raises LinkError where it cannot be asked."""
+        """Start a race for the answer; yield it with the passages the server found. Raises LinkError where the server
+        cannot be asked.
+        """
         options = self.request.options
         question = Question(self.request.query.text, options.sampling, options.max_tokens, options.plan.passages)
         with trace.step("decide"):
@@ -151,9 +155,10 @@ class Server:
             self.request.ledger.left(race.report.sent_bytes, race.report.sent)
 
     def learn(self, answer: Answer) -> None:
-        """Learn from an answer: how fast this device is or, where both sides wrote it, how often drafts are accepted.
+        """Update the estimates from an answer: this device's speed or, for a joint answer, how often drafts are
+        accepted.
 
-        Which side read the server's passages is counted, and how long an answer with them was.
+        Also record which side read the server's passages, and how long an answer from them was.
         """
         if self.connected is None:
             return
@@ -172,7 +177,9 @@ class Server:
             self.public.read("server" if joint else "device", answer.hits, trace.tokens_decoded, cut=answer.cut)
 
     def _near(self, vector: Vectors, own: Sequence[Hit], fetched: Sequence[Hit]) -> list[Hit]:
-        """The server's passages compared by the embedder here, which is the one that compared the person's own."""
+        """Score the server's passages with the device's embedder, which also scored the files', and return the near
+        ones.
+        """
         if not fetched:
             return []
         texts = [embedded_text(hit.passage.title, hit.passage.text) for hit in fetched]
@@ -183,9 +190,10 @@ class Server:
 
 
 def arranged(options: Options) -> Options:
-    """How passages of both sides are read: a row each by a model that answers best from one at a time.
+    """Return options for reading passages of both sides: in rows, where the model answers best from one passage at a
+    time.
 
-    That is the mixture that both sides would write. In one prompt it finds less (`scripts/bench answers`).
+    That is the same mixture as in a joint answer. One prompt with all passages answers worse (`scripts/bench answers`).
     """
     alone = options.plan.passages == 1
     return replace(options, plan=replace(options.plan, arrangement="rows")) if alone else options

@@ -1,4 +1,4 @@
-"""Answers that a model writes: here, from what the plan has it read, or on whichever side wins a race."""
+"""Writes answers with a model: on this device, jointly with a server, or on the side that a race chooses."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
@@ -40,35 +40,35 @@ class Writer:
 
     @property
     def model(self) -> LocalSource:
-        """The model, once it is there."""
+        """The model; waits until it is loaded."""
         if self._loaded is None:
             with self.request.trace.step("load"):
                 self._loaded = self.source()
         return self._loaded
 
     def attempt(self, hits: Sequence[Hit]) -> Attempt:
-        """The prompt that the model reads of these passages, and those of them that it has room for."""
+        """Return the prompt that the model reads for these passages, and those of them that fit."""
         return self._attempt(hits, self.request.options, self.request.earlier)
 
     def fingerprint(self) -> str:
-        """What names all that decides what the model here wrote, besides question and files."""
+        """Return the fingerprint of everything that decides the model's answer besides question and files."""
         return self.request.options.fingerprint_with(self.model.engine.info.adapter)
 
     def costed(self, state: State) -> Costed:
-        """What the files' prompt costs, and what follows of that."""
+        """Return the files' prompt, and the choice of plan that its cost leads to."""
         assert state.connection
         attempt = self.attempt(self._first(state))
         assert attempt.prompt
         return Costed(attempt, self.server.choice(self.model, attempt.prompt, state.connection))
 
     def prefill(self, state: State) -> None:
-        """Make the attention states of the first prompt, and keep them."""
+        """Compute the attention states of the first prompt, and keep them."""
         attempt = self.attempt(self._first(state))
         assert attempt.prompt
         self.model.prefill(attempt.prompt, self.tree, self.request.trace)
 
     def written(self, state: State, action: Action) -> Writes:
-        """Let the model here write, alone or together with the server."""
+        """Let the model on this device write the answer, alone or jointly with the server."""
         options, trace, server = self.request.options, self.request.trace, self.server
         if state.costed is None:
             yield Found(self._first(state))
@@ -96,13 +96,13 @@ class Writer:
         return Concluded(action, answer, bool(self.request.ledger.egress.bytes), written.prompt)
 
     def raced(self, state: State, action: Action) -> Writes:
-        """Let the server's passages be answered from, by whichever side is better for it. What the files do not answer
-        stays unanswered where that brings nothing either, or fails before a word of it is shown.
+        """Answer from the server's passages, written by the side that a race chooses. An abstention from the files
+        stands where that brings no answer either, or fails before any text is shown.
         """
         self.server.end()
         trace, silent = self.request.trace, state.concluded and state.concluded.answer
         if state.concluded and silent:
-            self.settle(state.concluded)  # the engine may be needed for what the server finds
+            self.settle(state.concluded)  # frees the engine, which may have to read the server's passages
             own_files = [("own files", trace.elapsed_ms())]
             trace = replace(trace, steps=own_files, first_token_ms=None, tokens_decoded=0)
         generation: Generation | None = None
@@ -115,7 +115,7 @@ class Writer:
                     generation = Generation(tokens, trace, self.keep)
                     written = yield from generation.events(Attempt(None, hits), iter(()))
             answer = conclusion.nothing_anywhere(trace)
-            self._loaded = self._loaded or self.source()  # the race has waited for it
+            self._loaded = self._loaded or self.source()  # the race has waited for the model
             if written:
                 of_race = replace(self.request, trace=trace)
                 answer = conclusion.written(of_race, written, hits, self._info, self._proves, is_strict=False)
@@ -132,13 +132,15 @@ class Writer:
         return Concluded(action, answer, has_sent=True)
 
     def settle(self, concluded: Concluded) -> None:
-        """Keep the states of what was read, and learn from how long that took."""
+        """Keep the attention states of the last prompt, and update the estimates from how long the answer took."""
         self.keep(concluded.prompt)
         if concluded.action.kind in ("generate", "fetch then generate", "together"):
             self.server.learn(concluded.answer)
 
     def keep(self, prompt: Prompt | None) -> None:
-        """Keep the states of the prompt that was answered last. Where they have no room, the answer stands anyway."""
+        """Keep the attention states of the last prompt. A full or read-only store is ignored: the answer is not
+        affected.
+        """
         if prompt is not None:
             with suppress(StoreFull, NotWritable):
                 self.model.keep(prompt, self.tree)
@@ -152,7 +154,7 @@ class Writer:
         return self.embedder if self.request.options.evidence else None
 
     def _first(self, state: State) -> Sequence[Hit]:
-        """The passages that are read first."""
+        """Return the passages for the first prompt."""
         return state.hits[: self.request.options.plan.passages]
 
     def _attempt(self, hits: Sequence[Hit], options: Options, earlier: Sequence[Exchange]) -> Attempt:
@@ -160,14 +162,16 @@ class Writer:
         return Attempt(*fitted(self.model, self.tree, text, hits, earlier, arrangement, options.max_tokens))
 
     def _others(self, near: Sequence[Hit]) -> Iterator[Attempt]:
-        """What is read where the best passage does not tell: the next, where one alone is read at a time and fits."""
+        """Yield an attempt with the next passage that fits, to read if the best holds no answer: for models that read
+        one at a time.
+        """
         for other in near[1:MOST_ATTEMPTS] if self.request.options.plan.passages == 1 else ():
             attempt = self.attempt([other])
             if attempt.prompt and self.model.room(attempt.prompt) > 0:
                 yield attempt
 
     def _check(self, near: Sequence[Hit], state: State, action: Action) -> Check | None:
-        """What decides whether an answer of this device is shown as one, if its model was taught to abstain."""
+        """Return the check that decides whether the answer is shown, if the model was taught to abstain; else None."""
         if self._info.abstention is None:
             return None
         request, fetched = self.request, action.kind != "generate"

@@ -1,1 +1,1 @@
-"""Facts about one question, which every other room may import."""
+"""Facts about one question, which every other package may import."""

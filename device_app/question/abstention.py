@@ -1,4 +1,4 @@
-"""Where a model that was trained for it writes `NOT_FOUND`: held back while it is written, then said in our words."""
+"""Abstention: holds back `NOT_FOUND` while a model trained to write it does so, and words it for the person."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -11,16 +11,16 @@ NOT_TOLD_THERE = "Your files have nothing on that, and the server's passages do 
 NOT_TOLD_ANYWHERE = "Neither your files nor the server's passages seem to say."
 
 NEAREST = "Nearest to it:"
-"""Above the passages that gave no answer."""
+"""Heading of the passages that gave no answer."""
 
 NEAREST_SHOWN = 3
-"""Passages that stand for an answer where there is none."""
+"""The most passages shown in place of an answer."""
 
 _STEM = NOT_FOUND.rstrip(".")
 
 
 def not_told(hits: Sequence[Hit]) -> str:
-    """That the answer does not stand in these passages."""
+    """Return the sentence that these passages do not hold the answer."""
     sides = {hit.side for hit in hits}
     if "server" not in sides:
         return NOT_TOLD
@@ -28,23 +28,22 @@ def not_told(hits: Sequence[Hit]) -> str:
 
 
 def nearest(read: Sequence[Hit], near: Sequence[Hit]) -> Sequence[Hit]:
-    """The passages that are shown where there is no answer: the best of those `near`, unless others were `read`."""
+    """Return the passages shown with an abstention: the best of those `near`, unless others were `read`."""
     known = {hit.passage.id for hit in near if hit.side == "device"}
     mine = all(hit.side == "device" and hit.passage.id in known for hit in read)
     return near[:NEAREST_SHOWN] if mine else read
 
 
 def relevance(hits: Iterable[Hit]) -> float | None:
-    """How likely the best passage is relevant; None where that cannot be told: a server scores by another measure."""
+    """Return the highest relevance score; None with a passage of a server, which scores by another measure."""
     given = list(hits)
     return max((hit.score for hit in given), default=None) if all(hit.side == "device" for hit in given) else None
 
 
 def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:
-    """What may be shown of an answer as it is written, in order: none of `NOT_FOUND`, nor of what may become it, and
-    nothing of one that is blank.
+    """Yield the text of an answer that may be shown: no `NOT_FOUND`, no text that may still become it, no blank answer.
 
-    Each piece is added to `said` as it comes, shown or not.
+    Each piece is appended to `said` as it comes, shown or not.
     """
     held, clear = "", False
     for piece in pieces:
@@ -59,5 +58,5 @@ def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:
 
 
 def _may_become(text: str) -> bool:
-    """Whether more text may make this `NOT_FOUND`, or no more."""
+    """Whether the text is `NOT_FOUND`, or may become it with more text."""
     return _STEM.startswith(text.lstrip()) or is_not_found(text)

@@ -1,4 +1,4 @@
-"""What the assistant gives back: the events of an answer, and the record that is printed, kept and served again."""
+"""The assistant's output: the events of an answer, and the record that is printed, kept and served again."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -22,28 +22,28 @@ NOT_FOLLOWED = "What follows on an earlier question is asked of no server: ask i
 NOT_NAMED = "It may name a filter, file or folder of yours, so no server was asked: ask it without that name."
 
 QUOTED = "✓ in the words of your files"
-"""Under an answer that is quoted."""
+"""Shown below an answer that is quoted."""
 
 NEAREST_SENTENCE = "nearest:"
-"""Before the sentence that comes nearest to an answer, where none proves it."""
+"""Label of the sentence nearest to an answer, where none proves it."""
 
 UNSUPPORTED = "Nothing in the sources says this: take it as a guess."
-"""Behind what was shown while a model wrote it, and turned out to be unsupported."""
+"""Shown below text that was already shown while a model wrote it, and turned out to be unsupported."""
 
 GUESS = "the model's guess, which nothing there supports:"
-"""Before what the model wrote, where that is not shown as an answer."""
+"""Label of the model's text where it is not shown as an answer."""
 
 AT = "the server at "
-"""How it begins that a server did not do its part; its host follows."""
+"""Beginning of the reason that a server did not do its part; the server's host follows."""
 
 APART = "it was not written together: "
 WENT_ON = "this device wrote alone"
-"""How a reason begins that less came of the server than was asked of it."""
+"""Beginnings of the reasons why the server contributed less than was asked of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The passages that are read, the best first; again where more are read. The answer's own are those it is from."""
+    """The passages being read, best first; sent again when more are read. The finished answer lists its own sources."""
 
     hits: Sequence[Hit]
 
@@ -57,7 +57,7 @@ class Wrote:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """The question that was answered before: its text, its cosine with the one asked, when it was answered."""
+    """A question answered before: its text, its cosine similarity with the one asked, when it was answered."""
 
     question: str
     similarity: float
@@ -66,24 +66,24 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class Egress:
-    """What left the device for an answer: bytes on the wire, below TLS, and what they said."""
+    """The data that left the device for an answer: bytes on the wire, below TLS, and their contents in words."""
 
     bytes: int = 0
     items: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The `egress` object of `ask --json`."""
+        """Return the `egress` object of `ask --json`."""
         return {"bytes": self.bytes, "items": list(self.items)}
 
 
 @dataclass(slots=True)
 class Ledger:
-    """What left for an answer, also for one that never came to its end."""
+    """Record of the data that left for an answer, also for one that was never finished."""
 
     egress: Egress = Egress()
 
     def left(self, count: int, items: Iterable[str]) -> None:
-        """So many bytes more have left, which said this; nothing where they are none."""
+        """Add `count` bytes that left the device and describe their contents; do nothing if `count` is 0."""
         if count:
             said = dict.fromkeys((*self.egress.items, *items))
             self.egress = Egress(self.egress.bytes + count, tuple(said))
@@ -93,15 +93,14 @@ class Ledger:
 class Answer:
     """A finished answer. `found` is False where no passage was relevant enough to answer from.
 
-    It is `abstained` where it gives no answer: nothing was found, the model wrote that the passages do not hold it, or
-    what it wrote is unsupported, which is the `guess` then; `hits` are the nearest. `evidence` proves the answer; where
-    nothing does, `nearest` comes nearest to it. `support` is None where it was not looked for. `matched` is set where
-    the answer was there before the question. It is `cut` where the model would have gone on, but for `max_tokens` or
-    the room in its context. `decided` says why whoever wrote it did. `lacks` says what the files do not hold that is
-    asked for, where no server was asked for it. It is `quoted` where it is in the words of the files, and no model
-    wrote it. `stale` are cited files that are not as they were read, and those that would have been cited and are gone.
-    `model_hash` is that of this device's model and adapter. It is `marked_wrong`, and abstained, where it stands in the
-    place of one that was marked so.
+    It is `abstained` where it gives no answer: nothing was found, the model wrote that the passages do not hold one, or
+    its text is unsupported and becomes the `guess`; `hits` are then the nearest passages. `evidence` proves the answer;
+    where nothing does, `nearest` is the nearest sentence. `support` is None where no evidence was searched for.
+    `matched` is set for a kept answer. `cut`: `max_tokens` or the context size ended it early. `decided` lists the
+    reasons why that side wrote it. `lacks` names what the files do not hold of the question, where no server was asked
+    for it. `quoted`: quoted from the files, without a model. `stale` are cited files that have changed since they were
+    read, and files that are gone and would have been cited. `model_hash` names this device's model and adapter.
+    `marked_wrong`: an abstention in place of an answer that was marked wrong.
     """
 
     text: str
@@ -128,16 +127,16 @@ class Answer:
 
     @property
     def origin(self) -> Origin:
-        """Who answered."""
+        """The side that answered."""
         return "qa_bank" if self.matched else self.written
 
     @property
     def written_by(self) -> str:
-        """What model wrote it, so that another or a changed one has another name; "" for what is quoted."""
+        """The model that wrote the answer, with its hash, so that a changed model has another name; "" for a quote."""
         return f"{self.model} {self.model_hash}".strip()
 
     def as_json(self) -> dict[str, Any]:
-        """The object that `ask --json` prints."""
+        """Return the object that `ask --json` prints."""
         return {
             "answer": self.text,
             "found": self.found,
@@ -178,36 +177,36 @@ class Answer:
 
 
 def drawn_from(origin: str, sides: Collection[str]) -> str:
-    """What this device wrote from, if not from the person's files alone; `sides` are those of the sources."""
+    """Describe the passages this device wrote from; "" for the files alone. `sides` are those of the sources."""
     if origin != "device" or "server" not in sides:
         return ""
     return "from both" if "device" in sides else "from the server's passages"
 
 
 def fell_short(decided: Iterable[str]) -> Iterable[str]:
-    """Of why an answer is as it is, what a person is told who does not ask: that the server did not do its part."""
+    """Yield the reasons shown without being asked for: that the server did not do its part."""
     return (reason for reason in decided if reason.startswith((APART, WENT_ON, AT)))
 
 
 def sources(hits: Sequence[Hit], *, whole: bool = False) -> list[dict[str, Any]]:
-    """The `sources` of `ask --json`: what was found, the best of each side first, numbered from 1; with their `whole`
-    texts where they stand for an answer.
+    """Return the `sources` of `ask --json`: the passages, numbered from 1; with their `whole` texts where they are
+    shown in place of an answer.
     """
     return [_source(number, hit, whole=whole) for number, hit in enumerate(hits, 1)]
 
 
 def own_sources(record: Mapping[str, Any]) -> list[int]:
-    """Ids of the sources of a record that lie in the store here."""
+    """Return the ids of a record's sources that are stored on this device."""
     return [source["id"] for source in record["sources"] if source["side"] == "device"]
 
 
 def written_by(record: Mapping[str, Any]) -> str:
-    """What model wrote the answer of a record."""
+    """Return the model that wrote a record's answer, with its hash."""
     return f"{record['model']} {record.get('model_hash', '')}".strip()
 
 
 def hits_of(record: Mapping[str, Any], passages: Mapping[int, StoredPassage]) -> list[Hit]:
-    """The sources of a record that are still there; a server's are in the record itself."""
+    """Return a record's sources that still exist; a server's passages are in the record itself."""
     return [
         _public(source)
         if source["side"] == "server"
@@ -218,12 +217,12 @@ def hits_of(record: Mapping[str, Any], passages: Mapping[int, StoredPassage]) ->
 
 
 def evidence_of(record: Mapping[str, Any], key: Literal["evidence", "nearest"] = "evidence") -> Evidence | None:
-    """The evidence of a record, or what came nearest to its answer."""
+    """Return the evidence of a record, or the sentence nearest to its answer."""
     return Evidence(**record[key]) if record.get(key) else None
 
 
 def unsupported(answer: Answer, hits: Sequence[Hit]) -> Answer:
-    """What stands for an answer that nothing supports: that there is none, above these passages, and the guess."""
+    """Turn an unsupported answer into an abstention with these passages; its text becomes the guess."""
     return replace(answer, text=not_told(hits), hits=hits, guess=answer.text, abstained=True, support="none", cut=False)
 
 
@@ -247,7 +246,7 @@ def _source(number: int, hit: Hit, *, whole: bool) -> dict[str, Any]:
         "title": passage.title,
         "copies": [copy.path for copy in hit.copies],
         "snippet": snippet,
-        **({"text": passage.text} if whole or hit.side == "server" else {}),  # no store here has a server's
+        **({"text": passage.text} if whole or hit.side == "server" else {}),  # no server's passage is stored here
         "score": round(hit.score, 4),
         "similarity": round(hit.similarity, 4),
         "side": hit.side,

@@ -1,10 +1,13 @@
-"""What carries an answer, as values: `evidence` looks for it. Imports no room, since the first screen needs them."""
+"""The evidence for an answer, as values: `knowledge/evidence` searches for it. Imports no other package, since the
+first screen needs it.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
 
 Support = Literal["word for word", "proven", "near", "none"]
-"""Whether an answer is a sentence of a source that proves it, is proven by one, comes near one, or near none."""
+"""Support of an answer: it is a sentence of a source and proves itself, a sentence proves it, one is near it, or none.
+"""
 
 
 @dataclass(frozen=True, slots=True)

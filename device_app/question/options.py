@@ -1,4 +1,4 @@
-"""What one question may ask for."""
+"""The options of one question."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,16 +6,16 @@ from typing import Literal
 from models.sampling import SamplingSettings
 
 Arrangement = Literal["prompt", "rows", "cheapest"]
-"""Passages in one prompt, in rows of their own, or as is cheaper."""
+"""Arrangement of the passages: in one prompt, in a row each, or whichever is cheaper."""
 
 Reach = Literal["asked", "question", "fitting"]
-"""`link.together`: what may leave for a question that goes beyond the files, though it was not asked together."""
+"""`link.together`: when data may leave for a question that goes beyond the files, without `--together`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a model answers: from how many passages, in one prompt, in rows of their own, or as is cheaper; and whether
-    it sums up what was said of something, or the files are quoted.
+    """How a model answers: from how many passages, in which arrangement, and whether it writes summaries of what was
+    said about a subject or the files are quoted.
     """
 
     passages: int
@@ -25,14 +25,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What one question may ask for. `relevance` is the score under which a passage is no source.
+    """The options of one question. `relevance` is the lowest score a passage needs to be a source.
 
-    `bare` names all that decides an answer besides question, files and adapter; `adapter` is the hash of the one that
-    is to be in force, "" for none. `fresh` serves no answer that was kept.
-    `public` lets the server be asked where the person's own files have nothing; what it once answered is served
-    without, as that sends nothing. Where they have something and more is asked for, `reach` says what may leave.
-    `together` lets the server write along whatever is asked: then drafts of the answer leave, and what they were drawn
-    from where the person is `open`.
+    `bare` is a fingerprint of all that decides an answer besides question, files and adapter; `adapter` is the hash of
+    the chosen adapter, "" for none. With `fresh`, no kept answer is served. `public` lets the server be asked where the
+    person's own files have nothing; kept answers from a server are served without it, as that sends nothing. Where the
+    files hold a part, `reach` says whether data may leave for the rest. `together` asks for a joint answer whatever the
+    question: drafts of the answer then leave and, with `open`, the distributions they were drawn from.
     """
 
     plan: Plan
@@ -50,9 +49,11 @@ class Options:
 
     @property
     def fingerprint(self) -> str:
-        """Names what decides an answer besides question and files: one of another fingerprint is not served again."""
+        """Fingerprint of what decides an answer besides question and files: an answer with another one is not served
+        again.
+        """
         return self.fingerprint_with(self.adapter)
 
     def fingerprint_with(self, adapter: str) -> str:
-        """The fingerprint of what is written under that adapter: the one that was chosen may have been refused."""
+        """Return the fingerprint of answers under that adapter: the engine may have refused the chosen one."""
         return f"{self.bare} {adapter}".rstrip()

@@ -1,4 +1,4 @@
-"""A question on its way to its answer."""
+"""A question while it is being answered, with all that was found out for it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`query` is the question, `search_query` what is looked for: the same, or with what was said `earlier`, or the
-    subject of what is to be quoted. `vector` is the question's embedding.
+    """A question while it is being answered. `query` is the question, `search_query` the query for retrieval: the same,
+    extended with `earlier` exchanges, or the subject of a quote. `vector` is the question's embedding.
 
-    `local_only` says why it is for this device alone, for the person; "" where a server may be asked. `has_server`: one
-    is connected to, and may be asked. `origin` is who wants the answer; without `decode`, its attention states alone
-    are made, ahead of it. `trace`, `ledger` and `looked` record what was done for it, what left the device, and what
-    was found out about the files that it is answered from.
+    `local_only` says, for the person, why it must stay on this device; "" where a server may be asked. `has_server`: a
+    server is configured and may be asked. `origin` is who wants the answer; without `decode`, only the attention states
+    are computed, ahead of the question. `trace`, `ledger` and `looked` record the work done, the data that left the
+    device, and the state of the cited files.
     """
 
     query: Query
@@ -44,30 +44,29 @@ class Request:
 
     @property
     def is_follow_up(self) -> bool:
-        """Whether it is read with what was said before it."""
+        """Whether the question is read with earlier exchanges."""
         return bool(self.earlier)
 
     @property
     def is_quotable(self) -> bool:
-        """Whether it asks what was said of something, which the files may tell in their own words."""
+        """Whether the question asks what was said about a subject, which the files can be quoted for."""
         return not self.is_follow_up and self.search_query != self.query
 
     @property
     def uses_kept(self) -> bool:
-        """Whether a kept answer may serve. What is to be quoted is there as soon as one, and newer."""
+        """Whether a kept answer may be served. A quote takes no longer than a kept answer, and is newer."""
         return not self.options.fresh and not self.options.together and self.search_query == self.query
 
     @property
     def may_fetch(self) -> bool:
-        """Whether a server is asked for what the files lack, though the person did not ask for that."""
+        """Whether a server may be asked for information that the files lack, without the person asking for it."""
         return self.has_server and self.options.reach != "asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What was done for a question ahead of it. `abstained` where its passages were read, and do not hold an answer;
-    `quoted` where nothing was, as the files are quoted once it is asked; `marked_wrong` where the model wrote what is
-    marked so.
+    """The result of preparing a question ahead. `abstained`: its passages hold no answer; `quoted`: nothing was
+    prepared, as the files are quoted when it is asked; `marked_wrong`: the model wrote an answer that was marked wrong.
     """
 
     trace: Trace

@@ -1,1 +1,1 @@
-"""Where an answer's tokens come from. Each source turns a prompt into a stream of text pieces."""
+"""The sources of an answer's tokens. Each source turns a prompt into a stream of text pieces."""

@@ -1,4 +1,4 @@
-"""An answer that this device and a server write together, as a source of tokens; alone, where nothing came of that."""
+"""A joint answer of this device and a server as a source of tokens; this device writes alone where that has no text."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,13 +16,13 @@ from shared.types import Hit
 
 
 class Joint:
-    """Implements `TokenSource` by what both sides settle; `own` writes where nobody could read that."""
+    """Implements `TokenSource` with a joint answer; `own` rewrites it alone where it has no visible text."""
 
     def __init__(self, aggregated: Aggregated, own: Own) -> None:
         self._aggregated, self._own = aggregated, own
         self._is_given_up = False
 
-    def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:  # noqa: ARG002  (of both is not known)
+    def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:  # noqa: ARG002  (unknown of both)
         """See `TokenSource`."""
         assert attempt.prompt
         return joint_pieces(self._aggregated, attempt.prompt, similarities(attempt), self._own.room(attempt))
@@ -39,11 +39,11 @@ class Joint:
         return 0, self._own.stream(attempt, sureness)
 
     def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """With what the server has found."""
+        """Return the attempt's passages and those that the server found."""
         return [*hits, *map(public_hit, () if self._is_given_up else self._aggregated.report.passages)]
 
     def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """With that only if a token was drawn from it."""
+        """Return the attempt's passages, and those of the server that a token was drawn from."""
         return [*hits, *map(public_hit, self._aggregated.report.sources)]
 
     def credited(self, answer: Answer, action: Action) -> Answer:

@@ -1,4 +1,4 @@
-"""Answers that this device writes alone: from the person's files, or with passages that were fetched beside them."""
+"""Answers that this device writes alone: from the person's files, or also from passages fetched from a server."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -24,7 +24,7 @@ FULL: Final = "this device had no room to read the server's passages"
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """Implements `TokenSource` from passages of the files. `tree` has what is kept of their prompts."""
+    """Implements `TokenSource` from passages of the files. `tree` holds the kept attention states of prompts."""
 
     source: LocalSource
     tree: QKVTree
@@ -33,7 +33,7 @@ class Own:
     trace: Trace
 
     def room(self, attempt: Attempt) -> int:
-        """Tokens that are written of an answer at most."""
+        """Return the most tokens that the answer may have."""
         assert attempt.prompt
         return max(min(self.max_tokens, self.source.room(attempt.prompt)), 1)
 
@@ -59,11 +59,11 @@ class Own:
         pieces: Sequence[Piece],  # noqa: ARG002
         sureness: Sureness | None,  # noqa: ARG002
     ) -> tuple[int, Pieces] | None:
-        """Nobody else is there."""
+        """Return None: no other side can rewrite the answer."""
         return None
 
     def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """No others."""
+        """Return the passages unchanged: the prompt is all that is read."""
         return hits
 
     used = read
@@ -75,7 +75,7 @@ class Own:
 
 
 class Fetched(Own):
-    """Implements `TokenSource` from passages of both sides."""
+    """Implements `TokenSource` from passages of the files and of a server."""
 
     def credited(self, answer: Answer, action: Action) -> Answer:
         """See `TokenSource`."""
@@ -85,6 +85,6 @@ class Fetched(Own):
 
 
 def similarities(attempt: Attempt) -> list[float]:
-    """How near the passage of each row is."""
+    """Return the similarity of each row's passage to the question."""
     assert attempt.prompt
     return [hit.similarity for hit in attempt.hits][: len(attempt.prompt.passages)]

@@ -1,4 +1,4 @@
-"""An answer from a server's passages alone, written by whichever side is better for it: a race of both."""
+"""An answer from a server's passages alone, written by the side that a race chooses."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from shared.types import Hit
 
 
 class Raced:
-    """Implements `TokenSource` by a race that has found its sources."""
+    """Implements `TokenSource` with a race that has found its passages."""
 
     def __init__(self, race: Race) -> None:
         self._race = race
@@ -29,14 +29,14 @@ class Raced:
         pieces: Sequence[Piece],
         sureness: Sureness | None,  # noqa: ARG002
     ) -> tuple[int, Pieces] | None:
-        """What the device writes where nobody could read how the server began, or went on."""
+        """If the server's text has no visible character, return the device's stream in its place; else None."""
         begin = self._race.by_server
         if begin is None or visible("".join(piece.text for piece in pieces[begin:])):
             return None
         return begin, _ended(self._race.rewritten(pieces[:begin]))
 
     def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """No others."""
+        """Return the passages unchanged: the race reads no others."""
         return hits
 
     used = read

@@ -1,4 +1,5 @@
-"""The shape of whatever writes an answer: this device alone, from fetched passages too, with a server, or in a race."""
+"""The interface of the sources that write an answer: this device alone, also from fetched passages, jointly, in a race.
+"""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -16,37 +17,37 @@ Pieces = Generator[Piece, None, None]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What is read at a time: passages, and the prompt that holds them, None where a race builds its own."""
+    """The passages of one attempt at an answer, and the prompt that holds them; None where a race builds its own."""
 
     prompt: Prompt | None
     hits: Sequence[Hit]
 
 
 class TokenSource(Protocol):
-    """Writes one answer, token by token."""
+    """A writer of one answer, token by token."""
 
     def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:
-        """The answer as it is written, to its end; `sureness` is told how likely it was. Close it where it is not read
-        to its end. Raises EngineError, ContextFull, StoreError.
+        """Yield the pieces of the answer to its end; record the model's confidence in `sureness`. Close the generator
+        if it is not read to the end. Raises EngineError, ContextFull, StoreError.
         """
         ...
 
     def rewritten(
         self, attempt: Attempt, pieces: Sequence[Piece], sureness: Sureness | None
     ) -> tuple[int, Pieces] | None:
-        """What is written behind so many of these pieces instead of the rest, if that cannot be read; None otherwise,
-        and where nobody else is there to write it.
+        """If the pieces cannot be read, return how many to keep and a stream that replaces the rest; None if they can,
+        or where no other side can write.
         """
         ...
 
     def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """All passages that are read by now, where these are the attempt's."""
+        """Return all passages read so far: `hits`, which are the attempt's, and any others."""
         ...
 
     def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Those that the answer is drawn from, once it is written."""
+        """Return the passages that the finished answer is drawn from."""
         ...
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """The answer with who wrote it, and why it came about as it did."""
+        """Return the answer with its writer, and the reasons for how it was written."""
         ...
