@@ -1,4 +1,4 @@
-"""What to evict where a limit is passed (PerCache, section 4.1.1, has LFU). Pure: states in, names out."""
+"""Chooses the entries to evict where a limit is exceeded (PerCache, section 4.1.1, uses LFU). Pure."""
 
 import heapq
 from collections import Counter
@@ -11,9 +11,9 @@ Policy = Literal["lfu", "lru", "cost"]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Something that takes space. `used_at` orders by time; `cost` is what it takes to make it again, in any unit.
+    """An entry that takes space. `used_at` orders by time; `cost` is the cost of making the entry again, in any unit.
 
-    Of a tree, `parent` names what it hangs from.
+    In a tree, `parent` is the name of its parent node.
     """
 
     name: str
@@ -27,13 +27,13 @@ class Kept:
 _WORTH: dict[Policy, Callable[[Kept], tuple[float, str]]] = {
     "lfu": lambda entry: (entry.uses, entry.used_at),
     "lru": lambda entry: (0, entry.used_at),
-    # RAGCache's policy: uses times cost to recompute, by bytes. One that was never used is worth one use.
+    # RAGCache's policy: uses times cost to recompute, by bytes. An unused entry counts as one use.
     "cost": lambda entry: ((entry.uses + 1) * entry.cost / max(entry.bytes, 1), entry.used_at),
 }
 
 
 def victims(kept: Iterable[Kept], limit: int, policy: Policy) -> list[str]:
-    """Names to evict, in order, until what is left takes at most `limit` bytes. A parent outlives its children."""
+    """Return the names to evict, in order, until at most `limit` bytes are left. A parent outlives its children."""
     by_name = {entry.name: entry for entry in kept}
     children = Counter(entry.parent for entry in by_name.values() if entry.parent in by_name)
     worth = _WORTH[policy]

@@ -1,1 +1,1 @@
-"""Everything that reads English, as pure functions: it knows no store, no model and no cache."""
+"""Everything that parses English, as pure functions, independent of stores, models and caches."""

@@ -1,9 +1,9 @@
-"""Whether a question asks for more than the person's files hold: of its words, which these know nothing of.
+"""Detects whether a question asks for more than the person's files hold, by the words of the question they lack.
 
-What their best passages lack may still stand elsewhere in them, and how something is asked ("Who suggested …?") stands
-nowhere. So a word counts that says what is asked about, that no relevant passage holds in any form, and that hardly any
-other does. `scripts/bench beyond` shows how many questions that the files answer are mistaken, and how many others are
-missed.
+A word missing in the best passages may still occur in others, and the wording of a question ("Who suggested …?") occurs
+in no file. So a word counts as missing if it carries content, occurs in no relevant passage in any form, and in hardly
+any other passage. `scripts/bench beyond` measures how many questions that the files answer are misjudged, and how many
+others are missed.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,23 +14,23 @@ from device_app.english.terms import searched, stands_in, terms
 from shared.types import StoredPassage
 
 LEAST: Final = 2
-"""One such word may be a slip of the pen, or of the person's memory."""
+"""The fewest missing words that count: a single one may be a typing error, or an error of memory."""
 
 FEW: Final = 100
-"""In fewer passages many a word is missing by chance: one more of them is asked for."""
+"""With fewer passages in all, many words are missing by chance: one more missing word is required."""
 
 NEAR: Final = 10
-"""Relevant passages that are looked through, the best first."""
+"""The most relevant passages that are searched for the words, best first."""
 
 _OTHERS = 1000
-"""A word that stands in more than one passage, and one more in so many, the files know something of."""
+"""A word is missing if at most one passage, and one more per this many passages in all, has it."""
 
 
 def words(question: str, passages: Sequence[StoredPassage], held: Callable[[str, int], int], total: int) -> list[str]:
-    """What the question asks about beyond the files, as far as that is known by its words; nothing of fewer than LEAST.
+    """Return the words of the question that the files do not hold; none if they are fewer than LEAST.
 
-    `passages` are the relevant ones, the best first; `held(word, most)` counts passages with the word in all `total` of
-    them, up to `most`.
+    `passages` are the relevant ones, best first; `held(word, most)` counts the passages with the word among all `total`
+    passages, up to `most`.
     """
     texts = [f"{searched(passage)}\n{passage.path.lower()}" for passage in passages[:NEAR]]
     unspaced = [text.replace(" ", "") for text in texts]  # a name may be written as one word

@@ -1,7 +1,7 @@
-"""Reads the days that a question speaks of: "on 14 March", "in April 2026", "last Tuesday". Knows no store.
+"""Parses the days that a question names: "on 14 March", "in April 2026", "last Tuesday". Reads no store.
 
-What is found is preferred, not demanded, so that a false day does little harm; yet names and verbs that months share
-("May", "march", "Jan") count only beside what makes them a date.
+Passages of these days are preferred, not required, so a wrong day does little harm; yet names and verbs that are also
+months ("May", "march", "Jan") count only next to other parts of a date.
 """
 
 import calendar
@@ -49,7 +49,8 @@ _RELATIVE = re.compile(
 
 
 def named(question: str, today: date) -> list[Span]:
-    """The days, months and years that a question names. A day without a year is the last such one and the next."""
+    """Return the days, months and years that a question names; a date without a year gives the last one and the next.
+    """
     spans: list[Span] = []
     for read in (_in_digits, _by_name, _relative):
         spans += read(question, today)
@@ -57,7 +58,7 @@ def named(question: str, today: date) -> list[Span]:
 
 
 def without(question: str) -> str:
-    """The question without the days, months and years that it names."""
+    """Return the question without the days, months and years that it names."""
     for pattern in (_DIGITS, _NAMED, _RELATIVE):
         question = pattern.sub(" ", question)
     return question
@@ -68,7 +69,7 @@ def _in_digits(question: str, today: date) -> Iterator[Span]:
         part = _parts(match)
         year, month, day = int(part["year"]), int(part["month"]), int(part.get("day", 0))
         yield from _on(year, month, day, today)
-        if part.get("between") == "/" and day != month:  # the month first, as some write it
+        if part.get("between") == "/" and day != month:  # also read with the month first
             yield from _on(year, day, month, today)
 
 
@@ -115,16 +116,16 @@ def _relative(question: str, today: date) -> Iterator[Span]:
 
 
 def _parts(match: re.Match[str]) -> dict[str, str]:
-    """The groups that matched; names that differ by their underscores stand for the same part of a date."""
+    """Return the groups that matched, without the underscores that distinguish groups for the same part of a date."""
     return {name.rstrip("_"): text for name, text in match.groupdict().items() if text}
 
 
 def _on(year: int, month: int, day: int, today: date) -> Iterator[Span]:
-    """The day, the month where `day` is 0, the year where `month` is; the last and the next such where `year` is 0."""
+    """Yield a day, the month if `day` is 0, the year if `month` is 0; the last and the next of them if `year` is 0."""
     if year:
         spans = [_span(year, month, day)]
     else:
-        # Eight years hold every day of the calendar, the 29th of February included.
+        # Any 8 years contain every calendar day, also 29 February.
         around = [span for years in range(-8, 9) if (span := _span(today.year + years, month, day))]
         past = [span for span in around if span[0] <= today]
         spans = [*past[-1:], *[span for span in around if span[0] > today][:1]]

@@ -1,4 +1,4 @@
-"""Whether a question asks what was said of something, or to sum it up, not for a fact: by its words, in English.
+"""Detects by its words whether a question asks what was said about a subject, or for a summary, rather than for a fact.
 
 "Summarize the discussion about the rent", "What did we talk about on Monday?", "What was said of the roof?"
 """
@@ -25,7 +25,7 @@ _WAS_SAID = re.compile(
     rf"what(?:['’]s| was| is| were| has been| have been)(?: being)? {_SAID} (?!to be\b|by\b)(?:{_OF} )?(?P<subject>.+)",
     re.IGNORECASE,
 )
-# What one person said is asked for as a fact. "What did they discussed" is a slip that changes nothing.
+# What one person said counts as a fact. The slip "What did they discussed" is accepted too.
 _THEY_SAID = re.compile(
     rf"what (?:(?:did|does|do|have|has) )?(?P<who>{_SEVERAL}|.{{1,80}}? and .{{1,80}}?) "
     rf"(?:(?:debate|discuss)(?:e?d)?(?P<of> {_OF})?|(?:argue|comment|talk)(?:e?d)? (?:about|on|over)) (?P<subject>.+)",
@@ -39,9 +39,9 @@ _AND_ASKS = re.compile(r"\band (?:how|why|when|where|who|what)\b", re.IGNORECASE
 
 
 def subject(question: str) -> str:
-    """What is asked about, the words by which it is found: nobody says "discussion" in one.
+    """Return the subject of such a question, to search for: words like "discussion" occur in no discussion.
 
-    "" where a fact is asked for, or something else besides.
+    "" for a question about a fact, or with a second question in it.
     """
     asked = question.strip().rstrip(" ?.!")
     if politely := _POLITELY.match(asked):

@@ -1,6 +1,6 @@
-"""Whether a question follows up on the one before it or stands alone: decided from its words, in English.
+"""Decides by its words whether a question follows up on the one before it or stands alone.
 
-What was said before tells a small model what "it" is; in the prompt of any other question it leads the model astray.
+The earlier exchange tells a small model what "it" is; in the prompt of any other question it misleads the model.
 """
 
 import re
@@ -17,7 +17,8 @@ _FRAGMENT = re.compile(r"\W*(?:(?:since|until)\s+)?(?:why|how|which|what|where|w
 _ASKS = re.compile(
     r"\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|has|have|had)\b", re.IGNORECASE
 )
-# One word is enough to name what something is, and what one does oneself: "Who is petra?", "Where do I work?"
+# A single word can name a subject in "Who is petra?", and no word is needed where a person asks about themselves:
+# "Where do I work?"
 _OF_ONE_WORD = re.compile(
     r"\W*(?:who|what|when|where)(?:\s+is|\s+are|['’]s)\s+\w+\W*|.*\b(?:do|am) i\b.*", re.IGNORECASE
 )
@@ -25,7 +26,7 @@ _TOKEN = re.compile(r"\w+|[,;:.!?]")
 
 
 _BESIDE_A_NAME = word_set("he she they his her hers its their theirs")
-"""These a name in the same clause may explain; others, only one in a clause before."""
+"""Pronouns that a name in the same clause may explain; the other pointers need one in an earlier clause."""
 _POINTERS = word_set("it him her them this that these those there then one ones else instead")
 _BETWEEN_CLAUSES = word_set(
     "and but or when before after that if because while until since so where who which than , ; : . ! ?"
@@ -37,7 +38,7 @@ _OPENS_NOUN = word_set(
 _BE = word_set("is are was were be been")
 _AUXILIARIES = _BE | word_set("has had will would can could should must may might")
 _SPANS = word_set("week weekend month year morning afternoon evening night spring summer autumn winter time")
-# What only something else has: "the price" by itself is no subject.
+# Properties of something else: "the price" by itself is no subject.
 _OF_SOMETHING = word_set(
     """address amount author color colour cost date day duration hour kind length location month name number outcome
     place price reason result sender size sum time title total type weight year"""
@@ -45,10 +46,10 @@ _OF_SOMETHING = word_set(
 
 
 def is_follow_up(query: Query) -> bool:
-    """Whether it takes the question before to understand this one.
+    """Whether understanding the question takes the one before it.
 
-    So it is where it goes on with that ("And on Friday?"), points at what it does not name itself ("What did it
-    cost?"), or names nothing of its own ("Why?").
+    That is so where it continues it ("And on Friday?"), has a pronoun without a name for it ("What did it cost?"), or
+    names nothing itself ("Why?").
     """
     text = query.text
     goes_on = _GOES_ON.match(text)
@@ -61,7 +62,7 @@ def is_follow_up(query: Query) -> bool:
     subjects = content - _OF_SOMETHING
     tokens = _TOKEN.findall(rest)
     words = ["", *(token.lower() for token in tokens), ""]
-    named = named_before = bool(query.filters.people)  # so far, and in a clause before this one
+    named = named_before = bool(query.filters.people)  # a name so far; one in an earlier clause
     for place, token in enumerate(tokens, 1):
         before, word, after = words[place - 1 : place + 2]
         if (word in _BESIDE_A_NAME and (word != "her" or after in content)) or (word == "it" and after in _AUXILIARIES):
@@ -78,10 +79,10 @@ def is_follow_up(query: Query) -> bool:
 
 
 def _points(before: str, word: str, after: str, content: Container[str]) -> bool:
-    """Whether the word stands for something said before, rather than for nothing, as in "there is" and "this week"."""
+    """Whether the word refers to something said before, unlike in "there is" and "this week"."""
     stands_for_nothing = {
         "this": after in _SPANS,
-        "that": before in content,  # it joins: "the drill that Petra has"
+        "that": before in content,  # a conjunction: "the drill that Petra has"
         "there": after in _BE or (before in _BE and after.isalpha()),
         "one": after in content or after == "of" or before in ("no", "any", "some", "every"),
         "instead": after == "of",

@@ -1,9 +1,8 @@
-"""Which English words say the same as far as an answer goes, and which exclude each other. Knows no question."""
+"""A table of English words that mean the same for an answer, and of words that exclude each other."""
 
 from device_app.english.stemming import stemmed
 
-# A field of meaning a line. Words of one alternative say the same, as far as an answer is concerned; alternatives
-# exclude each other.
+# One field of meaning per line. Words of one alternative mean the same for an answer; alternatives exclude each other.
 _FIELDS = """
 begin start commence initiate | end finish stop expire terminate fall
 open | close shut
@@ -139,13 +138,13 @@ NUMBERS = {
     **{"hundred": "100", "thousand": "1000", "dozen": "12", "half": "1/2"},
     **_numbered("second third fourth fifth sixth seventh eighth ninth tenth", 2),
 }
-"""Numbers in words, the ordinal ones too, in digits."""
+"""Number words and ordinals, mapped to digits."""
 
 _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non")
 
 
 def _meanings() -> dict[str, frozenset[tuple[int, int]]]:
-    """For each stem its (field, alternative)s."""
+    """Return the pairs of field and alternative for each stem."""
     places: dict[str, set[tuple[int, int]]] = {}
     for field, line in enumerate(_FIELDS.strip().splitlines()):
         for alternative, words in enumerate(line.split("|")):
@@ -159,12 +158,12 @@ _NO_MEANING: frozenset[tuple[int, int]] = frozenset()
 
 
 def synonymous(stem: str, other: str) -> bool:
-    """Whether two stems are one or stand in one alternative."""
+    """Whether two stems are equal or are in the same alternative."""
     return stem == other or bool(_MEANINGS.get(stem, _NO_MEANING) & _MEANINGS.get(other, _NO_MEANING))
 
 
 def related(stem: str, other: str) -> bool:
-    """Whether two stems are synonymous or begin alike, as forms of one long word do (expire, expiry)."""
+    """Whether two stems are synonymous or share a long beginning, as forms of one word do (expire, expiry)."""
     shorter = min(len(stem), len(other))
     start = max(5, shorter - 1)
     alike = shorter >= 5 and stem[:start] == other[:start] and abs(len(stem) - len(other)) <= 4
@@ -172,7 +171,7 @@ def related(stem: str, other: str) -> bool:
 
 
 def excludes(stem: str, other: str) -> bool:
-    """Whether one stem says the opposite of the other: open and close, red and blue, paid and unpaid."""
+    """Whether one stem means the opposite of the other: open and close, red and blue, paid and unpaid."""
     own, others = _MEANINGS.get(stem, _NO_MEANING), _MEANINGS.get(other, _NO_MEANING)
     if not own & others and {field for field, _ in own} & {field for field, _ in others}:
         return True

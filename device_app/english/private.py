@@ -1,5 +1,5 @@
-"""Whether a question is for this device alone by its words: it has a filter or what may be one, names a file or folder
-of the person's, or may follow on what was said. Where that is in doubt, it stays.
+"""Decides by its words whether a question must stay on this device: it has a filter or what may be one, names a file or
+folder of the person's, or may be a follow-up. In doubt, it stays.
 """
 
 import re
@@ -15,13 +15,13 @@ OWN_ALONE: Final = "what leans on your conversation or your files alone is nothi
 MAY_NAME_FILES: Final = "it may name a filter, file or folder of yours, so that it stays on this device"
 
 _PAIR = re.compile(r"(?<![\w/])([^\W\d]\w*)(\s*)[:：=](\s*)(?=\S)")
-"""What may be a filter: a word, a colon, and what it is to be. A time or a verse has a number before its colon."""
+"""Matches a possible filter: a word, a colon, and a value. In a time or a verse number, a digit precedes the colon."""
 
 _LIKE_A_FILTER = 0.7
-"""How alike a word and the name of a filter have to be (difflib): `form`, `frmo` and `befor` are."""
+"""The similarity (difflib) from which a word counts as a filter's name: `form`, `frmo` and `befor` do."""
 
 _ALSO = ("to", "by", "folder", "file", "path", "person", "sender", "since", "until", "date", "day", "type", "subject")
-"""What people call filters that are named otherwise, or that other programs have."""
+"""Other names that people or other programs use for filters."""
 
 _PATH = re.compile(
     r"""(?<![\w.~])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.~]          # begins like one: /home, ~/notes, C:\Users
@@ -37,7 +37,7 @@ _NAMED = re.compile(
     r"""["“”„«»‹›`]([^"“”„«»‹›`]{2,})["“”„«»‹›`] | (?<!\w)['‘’]([^'‘’]{2,})['‘’](?!\w) | ([^\s/\\]+[/\\][^\s?!,;]+)""",
     re.VERBOSE,
 )
-"""What may be the name of a file: what stands in quotation marks, and what a slash joins."""
+"""Matches a possible file name: text in quotation marks, or words joined by a slash."""
 
 _NEXT_SENTENCE = re.compile(r"(?<=[.?!;])\s+")
 _NEXT_CLAUSE = re.compile(
@@ -48,10 +48,10 @@ _NEXT_CLAUSE = re.compile(
 
 
 def reason(asked: Query, follows: bool, held: Callable[[str], bool]) -> str:
-    """Why nobody else is asked it, for the person; "" where a server may be.
+    """Return why the question must not leave this device, for the person; "" where a server may be asked.
 
-    `follows` says whether it may follow on a conversation, `held(text)` whether the path of a file that was read has
-    this in it.
+    `follows` says whether it may be a follow-up, `held(text)` whether the path of a file in the store contains the
+    text.
     """
     if follows or asked.is_limited:
         return OWN_ALONE
@@ -59,23 +59,23 @@ def reason(asked: Query, follows: bool, held: Callable[[str], bool]) -> str:
 
 
 def may_filter(text: str) -> bool:
-    """Whether what is left of a question, once its filters are read, has what was perhaps meant as one."""
+    """Whether the text of a question, after its filters were parsed, still has a possible filter in it."""
     return any(
         (not before and not after) or _like_a_filter(word.casefold()) for word, before, after in _PAIR.findall(text)
     )
 
 
 def may_name(text: str, held: Callable[[str], bool]) -> bool:
-    """Whether it has what looks like a path, or what the paths of the person's files have in them, quoted."""
+    """Whether the text has something like a path in it, or the quoted name of a file of the person's."""
     return bool(_PATH.search(text)) or any(
         held("".join(groups).strip()) for groups in _NAMED.findall(text) if "".join(groups).strip()
     )
 
 
 def may_follow(asked: Query) -> bool:
-    """Whether the question, or a part of one that asks twice, may lean on what was said before it.
+    """Whether the question, or one of several questions in it, may depend on what was said before it.
 
-    What a later clause points at, an earlier one of its sentence may name; what the first points at, none does.
+    A pronoun in a later clause may refer to an earlier clause of the sentence; one in the first clause may not.
     """
     sentences = _NEXT_SENTENCE.split(asked.text)
     parts = {asked.text, *sentences, *(_NEXT_CLAUSE.split(sentence)[0] for sentence in sentences)}

@@ -1,4 +1,4 @@
-"""Reads filters out of a question: `from:anna after:2026-03 what did she order`. Knows no store."""
+"""Parses the filters in a question: `from:anna after:2026-03 what did she order`. Reads no store."""
 
 import calendar
 import re
@@ -13,13 +13,13 @@ from shared.errors import UsageError
 from shared.types import Filters
 
 MOST_CHARACTERS = 4_000
-"""A longer question would not fit beside its passages."""
+"""The most characters of a question: a longer one would not fit into the prompt beside its passages."""
 
 FILTERS = ("from", "in", "kind", "after", "before", "on")
 
 _DAYS = ("after", "before", "on")
 
-# Phones begin with a capital and put a space behind a colon; a filter may stand in brackets.
+# Phones capitalise the first letter and put a space after a colon; a filter may be in brackets.
 _FILTER = re.compile(
     rf"""(?<![^\s(\[{{,;])[(\[{{]?({"|".join(FILTERS)})(\s*[:：]\s*)(?:"([^"]*)"|“([^”]*)”|([^\s"“]\S*))""",
     re.IGNORECASE,
@@ -30,7 +30,7 @@ _DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question, the documents it is limited to, and the days it speaks of: what is from them is preferred."""
+    """A question with its filters, and the days it names: passages from these days are preferred."""
 
     text: str
     filters: Filters = field(default_factory=Filters)
@@ -38,16 +38,16 @@ class Query:
 
     @property
     def is_limited(self) -> bool:
-        """Whether it asks of some documents alone."""
+        """Whether the question has filters, so that it is about some documents only."""
         return self.filters != Filters()
 
     @property
     def is_open(self) -> bool:
-        """Whether it asks for whatever its days or filters hold, as "What is on tomorrow?" does."""
+        """Whether the question asks for anything from its days or filters, as "What is on tomorrow?" does."""
         return (bool(self.days) or self.is_limited) and says_nothing(dates.without(self.text))
 
     def following(self, earlier: "Query") -> "Query":
-        """This question with the one before it, whose filters and days hold where it names none."""
+        """Join this question to the earlier one, whose filters and days hold where this one has none."""
         return Query(
             f"{earlier.text} {self.text}",
             earlier.filters if self.filters == Filters() else self.filters,
@@ -56,11 +56,11 @@ class Query:
 
 
 def parse(question: str, today: date) -> Query:
-    """Split a question into its words and its filters, and read the days it names.
+    """Split a question into its text and its filters, and parse the days it names.
 
     `from:` a person, `in:` part of a path, `kind:` mail, note, chat, event …; `after:`, `before:`, `on:` a day, month
-    or year (2026-03-14, 2026-03, 2026), inclusive; in any case, with or without a space. Values with spaces stand in
-    double quotes. Raises UsageError for an empty or over-long question and for a date that is none.
+    or year (2026-03-14, 2026-03, 2026), inclusive; in any case, with or without a space. Values with spaces are in
+    double quotes. Raises UsageError for an empty or over-long question and for an invalid date.
     """
     text, filters = _split(question)
     if not text:
@@ -87,7 +87,7 @@ def parse(question: str, today: date) -> Query:
 
 
 def separate(filters: Filters) -> dict[str, Filters]:
-    """Each filter by itself under what is written for it in a question; the days are one."""
+    """Return each filter by itself, keyed by how it is written in a question; the days form one filter."""
     each = {f"from:{person}": Filters(people=(person,)) for person in filters.people}
     each |= {f"in:{place}": Filters(places=(place,)) for place in filters.places}
     each |= {f"kind:{kind}": Filters(kinds=(kind,)) for kind in filters.kinds}
@@ -97,9 +97,9 @@ def separate(filters: Filters) -> dict[str, Filters]:
 
 
 def _split(question: str) -> tuple[str, dict[str, list[str]]]:
-    """The words of a question, and the values of each of its filters.
+    """Return the text of a question, and the values of each of its filters.
 
-    Where a day is no date, and a space parts it from its filter, it is a word: "What is on: Monday?"
+    An invalid day after a space is text instead: "What is on: Monday?"
     """
     by_name: dict[str, list[str]] = {}
 
@@ -117,7 +117,7 @@ def _split(question: str) -> tuple[str, dict[str, list[str]]]:
 
 
 def _span(name: str, value: str) -> tuple[date, date]:
-    """First and last day of a day, month or year."""
+    """Return the first and last day of a day, month or year. Raises UsageError."""
     if match := _DAY.fullmatch(value):
         year, month, day = int(match[1]), int(match[2] or 0), int(match[3] or 0)
         with suppress(ValueError):  # 2026-02-30

@@ -1,7 +1,7 @@
-"""Questions that need no model: what a passage's form and words, or a question already asked, let one expect.
+"""Generates questions without a model: from a passage's form and words, or from a question already asked.
 
-They cost no tokens, so there can be many; `predictor.choose` takes the few that are nearest to their passage. The forms
-are English; of other texts little or nothing is made.
+They cost no tokens, so there can be many; `predictor.choose` takes the few nearest to their passage. The question forms
+are English; few or no questions are made of texts in other languages.
 """
 
 import re
@@ -16,7 +16,7 @@ from shared.types import StoredPassage
 MOST_TOPIC_WORDS = 3
 
 MOST_SPEAKERS = 4
-"""Speakers of a passage that questions are begun with."""
+"""The most speakers of a passage for whom questions are begun."""
 
 _REPLY = re.compile(r"^(?:(?:re|fwd?|aw|sv|tr)\s*:\s*)+", re.IGNORECASE)
 _NO_TITLE = ("", "(no subject)", "(no title)")
@@ -26,13 +26,13 @@ _WHEN = re.compile(
 )
 _MONEY = re.compile(r"[€$£]\s?\d|\d\s?(?:€|\$|£|EUR|USD|GBP|euros?|dollars?|pounds?)")
 _VALUE = re.compile(r"[\d\"“]")
-# The subject of a sentence that tells its value: "The Wi-Fi password is …", "My flight to Oslo leaves …".
+# The subject of a sentence that states its value: "The Wi-Fi password is …", "My flight to Oslo leaves …".
 _STATED = re.compile(
     r"(?:^|[,;]\s)(?P<owner>the|my|our|your|his|her|their)\s+(?P<thing>\w[\w'’-]*(?:\s+[\w'’-]+){0,5}?)\s+"
     r"(?P<verb>is|are|was|were|costs?|starts?|begins?|leaves?|arrives?)\s+(?P<value>.+)",
     re.IGNORECASE,
 )
-# Words by which a text is known to be of another language, or to be English: it is what it has more of.
+# Words that identify a text as another language or as English, by which kind occurs more often.
 _FOREIGN = word_set(
     """aan al att auch au avec beim con das de del della dem den der des det di die een ein eine einen el en er es
     et för für gli het hij ich il im ist je la las le les los met mit nicht niet non och para par pas per por pour
@@ -43,7 +43,7 @@ _ENGLISH = word_set(
     the there they this to was we were what when which who will with you your"""
 )
 _TOKEN = re.compile(r"[^\W\d_]\w*(?:-\w+)*(?![’'\w])|\S|\n")
-# A word behind which a thing is named, and what ends its name.
+# Words that precede the name of an object, and words that end it.
 _OPENS = re.compile(r"(?:the|an?|my|our|his|her|its|their|your|this|that)", re.IGNORECASE)
 _VERB = re.compile(
     r"[\w-]{2,}[^\We]ed|ate|began|bought|brought|felt|found|gave|kept|knew|made|paid|ran|read|said|sang|sat|saw|sent|since"
@@ -59,21 +59,21 @@ _PART = re.compile(r"[^\W_]+?(?=[A-Z][a-z]|[\W_]|$)")
 
 
 def from_passage(passage: StoredPassage) -> list[str]:
-    """Questions that the passage may answer: about its document, what it states, and what it or its speakers tell."""
+    """Return questions that the passage may answer: about its document, its statements, its topics and speakers."""
     return list(dict.fromkeys([*_of_document(passage), *_of_statements(passage), *_of_topics(passage)]))
 
 
 def beginnings(passage: StoredPassage) -> list[str]:
-    """How questions about the passage may begin, for a model to go on: as it likes, or with one of who speaks there."""
+    """Return beginnings of questions about the passage for a model to complete: "", and one for each speaker."""
     speakers = dict.fromkeys(speaker for speaker, _ in spoken(passage) if speaker)
     people = [*speakers] or [short_name(person) for person in passage.people[:1]]
     return ["", *(f"What does {person}" for person in people[:MOST_SPEAKERS] if not _is_foreign(passage.text))]
 
 
 def analogues(question: str, people: Sequence[str]) -> list[str]:
-    """The same question asked of others: each of `people` that it names, replaced by each that it does not.
+    """Return the question with each name of `people` in it replaced by each name that is not in it.
 
-    A question may name a person by a part of the name; the others are then named by that part of theirs.
+    A question may name a person by a part of the name; the others are then named by the same part of their names.
     """
     names = list(dict.fromkeys(filter(None, map(short_name, people))))
     named = {name: by for name in names if (by := _named_by(question, name))}
@@ -87,12 +87,12 @@ def analogues(question: str, people: Sequence[str]) -> list[str]:
 
 
 def short_name(person: str) -> str:
-    """A person's name without the address behind it."""
+    """Return a person's name without the address after it."""
     return person.partition("<")[0].strip(" \"'")
 
 
 def topics(text: str) -> list[str]:
-    """What the text may be about: runs of words that say something, as far as MOST_TOPIC_WORDS."""
+    """Return possible topics of the text: runs of content words, of at most MOST_TOPIC_WORDS words."""
     content = set(terms(text)) - SMALL_TALK
     runs: list[list[str]] = [[]]
     for token in _TOKEN.findall(text):
@@ -104,9 +104,9 @@ def topics(text: str) -> list[str]:
 
 
 def subjects(text: str) -> list[str]:
-    """What a text that nobody speaks is about: names, and what stands behind an article or an owner.
+    """Return the subjects of a text without speakers: names, and nouns after an article or a possessive.
 
-    Elsewhere in it verbs and halves of phrases pass for topics. A sentence's first word alone is no name.
+    Other runs of words would be verbs and halves of phrases. A sentence's first word alone is not taken for a name.
     """
     content = set(terms(text)) - SMALL_TALK
     runs: list[list[str]] = [[]]
@@ -172,7 +172,7 @@ def _is_foreign(text: str) -> bool:
 
 
 def _asks(value: str) -> str:
-    """The word that asks for such a value; "" where it is none that one would look up."""
+    """Return the question word for such a value; "" for a value that nobody would look up."""
     if _WHEN.search(value):
         return "When"
     if _MONEY.search(value):
@@ -181,19 +181,19 @@ def _asks(value: str) -> str:
 
 
 def _named_by(question: str, name: str) -> tuple[str, int] | None:
-    """The form of the name that the question uses, and its place among the forms."""
+    """Return the form of the name that the question uses, and its place among the forms; None if it names nobody."""
     forms = ((form, place) for place, form in enumerate(_forms(name)) if _mention(form).search(question))
     return next(forms, None)
 
 
 def _name_of(person: str, place: int) -> str:
-    """The form of the name at that place; all of it where it has no such part."""
+    """Return the form of the name at that place; the whole name where there is no such form."""
     forms = _forms(person)
     return forms[place] if place < len(forms) else forms[0]
 
 
 def _forms(name: str) -> list[str]:
-    """A name as it is written, with its parts apart (`AdaOrel` may be called Ada Orel), and each part."""
+    """Return a name as written, its parts as words (`AdaOrel` may be called Ada Orel), and each part alone."""
     parts = _PART.findall(name)
     return [name, " ".join(parts), *parts] if parts else [name]
 

@@ -1,7 +1,7 @@
-"""Who does what to whom in a question, as far as the order of its words tells: in English, order is what tells.
+"""Finds who does what to whom in a question from the order of its words, which decides that in English.
 
-Two questions of the same words in another order ask something else, but for what moves without a change: a time or a
-place, what "and" joins, and who acts and who is acted on where one of the questions is in the passive.
+Two questions of the same words in another order ask different things, except that some words may move freely: a time or
+a place, words joined by "and", and agent and object where one of the questions is in the passive.
 """
 
 import re
@@ -11,7 +11,7 @@ from itertools import pairwise
 from device_app.english.stop_words import word_set
 
 _ADVERBIAL = word_set("in at on near during since until till")
-"""What these begin tells when or where, and may stand anywhere in a sentence."""
+"""Prepositions of a time or a place, which may stand anywhere in a sentence."""
 
 _DETERMINERS = word_set("the a an my our your his her its their this that these those")
 _JOINING = word_set("and or")
@@ -23,15 +23,15 @@ _OBJECTS = frozenset(_SUBJECTS.values())
 _PERSONS = frozenset((*_SUBJECTS, "you", "it"))
 
 _MUTUAL = word_set("between married related relate border borders next same alike differ")
-"""Where one of these stands, either may come first."""
+"""Words of mutual relations, in which either party may come first."""
 
 
 def turned(words: Sequence[str], others: Sequence[str], same: Mapping[str, str], names: Set[str] | None) -> bool:
-    """Whether the parts are changed. `same` maps each word that matters of the first question, and that the other has,
-    in whatever form or synonym, to the word that it has for it.
+    """Whether agent and object are exchanged between two questions. `same` maps each content word of the first question
+    that the other has too, in any form or synonym, to the other's word.
 
-    `names` are the names in either, None where nothing is written with a capital: any word may be one. What has none
-    changes its parts only where one of the questions alone asks with "do".
+    `names` are the names in either question; None where no word has a capital, so that any word may be a name. Without
+    a name in them, roles differ only where just one of the questions has a form of "do".
     """
     if _pronouns(words) != _pronouns(others):
         return True
@@ -50,19 +50,19 @@ def turned(words: Sequence[str], others: Sequence[str], same: Mapping[str, str],
 
 
 def _is_passive(words: Sequence[str]) -> bool:
-    """Whether it tells what is done, and by whom: "was asked by Adam", "who got invited by her"."""
+    """Whether the question is in the passive with its agent: "was asked by Adam", "who got invited by her"."""
     be = next((place for place, word in enumerate(words) if word in _BE), len(words))
     return "by" in words and any(_PARTICIPLES.fullmatch(word) for word in words[be + 1 :])
 
 
 def _is_helped(words: Sequence[str]) -> bool:
-    """Whether somebody named acts before what is done: "did Adam ask", and not "who asked Adam" or "did I ask"."""
+    """Whether a named agent precedes the verb, with "do": "did Adam ask", but not "who asked Adam" or "did I ask"."""
     return any(word in ("do", "does", "did") and after not in _PERSONS for word, after in pairwise(words))
 
 
 def _order(words: Sequence[str], roles: Mapping[str, str]) -> list[str]:
-    """The wanted words as they come, without what tells when or where. Joined ones are sorted, and what belongs to
-    something comes behind it: the number of the pharmacy is the pharmacy's number.
+    """Return the words of `roles` in their order, without times and places. Joined words are sorted, and an owner after
+    "of" comes before what it owns: the number of the pharmacy is the pharmacy's number.
     """
     order: list[list[str]] = []
     for place, word in enumerate(words):
@@ -81,7 +81,7 @@ def _order(words: Sequence[str], roles: Mapping[str, str]) -> list[str]:
 
 
 def _pronouns(words: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Whether "he" or "she" is spoken of; and which persons act, by their pronouns, where others are acted on."""
+    """Return the genders of the pronouns and, where object pronouns occur too, the persons of the subject pronouns."""
     acting = frozenset(_SUBJECTS) & set(words)
     acted = frozenset(word for word in words if word in _OBJECTS)
     genders = {"he" for word in words if word in ("he", "him", "his")} | {

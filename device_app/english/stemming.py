@@ -1,6 +1,6 @@
-"""Words without their English endings: one stem for a word's relatives, and a pattern of a word's forms.
+"""Strips English endings from words: one stem for related words, and a pattern for the forms of a word.
 
-Snowball's English stemmer instead lets 1% of the near-misses of `scripts/benchmarks/guard.py` through, this one 0.5%.
+Snowball's English stemmer would let 1% of the near-misses of `scripts/benchmarks/guard.py` through, this one lets 0.5%.
 """
 
 import re
@@ -26,14 +26,14 @@ _OF_FORMS = ("ings", "ing", "ied", "ies", "ed", "es", "s")
 _OF_RELATIVES = ("ations", "ation", "ingly", "edly", "ments", "ment", "ions", "ion", "ers", "er", "ly")
 _SEARCHED = ("ings", "ing", "ions", "ion", "ments", "ment", "edly", "ied", "ies", "ed", "es", "ers", "er", "ly", "s")
 _ADDED = ("d", "r", "al", "able", "ness", "or", "ors")
-"""Endings that a text may have in the place of the question's."""
+"""Further endings that a word of a text may have where the question's word has none."""
 
 _VOWEL = re.compile("[aeiouy]")
 
 
 @lru_cache(maxsize=8192)
 def stemmed(word: str) -> str:
-    """The word without an English ending, in a form that its relatives share."""
+    """Return the word without its English ending, in a form shared by related words."""
     word = _IRREGULAR.get(word, word)
     for endings in (_OF_FORMS, _OF_RELATIVES):
         word = _without(word, endings)
@@ -45,7 +45,7 @@ def stemmed(word: str) -> str:
 
 
 def forms(word: str) -> str:
-    """A pattern of the word with any English ending: move, moves, moving; city, cities; run, runner."""
+    """Return a pattern for the word with any English ending: move, moves, moving; city, cities; run, runner."""
     stem = _without(word, _SEARCHED)
     if len(stem) > 3 and (stem[-1] in "eiy" or (stem != word and stem[-1] == stem[-2])):
         stem = stem[:-1]
@@ -53,6 +53,6 @@ def forms(word: str) -> str:
 
 
 def _without(word: str, endings: Iterable[str]) -> str:
-    """The word without the first of these endings that leaves three letters, one of them a vowel."""
+    """Strip the first of these endings that leaves three letters, one of them a vowel."""
     bares = (word.removesuffix(ending) for ending in endings if word.endswith(ending))
     return next((bare for bare in bares if len(bare) >= 3 and _VOWEL.search(bare)), word)

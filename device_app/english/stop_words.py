@@ -1,8 +1,8 @@
-"""Stop words: those that say nothing of an answer, and what else says nothing for one purpose."""
+"""Stop words, which say nothing about an answer, and further words to ignore for one purpose each."""
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text, split at spaces."""
+    """Return the words of a text, split at spaces."""
     return frozenset(text.split())
 
 
@@ -15,13 +15,13 @@ STOP_WORDS = word_set(
     under until up us ve very was we were what when where which while who whom whose why will with
     would you your yours"""
 )
-"""What asks or joins, but says nothing of the answer. "s", "ll" … are what is left of a contraction."""
+"""Words that only ask or join. "s", "ll" … are the remains of contractions."""
 
 OF_ANY_DAY = word_set(
     """agenda anything appointment appointments calendar diary event events everything going happen happened
     happening happens plan planned plans schedule scheduled something"""
 )
-"""What a day is asked for, whatever is on it."""
+"""Words that ask for anything on a day."""
 
 HOW_ASKED = word_set(
     """according answer april ask asked asking aspect aspects august came come comes comment concerning current
@@ -35,7 +35,7 @@ HOW_ASKED = word_set(
     think thought thursday time today told tomorrow took tuesday two type types use used want wanted
     wants way ways wednesday week went would year yesterday"""
 )
-"""What asks, tells, counts or points to a time: said of anything, so that files need not hold it."""
+"""Words that ask, report, count or name a time: common in any question, so files need not hold them."""
 
 SMALL_TALK = word_set(
     """actually anyone anything awesome bit came catch cool come day definitely enjoy everyone ever feel fun get
@@ -44,7 +44,7 @@ SMALL_TALK = word_set(
     people pretty quick really right say see something soon sort sounds still super sure take talk tell thank thanks
     thing things think time today tomorrow totally try two uh um use ve wait want wanted way well yeah yes yet"""
 )
-"""What people say to each other without naming a topic."""
+"""Words of small talk, which name no topic."""
 
 CHANGES_NO_ANSWER = word_set("able many much possible thing things time way")
-"""Words of a search by which two questions do not differ; what is asked for tells more."""
+"""Content words that make no difference between two questions."""

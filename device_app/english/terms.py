@@ -1,4 +1,4 @@
-"""The words by which passages are searched: those of a question, and whether a text has one in any form."""
+"""The keywords for searching passages: the words of a question, and whether a text has a word in any form."""
 
 import re
 import unicodedata
@@ -9,36 +9,36 @@ from device_app.english.stop_words import OF_ANY_DAY, STOP_WORDS
 from shared.types import StoredPassage
 
 _MOST_TERMS = 64
-"""A longer question is cut for the search; it costs time by the word."""
+"""The most keywords of a search, whose time grows with their number."""
 
 _WORD = re.compile(r"\w+")
-_ACCENTS = re.compile("[\u0300-\u036f]")  # those of Latin, Greek and Cyrillic; elsewhere marks make other letters
+_ACCENTS = re.compile("[\u0300-\u036f]")  # of Latin, Greek and Cyrillic; other marks make letters
 
 
 def terms(question: str) -> list[str]:
-    """The words to look up, each once: without stop words, unless there is nothing else."""
+    """Return the keywords, each once: without stop words, unless there are no others."""
     words = list(dict.fromkeys(_WORD.findall(plain(question))))
     return ([word for word in words if word not in STOP_WORDS] or words)[:_MOST_TERMS]
 
 
 def says_nothing(question: str) -> bool:
-    """Whether no word of the question tells one passage from another, as in "What is on?"."""
+    """Whether no word of the question distinguishes one passage from another, as in "What is on?"."""
     return all(word in STOP_WORDS or word in OF_ANY_DAY for word in _WORD.findall(plain(question)))
 
 
 def stands_in(word: str, texts: Sequence[str]) -> bool:
-    """Whether one of these, as `searched` gives them, has the word in any form."""
+    """Whether one of these texts, prepared by `searched`, has the word in any form."""
     form = re.compile(rf"\b{forms(word)}\b")
     return any(form.search(text) for text in texts)
 
 
 def searched(passage: StoredPassage) -> str:
-    """What of a passage is searched for words, as they are compared."""
+    """Return the text of a passage that is searched for keywords, prepared for comparison."""
     return plain("\n".join((passage.title, *passage.people, passage.text)))
 
 
 def plain(text: str) -> str:
-    """In small letters without accents, as the keyword index compares."""
+    """Return the text in lower case without accents, as the keyword index compares it."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
     return text.lower()

@@ -1,4 +1,4 @@
-"""What of a passage stands for itself: a sentence, or a row of a table; and what it is understood with."""
+"""Splits a passage into units, each a sentence or a row of a table, with the context needed to understand it."""
 
 import re
 from collections.abc import Iterator
@@ -8,16 +8,16 @@ from shared.text import sentences
 from shared.types import StoredPassage
 
 SPEAKER = re.compile(r"([\w.’'\- ]{2,40}): ")
-"""Before what somebody says in a chat or a transcript."""
+"""Matches a speaker's name before the words of a chat or a transcript."""
 
 _FIELDS = re.compile(r"[\w ]+: [^;]*; ")
-"""How a row of a table is written: `name: Anna; birthday: 1987-05-03`."""
+"""Matches a row of a table, as written here: `name: Anna; birthday: 1987-05-03`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A sentence or a row. `around` is the title, who says it and what stands beside it; of a row, the title and the
-    heading alone: what another row says is not of this one.
+    """A sentence or a row. `around` of a sentence is the title, its speaker and the sentences next to it; of a row, the
+    title and the heading only, since other rows say nothing about it.
     """
 
     text: str
@@ -26,7 +26,7 @@ class Unit:
 
 
 def units(passage: StoredPassage) -> Iterator[Unit]:
-    """All of them, in order."""
+    """Yield the sentences and rows of the passage in order."""
     lines = [line for line in passage.text.splitlines() if line.strip()]
     rows = [bool(_FIELDS.match(line)) or line.count("|") > 1 or line.count(";") > 1 for line in lines]
     for place, line in enumerate(lines):

@@ -1,6 +1,6 @@
-"""What a question says, read into facts that can be compared with another's. Knows no cache and no answer.
+"""Parses a question into facts that can be compared with another question's.
 
-Reads English: in other languages numbers, names and identical words still count, the tables of meanings do not.
+Parses English: in other languages numbers, names and identical words still count, but the tables of meanings do not.
 """
 
 import calendar
@@ -26,7 +26,7 @@ _ISO = re.compile(r"\b((?:19|20)\d\d)-(0?[1-9]|1[0-2])-(0?[1-9]|[12]\d|3[01])\b"
 _REWRITTEN: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), form)
     for pattern, form in (
-        # What only introduces the question.
+        # Introductions to the question.
         (r"^\s*(?:(?:(?:please|hey|hi|ok|so)\b[,!]?|(?:yes|no),)\s+)+", ""),
         (r"^(?:(?:can|could|would|will) you )?(?:please )?(?:tell|give|show|remind) me\b(?: again| about| of)?\s+", ""),
         (r"\b(e|wi)-(mail|fi)\b", r"\1\2"),
@@ -61,7 +61,7 @@ _DENIALS = _NEGATIONS | word_set(
     "declines declined forbid forbids forbidden prohibited banned cannot hardly outstanding pending cancel cancels "
     "cancelled canceled reject rejects rejected deny denies denied"
 )
-"""In a short question these say no as well."""
+"""In a short question these words count as negations too."""
 
 _NEGATIVE = re.compile(
     r"(?:is|are|was|were|do|does|did|has|have|had|ca|could|wo|would|should|must|need|might)nt"  # typed without ’
@@ -76,7 +76,7 @@ _TIMES = word_set(
     "before after until till since within eve following previous same even odd itself ago later earlier onwards "
     "past nineties eighties seventies sixties fifties forties thirties twenties"
 )
-"""What tells when beside a day: another of these is another time."""
+"""Words that say when, relative to a day: with another one, the time is another."""
 
 _KINDS = {word: {word} for word in ("who", "when", "where", "why", "summary")}
 _KINDS |= {"whom": {"who"}, "whose": {"who"}, "summarize": {"summary"}, "summarise": {"summary"}}
@@ -98,10 +98,9 @@ _AUXILIARIES = word_set("is are was were am do does did has have had can could w
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A question's facts. `words` in order, in small letters; `content` maps the stems that matter to their words.
-
-    `possessed` are the stems of what is somebody's or something's: the drill's price. `denials` counts what says no,
-    `times` are the words that tell when beside a day. `small` says that nothing is written with a capital.
+    """The facts of a question. `words` are in order and in lower case; `content` maps stems of content words to the
+    words. `possessed` are the stems of words that follow a possessive: the drill's price. `denials` counts negations,
+    `times` are words that say when, relative to a day. `small`: the question is all in lower case.
     """
 
     words: tuple[str, ...]
@@ -121,7 +120,7 @@ class Wording:
 
 @lru_cache(maxsize=512)
 def read(question: str) -> Wording:
-    """The facts of a question; kept, since the same cached question is compared again and again."""
+    """Parse a question; results are cached, since one cached question is compared again and again."""
     text = "".join(sign for sign in unicodedata.normalize("NFKD", question) if not unicodedata.combining(sign))
     text = _ISO.sub(lambda day: f"{int(day[3])} {calendar.month_name[int(day[2])]} {day[1]}", text)
     owned = [word for owner, word in _POSSESSIVE.findall(text) if owner.lower() not in _CONTRACTED]
@@ -171,26 +170,26 @@ def read(question: str) -> Wording:
 
 
 def _denials(words: Sequence[str]) -> int:
-    """How often the question says no: "unpaid" and "not paid" do so once."""
+    """Count the negations of a question: "unpaid" and "not paid" are one each."""
     single = sum(word in _DENIALS or _NEGATIVE.fullmatch(word) is not None for word in words)
     return single + len(_NEGATIVE_PHRASES.findall(" ".join(words)))
 
 
 def same_kind(asked: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether one answer can be of both kinds: whoever wrote it is also which author did."""
+    """Whether one answer can fit both kinds of question: "who wrote it" and "which author wrote it" fit."""
     if not asked or not other or asked & other:
         return True
     return any("what" in first and _OF_WHAT & second for first, second in ((asked, other), (other, asked)))
 
 
 def moves(question: str) -> bool:
-    """Whether the question asks something else on another day: yesterday, next week, on Monday, two days ago."""
+    """Whether the question's meaning depends on the day it is asked: yesterday, next week, on Monday, two days ago."""
     wording = read(question)
     return "ago" in wording.words or any(day in _MOVING or day in _WEEKDAYS or " " in day for day in wording.days)
 
 
 def adds(question: str, answer: str) -> bool:
-    """Whether the answer says anything that the question does not."""
+    """Whether the answer has any content that the question does not have."""
     asked, said = read(question), read(answer)
     known = asked.content
     return bool(said.numbers - asked.numbers or said.days - asked.days) or any(
@@ -199,17 +198,17 @@ def adds(question: str, answer: str) -> bool:
 
 
 def normal(question: str) -> str:
-    """The question in small letters without its punctuation: two of one form are the same question."""
+    """Return the question in lower case without punctuation: equal results are the same question."""
     return " ".join(word.strip(_PUNCTUATION) or word for word in question.lower().split())
 
 
 def _is_name(raw: str, opens: bool) -> bool:
-    """A capital tells a name, except where a sentence begins; one inside the word tells it anywhere."""
+    """Whether the word is a name: it has a capital inside, or a first capital without opening a sentence."""
     return raw != "I" and (raw[1:] != raw[1:].lower() or (raw[0].isupper() and not opens))
 
 
 def _asked(words: Sequence[str]) -> set[str]:
-    """What kinds of answer the question asks for; none where it cannot be told."""
+    """Return the kinds of answer that the question asks for; none where that is unclear."""
     for place, word in enumerate(words[:3]):
         rest = words[place + 1 :]
         if word in _KINDS:

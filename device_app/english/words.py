@@ -1,5 +1,5 @@
-"""The words of a text in a form in which they can be compared: small letters without accents or endings, and numbers in
-digits, however they are written. Reads English; elsewhere words count as they are.
+"""Normalises the words of a text for comparison: lower case, no accents, no English endings, numbers in digits. Words
+of other languages stay as they are.
 """
 
 import re
@@ -12,7 +12,7 @@ from device_app.english.stop_words import STOP_WORDS, word_set
 from device_app.english.terms import plain
 
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-"""In a name written as one word: AdamSmith."""
+"""Splits a name written as one word: AdamSmith."""
 
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
@@ -25,29 +25,29 @@ _DENIES = re.compile(
 
 
 def said(text: str) -> list[str]:
-    """All words, in their order; "twenty-five" is 25."""
+    """Return all words in order; "twenty-five" becomes 25."""
     return list(_joined(_WORD.findall(plain(_INNER_CAPITAL.sub(" ", text)))))
 
 
 def content_words(text: str) -> list[str]:
-    """Those that say something, each once: what only asks or joins is left out."""
+    """Return the content words, each once, without stop words."""
     return [word for word in dict.fromkeys(said(text)) if word not in _silent()]
 
 
 def names(question: str) -> frozenset[str]:
-    """Words of a question that name somebody or something, or count: with a capital but for the first, or numbers."""
+    """Return a question's names and numbers: capitalised words, except the first, and words that begin with a digit."""
     _, *others = re.findall(r"[\w’'-]+", question) or [""]
     named = content_words(" ".join(word for word in others if word[0].isupper()))
     return frozenset((*named, *(word for word in content_words(question) if word[0].isdigit())))
 
 
 def is_measure(word: str) -> bool:
-    """Whether the word only says which kind of thing is asked for: a day, a number, how many."""
+    """Whether the word only says which kind of value is asked for: a day, a number, how many."""
     return word in _MEASURES
 
 
 def denies(text: str) -> bool:
-    """Whether the text says no."""
+    """Whether the text has a negation."""
     return _DENIES.search(text) is not None
 
 

@@ -1,7 +1,7 @@
-"""The QA bank (PerCache, section 4.1.1): answers by question, served where a new question asks the same.
+"""The QA bank (PerCache, section 4.1.1): kept answers by question, served where a new question asks the same.
 
-Similarity alone is no promise: a candidate has to pass the guard, its passages have to be those that the new question
-finds, and nothing newer may bear on it. Knows no model.
+Similarity alone is not enough: a candidate has to pass the guard, its passages must be among the nearest to the new
+question, and no newer passage may be relevant to it. Knows no model.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,20 +27,21 @@ from storage.vectors import VectorIndex, Vectors
 from storage.wrong_answers import Mark, WrongAnswers
 
 CANDIDATES = 8
-"""Cached questions that are looked at, the most similar first; as many of the fingerprint in force, where others come
-first."""
+"""The most cached questions that are compared, most similar first; if others are among them, as many again of the
+fingerprint in force.
+"""
 
 _AMONG_OTHERS = 512
-"""Cached questions of whatever fingerprint among which those are looked for."""
+"""The most similar cached questions of any fingerprint, among which those of the fingerprint in force are searched."""
 
 NEAREST = 5
-"""Passages nearest to a question, among which a cached answer's have to be, and none that is newer."""
+"""The passages nearest to a question: a cached answer's must be among them, and no newer one may be."""
 
 RELEVANT = 0.4
-"""Score from which a newer passage may change an answer."""
+"""The score from which a newer passage may change an answer."""
 
 SWITCH_DAYS = 7
-"""Who goes back to another model within this time finds its answers as they were."""
+"""Days for which the answers of another model are kept unused, so that switching back to it finds them."""
 
 _ADOPTED = "adopted for "
 _NO_ANSWER = "it could not be answered"
@@ -48,7 +49,7 @@ _NO_ANSWER = "it could not be answered"
 
 @dataclass(frozen=True, slots=True)
 class Considered:
-    """A cached question beside a new one: its entry, their cosine, and why its answer serves or not."""
+    """A cached question compared with a new one: its entry, their cosine, and why its answer serves or not."""
 
     entry: Entry
     similarity: float
@@ -57,15 +58,15 @@ class Considered:
 
     @property
     def failed(self) -> str:
-        """Why the same question could not be answered when that was tried; "" where it could, or was another."""
+        """The reason why the same question could not be answered before; "" where it could, or is another question."""
         return self.entry.failed or "" if self.reason == _NO_ANSWER else ""
 
 
 @dataclass(frozen=True, slots=True)
 class QABank:
-    """The bank of one person. `threshold` is PerCache's τ_query, a cosine; `limit` is in bytes.
+    """The QA bank of one person. `threshold` is PerCache's τ_query, a cosine; `limit` is in bytes.
 
-    An answer from a server's passages, of whose changes nothing is known here, serves for `public_days`.
+    An answer from a server's passages, whose changes are not seen here, is served for `public_days`.
     """
 
     entries: QAEntries
@@ -79,25 +80,26 @@ class QABank:
 
     @property
     def wrong(self) -> WrongAnswers:
-        """Answers that were marked wrong."""
+        """The store of answers that were marked wrong."""
         return WrongAnswers(self.entries.database)
 
     def find(self, query: Query, vector: Vectors, fingerprint: str, *, more: bool = False) -> Considered | None:
-        """The entry whose answer serves the question, None where none does. `vector` is the question's embedding.
+        """Return the entry whose answer serves the question, None where none does. `vector` is the question's
+        embedding.
 
-        `more`: what an answer lacks may be had now, so that it serves no longer.
+        With `more`, an answer that lacks information does not serve, since a server may be asked for it now.
         """
         if self.threshold >= 1:
             return None
         return next((match for match in self.consider(query, vector, fingerprint, more=more) if match.serves), None)
 
     def consider(self, query: Query, vector: Vectors, fingerprint: str, *, more: bool = False) -> Iterator[Considered]:
-        """The most similar entries, those first whose questions agree best, each with the reason that decides."""
+        """Yield the most similar entries, best guard verdict first, each with the reason for serving or not."""
         cosines = self.vectors.cosines(vector)
         ids = cosines.best(CANDIDATES)
         entries = self.entries.get(ids.tolist())
         if any(entry.fingerprint != fingerprint for entry in entries.values()):
-            # The same question under many fingerprints would take every place.
+            # Copies of one question under other fingerprints could take all the places.
             own = self.entries.with_fingerprint(fingerprint, cosines.best(_AMONG_OTHERS).tolist())
             ids = np.union1d(ids, cosines.best(CANDIDATES, among=np.array(own, np.int64)))
             entries = self.entries.get(ids.tolist())
@@ -114,11 +116,11 @@ class QABank:
             yield Considered(entry, cosine, objection is None, objection or verdict.reason)
 
     def marks(self, query: Query, vector: Vectors) -> list[Mark]:
-        """The marks of wrong answers that hold for the question, or for one that asks the same."""
+        """Return the marks of wrong answers that apply to this question or an equivalent one."""
         return [mark for mark in self.wrong.holding(scope(query)) if self._is_about(mark, query, vector)]
 
     def _is_about(self, mark: Mark, query: Query, vector: Vectors) -> bool:
-        # Without their cosine first, as if it were the highest: most questions differ in more than that.
+        # First without their cosine, as if it were 1, which saves an embedding: most pairs fail on their words already.
         if not guard.compare(query.text, mark.question, 1.0, self.threshold).serves:
             return False
         if normal(query.text) == normal(mark.question):
@@ -127,7 +129,7 @@ class QABank:
         return guard.compare(query.text, mark.question, cosine, self.threshold).serves
 
     def nearest(self, vector: Vectors) -> float:
-        """The cosine of the most similar question that is kept; -1 where none is."""
+        """Return the cosine of the most similar cached question; -1 where there is none."""
         return float(self.vectors.cosines(vector).values.max(initial=-1.0))
 
     def put(
@@ -143,7 +145,7 @@ class QABank:
         newest_passage: int,
         cost_ms: float,
     ) -> None:
-        """Keep an answer or, in the place of one, why there is none; what is over the limit then is evicted."""
+        """Keep an answer or, in its place, the reason why there is none; then evict entries over the limit."""
         self.entries.put(
             query.text,
             scope(query),
@@ -159,12 +161,13 @@ class QABank:
         self.trim()
 
     def wait(self, query: Query, vector: Vectors, fingerprint: str, origin: Origin) -> None:
-        """Note a question that is to be answered in idle time."""
+        """Queue a question to be answered in idle time."""
         self.entries.wait(query.text, scope(query), fingerprint, vector, origin)
         self.trim()
 
     def served(self, known: Considered, query: Query, vector: Vectors, took_ms: float) -> None:
-        """Count a hit. A question that was only similar gets an answer of its own in idle time (section 4.2.1)."""
+        """Count a hit. A question that was only similar is queued to get its own answer in idle time (section 4.2.1).
+        """
         entry = known.entry
         self.entries.used(entry.id)
         self.counters.add(qa_hits=1, qa_ms_saved=max(0.0, entry.cost_ms - took_ms))
@@ -172,17 +175,18 @@ class QABank:
             self.wait(query, vector, entry.fingerprint, "asked")
 
     def refresh(self, newest_passage: int) -> tuple[int, int]:
-        """Hold what was read since against every answer (section 4.1.3); how many were looked at, how many are stale.
+        """Check every answer against the passages read since (section 4.1.3); return the numbers of checked and stale
+        ones.
 
-        And against every question that had none, which waits for one again where something bears on it.
-        Passages that are gone made theirs stale when they went.
+        Questions without an answer are checked too, and queued again where a new passage is relevant. Answers from
+        deleted passages were marked stale on deletion.
         """
         unchecked = self.entries.unchecked(newest_passage)
         stale = sum(self._overtaken(entry, asked(entry)) for entry in unchecked)
         return len(unchecked), stale
 
     def adopt(self, fingerprint: str, embedder: Embedder) -> int:
-        """Let questions kept under other fingerprints since the last call wait under this one; how many they are."""
+        """Queue questions kept under other fingerprints since the last call under this one too; return how many."""
         mark = _ADOPTED + fingerprint
         others = self.entries.of_others(fingerprint, int(self.counters.all().get(mark, 0)))
         if not others:
@@ -195,13 +199,14 @@ class QABank:
         return len(fresh)
 
     def drop_replaced(self, fingerprint: str, now: datetime) -> int:
-        """Drop answers of other fingerprints that nobody used for SWITCH_DAYS, where this one has its own; how many."""
+        """Drop answers of other fingerprints unused for SWITCH_DAYS that this one has too; return how many."""
         gone = self.entries.replaced(
             fingerprint, (now - timedelta(days=SWITCH_DAYS)).isoformat(timespec="microseconds")
         )
         self.entries.delete(gone)
         if gone:
-            # Who goes back to what is dropped has none of these questions any more, whatever was known there once.
+            # A dropped fingerprint may come back into force: forget that it had adopted questions, so that it does so
+            # again.
             marks = [
                 name for name in self.counters.all() if name.startswith(_ADOPTED) and name != _ADOPTED + fingerprint
             ]
@@ -209,7 +214,7 @@ class QABank:
         return len(gone)
 
     def trim(self) -> int:
-        """Evict what is over the limit; how many entries that were."""
+        """Evict entries over the limit; return how many."""
         if self.entries.bytes() <= self.limit:
             return 0
         kept = [
@@ -221,7 +226,7 @@ class QABank:
         return len(gone)
 
     def clear(self) -> int:
-        """Drop everything; how many entries that were."""
+        """Drop all entries; return how many."""
         ids = [entry.id for entry in self.entries.all()]
         self.entries.delete(ids)
         return len(ids)
@@ -229,7 +234,7 @@ class QABank:
     def _objections(
         self, query: Query, vector: Vectors, fingerprint: str, entry: Entry, verdict: guard.Verdict, *, more: bool
     ) -> Iterator[str]:
-        """Why the entry's answer must not serve, the cheapest to find first. One that was overtaken is marked."""
+        """Yield the reasons not to serve the entry's answer, cheapest check first. Marks an overtaken entry stale."""
         if self.threshold >= 1:
             yield "the threshold is 1: none is served again"
         if entry.fingerprint != fingerprint:
@@ -257,7 +262,7 @@ class QABank:
         return timedelta(days=self.public_days)
 
     def _overtaken(self, entry: Entry, query: Query) -> bool:
-        """Whether something newer than the answer is among the best passages for the question. Notes the outcome."""
+        """Whether a passage newer than the answer is among the best ones for the question. Stores the outcome."""
         newest = self.retriever.store.newest_passage()
         if newest == entry.newest_passage:
             return False
@@ -274,11 +279,11 @@ class QABank:
 
 
 def scope(query: Query) -> str:
-    """The filters and days of a question: the same words mean something else under others."""
+    """Return the filters and days of a question as text: the same words mean something else under others."""
     return msgspec.json.encode((query.filters, query.days)).decode()
 
 
 def asked(entry: Entry) -> Query:
-    """The question of an entry, as it was read when it was asked."""
+    """Return the query of an entry, with its filters and days as parsed when it was asked."""
     filters, days = msgspec.json.decode(entry.scope, type=tuple[Filters, tuple[Span, ...]])
     return Query(entry.question, filters, days)

@@ -1,9 +1,9 @@
-"""May the answer to a cached question serve a similar new one? PerCache §4.2.1 asks the cosine alone, but near-misses
-("on Monday", "on Tuesday") are as similar as paraphrases. Pure functions of two texts and their cosine: no store, no
-model; whether the answer is still true of the files is asked elsewhere.
+"""Decides whether the answer to a cached question may serve a similar new one. PerCache §4.2.1 compares the cosine
+alone, but near-misses ("on Monday", "on Tuesday") are as similar as paraphrases. Pure functions of two texts and their
+cosine; whether the answer is still true is checked elsewhere.
 
-First what would change the answer is looked for: another number, day, name, negation, direction, kind of answer, or an
-opposite. Then the cosine is corrected by how far the wordings agree.
+Differences that change the answer exclude it: another number, day, name, negation, direction or kind of answer, or an
+opposite. Otherwise the cosine is corrected by how far the wordings agree.
 """
 
 import math
@@ -17,29 +17,32 @@ from device_app.english.stemming import stemmed
 from device_app.english.stop_words import word_set
 from device_app.english.wording import Wording, normal, read, same_kind
 
-# How much the wordings count beside the cosine. The weights maximise the likelihood of paraphrases among similar texts;
-# _EVEN lets a threshold of .85 stand where `scripts/bench percache` shows the guard's curve to be best.
+# Weights of the wordings beside the cosine. They maximise the likelihood of paraphrases among similar texts; _EVEN
+# makes a threshold of .85 the point where `scripts/bench percache` shows the guard's curve to be best.
 _LETTERS, _MISSING, _LENGTH, _EVEN = 0.27, 0.09, 0.18, 0.125
 
 _IN_QUESTIONS, _ONE_WORD = 0.94, 0.9
-"""The cosine from which words in the place of others are synonyms rather than something else: between two questions,
-which are short, and where one word alone is replaced."""
+"""The least cosine at which replaced words count as synonyms: between two questions, which are short; and where only
+one word is replaced.
+"""
 
 _PARTS = (({"i", "we"}, {"me", "us"}), ({"my", "our", "mine"}, {"his", "her", "their"}))
-"""Who acts and who is acted on; whose it is."""
+"""Pronouns of agent and object; pronouns of owners."""
 
 
 _BRIEF, _REQUEST = 18, 9
-"""Words of a question, and of a request that is none. A longer text, or a statement, may say the same with other little
-words, in another order."""
+"""The most words of a brief question, and of a brief request. Longer texts may mean the same with other function words
+or in another order.
+"""
 
 _SHORT, _SLIP = 3, 0.8
-"""Letters of a word that may be a slip alone; how alike two words are of which one is a slip of the pen (difflib)."""
+"""Letters up to which a differing word may be a slip; similarity (difflib) from which a word is a misspelling."""
 
 _JOINING = ("and", "or")
 
 
-# Which of several is meant, and whether it was, is or ought to be: said in one question alone, it asks something else.
+# Words that say which of several is meant, and whether it was, is or ought to be: in one question only, they change
+# what is asked.
 _WHICH = word_set(
     """old older oldest new newer newest former previous current last first next final left right early earlier
         earliest late later latest again cheap cheaper cheapest expensive biggest largest smallest longest shortest most
@@ -52,8 +55,8 @@ _WHETHER = word_set("will shall should must might")
 class Verdict:
     """Whether the cached answer serves, and why or why not, in words for people.
 
-    `similarity` is the cosine, corrected by the wordings; -1 where something would change the answer. It serves from
-    the threshold on; of several that serve, that of the highest similarity is the best.
+    `similarity` is the cosine corrected by the wordings; -1 where a difference changes the answer. The answer serves
+    from the threshold on; of several, the one with the highest similarity is best.
     """
 
     serves: bool
@@ -62,9 +65,9 @@ class Verdict:
 
 
 def compare(asked: str, cached: str, cosine: float, threshold: float) -> Verdict:
-    """Whether the answer to `cached` may serve `asked`; `cosine` is their embeddings', `threshold` 0..1.
+    """Return whether the answer to `cached` may serve `asked`; `cosine` is of their embeddings, `threshold` is 0..1.
 
-    A lower threshold never serves less.
+    Lowering the threshold never makes fewer answers serve.
     """
     if normal(asked) == normal(cached):
         return Verdict(True, "the same question", math.inf)
@@ -85,14 +88,14 @@ def compare(asked: str, cached: str, cosine: float, threshold: float) -> Verdict
 
 
 def _replaced(new: Wording, old: Wording, one_word: bool) -> float:
-    """The least cosine where either lacks words of the other."""
+    """Return the least cosine required where each text has a word that the other lacks."""
     if new.asks and old.asks:
         return _IN_QUESTIONS
     return _ONE_WORD if one_word else -1.0
 
 
 def _agreement(new: Wording, old: Wording, unmatched: Sequence[str], unasked: Sequence[str]) -> float:
-    """What the wordings add to the cosine: letters in common, less words that one lacks and a difference in length."""
+    """Return the correction of the cosine: common trigrams, minus missing words and a difference in length."""
     letters = 2 * len(new.trigrams & old.trigrams) / max(1, len(new.trigrams) + len(old.trigrams))
     missing = max(len(unmatched) / max(1, len(new.content)), len(unasked) / max(1, len(old.content)))
     length = abs(math.log((1 + len(" ".join(new.words))) / (1 + len(" ".join(old.words)))))
@@ -100,7 +103,7 @@ def _agreement(new: Wording, old: Wording, unmatched: Sequence[str], unasked: Se
 
 
 def _missing(wording: Wording, other: Wording) -> list[str]:
-    """The stems of the wording that the other has in no form and no synonym."""
+    """Return the stems of the wording that the other has in no form or synonym."""
     return [
         stem
         for stem in wording.content
@@ -109,7 +112,7 @@ def _missing(wording: Wording, other: Wording) -> list[str]:
 
 
 def _differences(new: Wording, old: Wording, unmatched: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
-    """What changes the answer, as reasons, the plainest first."""
+    """Yield the differences that change the answer, as reasons for people, the plainest first."""
     for kind, ours, theirs in (("number", new.numbers, old.numbers), ("day", new.days, old.days)):
         if ours != theirs:
             yield f"another {kind}: {_listed(theirs - ours)} / {_listed(ours - theirs)}"
@@ -134,7 +137,7 @@ def _differences(new: Wording, old: Wording, unmatched: Sequence[str], unasked: 
 
 
 def _by_little_words(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
-    """What changes the answer of a short question: what says no, what tells when, and who does what to whom."""
+    """Yield the differences that change a short question's answer: negations, times, and who does what to whom."""
     if new.denials != old.denials:
         yield "only one of them says no"
     if new.times != old.times:
@@ -144,7 +147,7 @@ def _by_little_words(new: Wording, old: Wording, missing: Sequence[str], unasked
 
 
 def _opposites(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
-    """Words of one that exclude words of the other."""
+    """Yield the pairs of words, one from each question, that exclude each other."""
     for stem in sorted({*missing, *_only(new, old)}):
         for against in sorted({*unasked, *_only(old, new)}):
             if excludes(stem, against):
@@ -152,13 +155,13 @@ def _opposites(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequ
 
 
 def _is_brief(new: Wording, old: Wording) -> bool:
-    """Whether each word, and their order, counts."""
+    """Whether the texts are so short that each word and the order counts."""
     longest = max(len(new.words), len(old.words))
     return longest <= (_BRIEF if new.asks or old.asks else _REQUEST)
 
 
 def _changes_parts(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> bool:
-    """Who does what to whom. Whoever changes the parts changes no word: where words differ, names alone tell."""
+    """Whether agent and object are exchanged. Where content words differ as well, only names are compared."""
     names, same = new.names | old.names, _same(new, old)
     changed = [stem for stem in missing if new.content[stem] not in same]
     changed += [stem for stem in unasked if old.content[stem] not in same.values()]
@@ -168,7 +171,7 @@ def _changes_parts(new: Wording, old: Wording, missing: Sequence[str], unasked: 
 
 
 def _same(new: Wording, old: Wording) -> dict[str, str]:
-    """The words that matter of one, and what the other has for them: a form, a synonym, or a slip of the pen."""
+    """Map the content words of one question to the other's: the same word, a form, a synonym, or a misspelling."""
     pairs: dict[str, str] = {}
     for stem, word in new.content.items():
         others = [held for held in old.content if related(stem, held) or _alike(word, old.content[held])]
@@ -187,7 +190,7 @@ def _holds(wording: Wording, word: str) -> bool:
 
 
 def _one_sided(new: Wording, old: Wording) -> Iterator[str]:
-    """What only one of two questions says: which is meant, or whether it was or ought to be."""
+    """Yield the words in only one of two questions that say which is meant, or whether it was or ought to be."""
     if new.asks and old.asks:
         mine = set(new.words) - set(old.words) - new.names
         other = set(old.words) - set(new.words) - old.names
@@ -197,7 +200,7 @@ def _one_sided(new: Wording, old: Wording) -> Iterator[str]:
 
 
 def _only(wording: Wording, other: Wording) -> set[str]:
-    """Particles (in, out, on, off, before, after) of one alone."""
+    """Return the words outside the content, such as particles (in, out, on, off), that only `wording` has."""
     return set(wording.words) - set(other.words) - set(wording.content.values())
 
 
@@ -206,7 +209,7 @@ def _listed(words: Iterable[str]) -> str:
 
 
 def _swapped(words: Sequence[str], others: Sequence[str]) -> bool:
-    """The same words with two of them in each other's place; what only moved as a block says the same."""
+    """Whether two of the same words are exchanged; words that only moved as a block do not count."""
     if words == others or sorted(words) != sorted(others) or _joined(words) == _joined(others):
         return False
     start = next(place for place, (word, other) in enumerate(zip(words, others, strict=True)) if word != other)
@@ -220,7 +223,7 @@ def _swapped(words: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """The words, with those that "and" or "or" joins in the order of the alphabet."""
+    """Return the words, with each pair joined by "and" or "or" in alphabetical order."""
     reordered = list(words)
     for place, word in enumerate(reordered[1:-1], 1):
         if word in _JOINING:
@@ -229,7 +232,7 @@ def _joined(words: Sequence[str]) -> list[str]:
 
 
 def _turned(new: Wording, old: Wording) -> bool:
-    """From and to, I and me, who did and whom: the same people or places in the other's part."""
+    """Whether the same people or places have each other's role: from and to, I and me, who did and whom."""
     ours, theirs = _directions(new.words), _directions(old.words)
     for word in ours.keys() & theirs.keys():
         if ours[word].isdisjoint(theirs[word]) and (ours[word] | theirs[word]) in ({"from", "to"}, {"before", "after"}):
@@ -246,7 +249,7 @@ def _turned(new: Wording, old: Wording) -> bool:
 
 
 def _directions(words: Sequence[str]) -> dict[str, set[str]]:
-    """For each word the prepositions of direction before it, articles and possessives passed over."""
+    """Map each word to the prepositions of direction before it; articles and possessives are skipped."""
     by_role: dict[str, set[str]] = {}
     for place, word in enumerate(words):
         if word in ("from", "to", "before", "after", "against", "than", "by"):

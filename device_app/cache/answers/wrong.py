@@ -1,4 +1,4 @@
-"""Which text is an answer that was marked wrong: pure, from the marks that hold for a question."""
+"""Recognises an answer that was marked wrong: pure, from the marks that apply to a question."""
 
 import unicodedata
 from collections.abc import Callable, Generator, Sequence
@@ -15,17 +15,17 @@ _AROUND: Final = " \t\n.,;:!?…\"'“”‘’*_`"
 
 
 def plain(text: str) -> str:
-    """The text without regard to case, spaces, and the signs around it: two of one form say the same."""
+    """Return the text without case, extra spaces, and the punctuation around it: equal results say the same."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(_AROUND)
 
 
 def is_wrong(text: str, written_by: str, marks: Sequence[Mark]) -> bool:
-    """Whether the text that this model wrote is marked wrong for a question of which these marks hold."""
+    """Whether the text that this model wrote is among the answers marked wrong; `marks` apply to the question."""
     return any(mark.model == written_by and plain(mark.answer) == plain(text) for mark in marks)
 
 
 def may_become_wrong(text: str, marks: Sequence[Mark]) -> bool:
-    """Whether what is written so far is, or with more text may become, one of the marked answers."""
+    """Whether the text written so far is, or with more text may become, one of the marked answers."""
     begins = plain(text)[:-1]  # an accent that follows changes the last character
     return any(plain(mark.answer).startswith(begins) for mark in marks)
 
@@ -33,10 +33,10 @@ def may_become_wrong(text: str, marks: Sequence[Mark]) -> bool:
 def withheld(
     events: Generator[Found | Wrote | Answer], marks_now: Callable[[], Sequence[Mark]]
 ) -> Generator[Found | Wrote | Answer]:
-    """The events of an answer, none of whose text is shown while it may become one that is marked.
+    """Yield the events of an answer, but no text while it may still become an answer that is marked wrong.
 
-    In the place of such an answer stands that it is marked, above the passages it was drawn from. `marks_now` is called
-    once, with the first text: files that are read again before that may end a mark. A kept answer was found with them.
+    A marked answer is replaced by the notice that it is, above its passages. `marks_now` is called once, with the first
+    text: files read again before that may end a mark. Kept answers are passed on: the bank checks their marks.
     """
     text = held = ""
     marks: Sequence[Mark] | None = None
@@ -60,7 +60,7 @@ def withheld(
 
 
 def unanswered(answer: Answer) -> Answer:
-    """What stands in the place of an answer that is marked wrong."""
+    """Return the notice shown in place of an answer that is marked wrong."""
     return replace(
         answer,
         text=MARKED,

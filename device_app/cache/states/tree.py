@@ -1,8 +1,9 @@
-"""The QKV tree (PerCache, section 4.1.1): attention states of prompts' beginnings, a node a segment, a path a prompt.
+"""The QKV tree (PerCache, section 4.1.1): attention states of prompt prefixes, one node per segment, one path per
+prompt.
 
-A node is found by every text from the root on, so its state is exact wherever it is joined; joined elsewhere, it is
-`moved` and never kept there. Only K and V are kept: the stored prefix makes every other computation on it unnecessary.
-Knows no question.
+A node is keyed by all texts from the root on, so its state is exact wherever it is joined; joined at another position,
+it is `moved` and never kept there. Only K and V are kept: the stored prefix makes every other computation on it
+unnecessary.
 """
 
 import hashlib
@@ -21,12 +22,12 @@ from storage.counters import Counters
 from storage.kv_slices import KVSlices
 
 _ABANDONED_S = 3600.0
-"""After this time an unfinished file has no writer any more."""
+"""The age in seconds from which an unfinished file is taken to be abandoned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One step of a path: the instructions at the root, then a passage each. `tokens` are its own."""
+    """One step of a path: the instructions at the root, then one passage per node. `tokens` are the node's own."""
 
     segments: tuple[Segment, ...]
     tokens: Sequence[int]
@@ -43,7 +44,7 @@ class QKVTree:
     policy: Policy
 
     def order(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> list[int]:
-        """The passages' places in the order that follows the longest kept path; the rest as they come."""
+        """Return the passages' places, those of the longest kept path first and the rest in their order."""
 
         def longest(parent: str, left: list[int]) -> list[int]:
             names = {place: name_behind(parent, passages[place]) for place in left}
@@ -59,7 +60,7 @@ class QKVTree:
         return path + [place for place in range(len(passages)) if place not in path]
 
     def extend(self, engine: Engine, row: int, path: Sequence[Node], held: int = 0) -> int:
-        """Join what is kept of the path behind the `held` nodes that the row holds; how many it holds then."""
+        """Join the kept nodes that follow the `held` nodes already in the row; return how many nodes it then holds."""
         names = _names(engine.info.kv_key, path)
         known = self.rows.known(names)
         for name, node in zip(names[held:], path[held:], strict=True):
@@ -69,16 +70,16 @@ class QKVTree:
         return held
 
     def missing(self, kv_key: str, path: Sequence[Node]) -> list[tuple[str, Node]]:
-        """Name and node of what is not kept of the path."""
+        """Return the name and node of each step of the path that is not kept."""
         names = _names(kv_key, path)
         known = self.rows.known(names)
         return [(name, node) for name, node in zip(names, path, strict=True) if name not in known]
 
     def keep(self, engine: Engine, row: int, path: Sequence[Node]) -> int:
-        """Keep the nodes of the path, which the row begins with, and count their use; how many are new.
+        """Keep the nodes of the path, which the row begins with, and count their use; return how many are new.
 
-        What does not fit the limit is evicted; of a model that is not `sliceable`, nothing is kept, nor is what stands
-        behind a slice that was moved. Raises StoreFull, NotWritable.
+        Slices over the limit are evicted. Nothing is kept of a model that is not `sliceable`, nor behind a moved slice.
+        Raises StoreFull, NotWritable.
         """
         if not (self.limit and engine.info.sliceable):
             return 0
@@ -100,10 +101,10 @@ class QKVTree:
         return new
 
     def trim(self) -> int:
-        """Evict what is over the limit; how many slices that were."""
+        """Evict slices over the limit; return how many."""
         if self.rows.bytes() <= self.limit:
             return 0
-        # Computing a token costs more the more there are before it; the length stands for that as well.
+        # A token costs more to compute the more tokens precede it; the slice's length is used for that too.
         kept = [
             Kept(row.name, row.bytes, row.uses, row.used_at, float(row.tokens), row.parent) for row in self.rows.all()
         ]
@@ -113,7 +114,7 @@ class QKVTree:
         return len(gone)
 
     def clear(self) -> int:
-        """Drop everything; how many slices that were."""
+        """Drop all slices; return how many."""
         names = [row.name for row in self.rows.all()]
         self._drop(names)
         for name in self.blobs.sizes():
@@ -121,10 +122,10 @@ class QKVTree:
         return len(names)
 
     def prune(self, kv_key: str | None = None) -> int:
-        """Drop what can never be joined again, and files that nothing names; how many slices that were.
+        """Drop slices that can never be joined again, and files that no slice names; return how many slices.
 
-        These are slices of passages that are gone or, with a `kv_key`, of another model or setting; slices whose file
-        is gone; and what no path from a root reaches without them. Raises NotWritable.
+        These are slices of deleted passages or, with a `kv_key`, of another model or setting; slices without a file;
+        and slices that cannot be reached from a root without them. Raises NotWritable.
         """
         rows, sizes = self.rows.all(), self.blobs.sizes()
         gone = set(self.rows.of_missing_passages())
@@ -135,13 +136,13 @@ class QKVTree:
         dead = {row.name for row in rows} - reached
         self._drop(sorted(dead))
         self.blobs.sweep(time.time() - _ABANDONED_S)
-        # Another process may just have written a file whose row is about to come.
+        # Another process may just have written a file, and not yet its row.
         for name in self.blobs.older_than(time.time() - _ABANDONED_S) - {row.name for row in rows}:
             self.blobs.delete(name)
         return len(dead)
 
     def damaged(self) -> list[str]:
-        """Names of the kept slices that could not be joined any more; drops them. Reads every byte."""
+        """Drop the kept slices that can no longer be joined, and return their names. Reads every byte."""
         damaged = [row.name for row in self.rows.all() if not self._is_whole(row.name)]
         self._drop(damaged)
         return damaged
@@ -153,11 +154,11 @@ class QKVTree:
             return False
 
     def joined(self, name: str, node: Node, join: Callable[[KVSlice], None]) -> bool:
-        """Whether the kept slice could be joined; it is dropped where it could not."""
+        """Whether the kept slice could be joined; drops it where it could not."""
         try:
             join(self._read(name, node))
         except SliceRejected:
-            # It is computed again now, and kept again then. Where its file cannot be deleted, it can be replaced.
+            # The slice is computed and kept again now. A file that cannot be deleted can be replaced.
             with suppress(NotWritable):
                 self._drop([name])
             self.counters.add(kv_damaged=1)
@@ -184,7 +185,7 @@ def _names(kv_key: str, path: Sequence[Node]) -> list[str]:
 
 
 def name_behind(parent: str, segments: Sequence[Segment]) -> str:
-    """What names the node with these texts behind the node `parent` (the root: behind the engine's key)."""
+    """Return the name of the node with these texts behind the node `parent` (for the root, the engine's key)."""
     digest = hashlib.blake2b(parent.encode(), digest_size=20)
     for segment in segments:
         text = segment.text.encode("utf-8", "surrogatepass")
