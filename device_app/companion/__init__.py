@@ -1,1 +1,1 @@
-"""What this device does with a companion server."""
+"""The device's side of working with a companion server."""

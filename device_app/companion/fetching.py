@@ -1,4 +1,4 @@
-"""Passages that the server finds for a question: only the question leaves the device. The device's end of a search."""
+"""Fetches passages from the server for a question, which alone leaves the device."""
 
 import time
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from shared.protocol.device import Lost
 
 @dataclass(slots=True)
 class Search:
-    """A search: what came, after how many seconds, and the bytes that left for it, whatever came."""
+    """A search: its passages, its duration in seconds, and the bytes that left for it, also if it failed."""
 
     passages: Sequence[m.PublicPassage] = ()
     seconds: float = 0.0
     sent_bytes: int = 0
 
     def run(self, link: Link, question: str, passages: int) -> None:
-        """Ask for so many passages at the most. Raises LinkError where none can come, and why."""
+        """Fetch at most so many passages. Raises LinkError, with the reason, where none can come."""
         inbox: SimpleQueue[RequestEvent] = SimpleQueue()
         started = time.monotonic()
         ask = m.Ask(

@@ -1,4 +1,4 @@
-"""A companion server's parts on this device: the link to it, and the questions that it is asked."""
+"""Builds the parts of this device that deal with a companion server: the link and the public questions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def open_link(device: Device, credentials: Credentials) -> Link:
-    """A connection to this server, which the caller closes. Loads the model. Raises WeightsError."""
+    """Open a link to this server, which the caller closes. Loads the model. Raises WeightsError."""
     vocabulary = device.begin_loading().result().engine.vocabulary_hash()
     hello = Hello((VERSION,), vocabulary, device.embedder.fingerprint, f"jackdaw {version('jackdaw')}")
     return Link(credentials, hello, Resting(credentials, device.paths.link_rest))
 
 
 def public_questions(device: Device, credentials: Credentials) -> PublicQuestions:
-    """Questions for this server, which the caller closes. Connects to nothing, and loads no model."""
+    """Return the public questions for this server, which the caller closes. Does not connect, and loads no model."""
     from device_app.companion.dispatch.cost import ServerPrice
     from device_app.companion.dispatch.memory import Memory
     from device_app.companion.dispatch.public import Prices, PublicQuestions

@@ -1,4 +1,4 @@
-"""How long a companion server is waited for, by what is waited for, and the one way to wait for an event of it."""
+"""Time limits for waiting on a companion server, and the one function that waits for an event."""
 
 import time
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class WaitLimits:
-    """Seconds. An answer that can do without the server waits less than one that cannot, a command longest."""
+    """Limits in seconds. An answer that needs no server waits less than one that does, a command longest."""
 
     connect_s: float = 3.0
-    """For a connection, while an answer waits for it."""
+    """For a connection, while an answer is waiting."""
 
     check_s: float = 4.0
-    """For a connection, while a person looks at how it stands."""
+    """For a connection, while a person looks at its state."""
 
     pair_s: float = 15.0
     """For a connection, while a person connects a server that may still be starting."""
 
     passages_s: float = 4.0
-    """For passages that the person's files can do without."""
+    """For passages that the answer can do without."""
 
     sources_s: float = 10.0
     """For passages that the answer cannot do without."""
@@ -35,7 +35,7 @@ LIMITS = WaitLimits()
 
 
 def next_event(inbox: SimpleQueue[T], until: float) -> T | None:
-    """The next event, waited for until that moment of the monotonic clock; None where none comes."""
+    """Return the next event, waiting until `until` of the monotonic clock; None where none comes."""
     try:
         return inbox.get(timeout=max(until - time.monotonic(), 0.0))
     except Empty:

@@ -1,1 +1,1 @@
-"""Which side starts an answer, and how a live one moves to the other (DiSCo): decisions, without clock or socket."""
+"""Decisions which side starts an answer, and how a live one moves to the other (DiSCo), without clock or socket."""

@@ -1,8 +1,8 @@
-"""How an answer comes about that the person's files alone do not hold: together, fetched, or alone (DRAGON, section 2).
+"""Chooses how to answer a question that goes beyond the files: together, fetched, or alone (DRAGON, section 2).
 
-*Together*: both sides write it, each from its own passages (section 4), and drafts of it leave. *Fetch*: the question
-leaves, the server's passages come, and the device, which has to read them first, writes alone. *Alone*: from the
-person's files, and nothing leaves. Forecasts and the choice between them; pure.
+*Together*: both sides write the answer, each from its own passages (section 4), and its drafts leave the device.
+*Fetch*: the question leaves, and the device reads the server's passages and writes alone. *Alone*: the device answers
+from the person's files, and nothing leaves. Pure: forecasts, and the choice between the plans.
 """
 
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from shared.aggregation.scheduler import Figures
 Plan = Literal["alone", "fetch", "together"]
 
 WORTH: Final = 0.9
-"""Drafts may tell what stands in the files; the reader has to have the answer in so much of the time for that."""
+"""Drafts may reveal what the files say: a joint answer must be read within this fraction of the time of fetching."""
 
 
 AGREE: Final = "link.together = fitting"
-"""How a person agrees that drafts leave."""
+"""The setting by which a person agrees that drafts leave the device."""
 
 
 @dataclass(frozen=True, slots=True)
 class SideTimes:
-    """What both sides take, in seconds. `read_s` is for one token of a prompt, on the device; `search_s` runs from the
-    question to the server's passages, `start_s` from there to its first token, both as the device sees them.
+    """Durations on both sides, in seconds. `read_s` is the device's for one prompt token; `search_s` is from the
+    question to the server's passages, `start_s` from there to the server's first token, both as seen by the device.
     """
 
     read_s: float
@@ -35,10 +35,9 @@ class SideTimes:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Tokens: what the device has to read of its own, what the server's passages have, and how long answers are.
+    """Token counts: the device's own prompt to read, the server's passages, and the expected answer.
 
-    `mixing` is what an answer takes besides where the device writes from both sides' passages in rows, as if so many
-    more were read.
+    `mixing` is the extra cost, in prompt tokens, where the device writes an answer from both sides' passages in rows.
     """
 
     own: float
@@ -49,21 +48,21 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Seconds to the first token, and from one to the next."""
+    """Predicted seconds to the first token, and between tokens."""
 
     first: float
     token: float
 
     def whole(self, answer: float, reading_rate: float) -> float:
-        """Seconds until somebody who reads so many tokens a second has read so many."""
+        """Return the seconds until a reader of `reading_rate` tokens a second has read an answer of `answer` tokens."""
         return self.first + answer * max(self.token, 1 / reading_rate)
 
 
 def forecasts(known: SideTimes, work: Work) -> dict[Plan, Forecast]:
-    """Each plan's.
+    """Return the forecast of each plan.
 
-    Together, the first token waits for the slower side, every other as equation 7 says; the device reads none of the
-    server's passages, and the server reads while the device does. Drafting ahead through a rejection is not counted.
+    Together, the first token waits for the slower side, and the others follow equation 7; the device reads none of the
+    server's passages, and both sides read at the same time. Drafts that survive a rejection are not counted.
     """
     figures, own = known.figures, known.read_s * work.own
     step = figures.decode["device"]
@@ -78,9 +77,9 @@ def forecasts(known: SideTimes, work: Work) -> dict[Plan, Forecast]:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`agreed`: the person lets drafts leave. `incompatible`: why the sides cannot write together. `fits`: the device
-    has room to read the server's passages too. `spared`: the server's tokens are to be spared, and what may be used is
-    used.
+    """Limits on the choice. `agreed`: the person lets drafts leave. `incompatible`: why the sides cannot write
+    together. `fits`: the device has room to read the server's passages too. `spared`: the server's tokens are to be
+    spared, and the budget for them is used up.
     """
 
     agreed: bool = False
@@ -91,17 +90,17 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is done, and why, for the person."""
+    """The chosen plan, and the reason for it as shown to the person."""
 
     plan: Plan
     reason: str
 
 
 def choose(known: SideTimes, work: Work, reading_rate: float, limits: Limits) -> Choice:
-    """The plan for a question that goes beyond the files, where a server can be asked.
+    """Choose the plan for a question that goes beyond the files, where a server can be asked.
 
-    Together where the reader is through with it in `WORTH` of the time that fetching takes, or where the device has no
-    room for what would be fetched; and only where the person agreed, the sides can, and the server need not be spared.
+    The plan is together where the reader finishes within `WORTH` of the time with fetching, or where fetched passages
+    do not fit; and only where the person agreed, the sides are compatible, and the server need not be spared.
     """
     by_plan = forecasts(known, work)
     fetch, both = (by_plan[plan].whole(work.answer, reading_rate) for plan in ("fetch", "together"))

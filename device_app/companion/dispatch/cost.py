@@ -1,6 +1,6 @@
-"""What a token costs on either side, in one currency (DiSCo §4.1, appendix E), and which side is to be spared.
+"""The cost of a token on either side, in one currency (DiSCo §4.1, appendix E), and which side is to be spared.
 
-Prices are money per token; `rate` (λ) is money per joule. Knows no policy.
+Prices are money per token; `rate` (λ) is money per joule. Independent of the policies.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MILLION = 1e6
 
 @dataclass(frozen=True, slots=True)
 class ServerPrice:
-    """Money per million tokens; both 0 for a server of one's own."""
+    """The server's prices, in money per million tokens; both are 0 for one's own server."""
 
     prompt: float
     decode: float
@@ -20,28 +20,28 @@ class ServerPrice:
 
 @dataclass(frozen=True, slots=True)
 class ModelShape:
-    """What of a model decides its operations: parameters, blocks, width of the hidden state."""
+    """The sizes of a model that decide its operations: parameters, blocks, width of the hidden state."""
 
     parameters: int
     layers: int
     width: int
 
     def operations(self, context: float) -> float:
-        """Floating-point operations for one token that attends to `context` others.
+        """Return the floating-point operations for one token that attends to `context` others.
 
-        2 per parameter, and 4·width for each position attended to in each block: Q·K and the sum over V.
+        These are 2 per parameter, and 4·width for each position attended to in each block: Q·K and the sum over V.
         (Appendix E.1 divides the latter by the heads and squares the context; a token attends to each position once.)
         """
         return 2.0 * self.parameters + 4.0 * self.layers * self.width * context
 
     def prompt_operations(self, length: int) -> float:
-        """Per token of a prompt of this length: on average half of it lies before each."""
+        """Return the operations per token of a prompt of this length: on average, half of it precedes each token."""
         return self.operations(length / 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Money per token, the energy already turned into money by λ."""
+    """Costs in money per token, with energy already converted to money by λ."""
 
     device_prompt: float
     device_decode: float
@@ -50,25 +50,25 @@ class Costs:
 
     @property
     def constraint(self) -> Side:
-        """The side whose tokens dominate the bill (algorithm 1); a tie is server-constrained."""
+        """The side whose tokens dominate the bill (algorithm 1); a tie counts as server-constrained."""
         cheapest_device = min(self.device_prompt, self.device_decode)
         return "device" if cheapest_device > max(self.server_prompt, self.server_decode) else "server"
 
     def prompt(self, side: Side) -> float:
-        """What a token costs that is prefilled there."""
+        """Return the cost of prefilling a token on this side."""
         return self.device_prompt if side == "device" else self.server_prompt
 
     def decode(self, side: Side) -> float:
-        """What a token costs that is written there."""
+        """Return the cost of decoding a token on this side."""
         return self.device_decode if side == "device" else self.server_decode
 
 
 def costs(
     price: ServerPrice, shape: ModelShape, joules_per_gflop: float, rate: float, *, prompt: int, answer: int
 ) -> Costs:
-    """Both sides' for a usual prompt and answer of these lengths; `rate` (λ) is money per joule.
+    """Return both sides' costs for a prompt and an answer of these lengths; `rate` (λ) is money per joule.
 
-    λ is applied first: everything behind this compares money with money.
+    λ is applied here, so that all later comparisons are of money.
     """
     per_operation = joules_per_gflop / 1e9 * rate
     return Costs(
@@ -88,13 +88,13 @@ class Budget:
 
 
 def budget(spare: float | None, costs: Costs) -> Budget:
-    """The one setting, from 0 "spare my battery" to 1 "spare my money", as a constraint and its b.
+    """Turn the setting, from 0 "spare my battery" to 1 "spare my money", into a constraint and its b.
 
-    Below .5 the device is constrained and b = 2·spare, from .5 on the server is and b = 2·(1 - spare): at 0 the device
-    never starts beside a server that answers, at 1 the server is never asked, at .5 both start at once. Between, the
-    nearer to an end the more is spared; the two halves meet in the same behaviour. None leaves the side to the test of
-    the costs (algorithm 1), with b = .5. A side whose tokens cost nothing (mains power, a server of one's own) has
-    nothing to spare: b = 1. Raises ValueError where `spare` is not within 0..1.
+    Below .5 the device is constrained and b = 2·spare; from .5 on, the server is, and b = 2·(1 - spare). At 0 the
+    device never starts while the server answers, at 1 the server is never asked, at .5 both start at once; between, the
+    nearer to an end, the more is spared. With None, the costs decide the side (algorithm 1), and b = .5. A side whose
+    tokens cost nothing (mains power, one's own server) need not be spared: b = 1. Raises ValueError where `spare` is
+    not within 0..1.
     """
     if spare is None:
         budget = Budget(costs.constraint, 0.5)

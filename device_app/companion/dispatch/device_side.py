@@ -1,4 +1,4 @@
-"""The device's side of a race: the model here, in a thread. It is told to begin, how far it may write, and to stop."""
+"""The device's side of a race: runs the model in a thread, with commands to begin, to limit and to stop its writing."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ from shared.trace import Trace
 
 
 class DeviceSide:
-    """The model here. One stream at a time: a new one waits until the last has left the engine."""
+    """The model on this device. It has one stream at a time: a new one waits until the last has left the engine."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class DeviceSide:
         max_tokens: int,
         inbox: Inbox,
     ) -> None:
-        """`source` may still wait for the model to load."""
+        """Prepare the side; `source` may still wait for the model to load."""
         self.trace = Trace()
         self._source, self._question = source, question
         self._sampling, self._max_tokens, self._inbox = sampling, max_tokens, inbox
@@ -42,7 +42,7 @@ class DeviceSide:
         self._thread: threading.Thread | None = None
 
     def begin(self, epoch: int, passages: Sequence[m.PublicPassage], accepted: Sequence[Piece]) -> None:
-        """Write from these sources, from behind the accepted tokens on, as this epoch."""
+        """Start writing from these passages, continuing after the accepted tokens, as this epoch."""
         self.close()
         self._stopped = threading.Event()
         self._allowed = float("inf")
@@ -51,19 +51,19 @@ class DeviceSide:
         self._thread.start()
 
     def allow(self, upto: int | None) -> None:
-        """Let it write tokens below that index; None lifts the limit."""
+        """Allow tokens below the index `upto`; None lifts the limit."""
         with self._more:
             self._allowed = float("inf") if upto is None else upto
             self._more.notify()
 
     def stop(self) -> None:
-        """Let it end within a batch."""
+        """Stop the stream, which ends within a batch."""
         self._stopped.set()
         with self._more:
             self._more.notify()
 
     def close(self) -> None:
-        """Stop, and wait until the engine is free."""
+        """Stop the stream, and wait until the engine is free."""
         self.stop()
         if self._thread:
             self._thread.join()
@@ -81,7 +81,7 @@ class DeviceSide:
             prompt = self._fitted(passages, source)
             source = replace(source, engine=interruptible(source.engine, stopped.is_set))
             ids = _ids(accepted, source)
-            # Where the other side's tokens are not ours, the same text may take another number of ours.
+            # The server's tokens have no ids of this model, so that their text may be another number of its tokens.
             before = len(accepted) - len(ids)
             most = self._max_tokens - before
             drawn = source.go_on(prompt, ids, self._sampling, max_tokens=most, trace=self.trace)
@@ -103,7 +103,7 @@ class DeviceSide:
             raise
 
     def _fitted(self, passages: Sequence[m.PublicPassage], source: LocalSource) -> Prompt:
-        """The prompt from as many passages, and as much of the first, as leave room for a short answer."""
+        """Return the prompt with as many passages, and as much of the first, as leave room for a short answer."""
         needed = min(self._max_tokens, SHORT_ANSWER)
         while True:
             prompt = public_prompt(self._question, passages, source.template)
@@ -117,7 +117,7 @@ class DeviceSide:
 
 
 def _ids(accepted: Sequence[Piece], source: LocalSource) -> list[int]:
-    """Tokens of this device's model for what is written: the same ones, or those of the same text."""
+    """Return the token ids of the accepted text for this model: the pieces' own, or the text tokenized again."""
     if all(piece.token >= 0 for piece in accepted):
         return [piece.token for piece in accepted]
     return source.engine.tokenize(spelled(accepted, source.engine.detokenize))

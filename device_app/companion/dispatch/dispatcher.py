@@ -1,7 +1,7 @@
-"""What is known of both sides, how it grows with each answer, and the decision that follows (DiSCo §4).
+"""Learned estimates of both sides, their update after each answer, and the policy that follows from them (DiSCo §4).
 
-`Estimates` is a value: `policy` follows from it, `after` gives the next one.
-Whoever holds it keeps it across restarts, as JSON.
+`Estimates` is a value: `policy` derives decisions from it, `after` returns the updated one. Its owner stores it across
+restarts, as JSON.
 """
 
 import math
@@ -21,11 +21,11 @@ from shared.side import Side
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one question taught. Seconds; None where the side was not asked.
+    """Measurements from one question, in seconds; None where the side was not asked.
 
-    `server_s` is the time to its first token as the client saw it, from the moment the server was asked;
-    `server_waited_s` how long a server was waited for that did not answer: it timed out, failed or was cancelled. The
-    device's time is known only where it came to its first token. `prompt` is the real length, in tokens.
+    `server_s` is the time to the server's first token as the client saw it, from when the server was asked;
+    `server_waited_s` is how long a server was waited for in vain: it timed out, failed or was cancelled. `device_s` is
+    None unless the device wrote its first token. `prompt` is the real length, in tokens.
     """
 
     prompt: int
@@ -40,7 +40,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Estimates:
-    """What is known of one server and one model of this device. Whoever reads the battery puts its figures in."""
+    """Learned estimates of one server and one model of this device. The battery's reader updates `energy`."""
 
     server: Distribution = field(default_factory=first_token.server)
     device: DeviceFirstToken = field(default_factory=DeviceFirstToken.prior)
@@ -50,7 +50,7 @@ class Estimates:
     energy: Energy = field(default_factory=Energy)
 
     def after(self, outcome: Outcome, budget: Budget) -> "Estimates":
-        """With one more public question. One that only the device might answer is none: it is not told."""
+        """Return the estimates updated by a public question. Those that only the device may answer do not count."""
         server, device, answers = self.server, self.device, self.answers
         if outcome.server_s is not None:
             server = server.observe(outcome.server_s)
@@ -71,21 +71,21 @@ class Estimates:
         )
 
     def policy(self, constraint: Side) -> Optimal:
-        """The default policy as it follows from all this; built again after an answer, in about 2 ms."""
+        """Return the default policy for these estimates; building it takes about 2 ms."""
         return Optimal.build(constraint, self.server, self.device, self.prompts)
 
     def ready_s(self, side: Side, length: int, round_trip_s: float = 0.0) -> float:
-        """By when a side has its first token, 19 times of 20, when asked to go on from so many tokens."""
+        """Return the seconds to a side's first token, with probability .95, after `length` prompt tokens."""
         if side == "server":
             return round_trip_s + self.server.quantile(0.95)
         return self.device(length) * float(self.device.scenarios(20)[-1])
 
     def remaining(self, written: int, most: int) -> float:
-        """Tokens still to come of an answer of which so many are written and `most` may be."""
+        """Return the expected number of tokens left in an answer of which `written` exist and `most` are allowed."""
         return self.answers.remaining(written, most)
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, small enough to be written after each answer."""
+        """Return the estimates as JSON, small enough to be stored after each answer."""
         return {
             "server": self.server.as_json(),
             "device": self.device.as_json(),
@@ -97,7 +97,7 @@ class Estimates:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any], device: DeviceFirstToken | None = None) -> "Estimates":
-        """From an `as_json`; `device` is the prior of another model. Raises ValueError where it is damaged."""
+        """Restore from `as_json`; `device` is another model's prior. Raises ValueError where data is damaged."""
         fresh = cls()
         try:
             held = kept["ledger"]

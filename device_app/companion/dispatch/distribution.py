@@ -1,8 +1,8 @@
 """A decayed, right-censored empirical distribution on fixed bins: of times to first token, of lengths.
 
-Each observation makes older ones weigh a little less, which is the sliding window: what lies `WINDOW` half-lives back
-weighs a millionth. The survival function is Kaplan and Meier's, with a prior that weighs as few observations do
-(Susarla and Van Ryzin 1976): it is defined before the first observation, and beyond the last that was not cut off.
+Each observation lowers the weight of older ones, in place of a sliding window: an observation `WINDOW` half-lives ago
+weighs a millionth. The survival function is Kaplan and Meier's, with a prior worth a few observations (Susarla and Van
+Ryzin 1976), so that it is defined before the first observation and beyond the last uncensored one.
 """
 
 import math
@@ -17,7 +17,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 _STEPS, _OCTAVES = 32, 15
-"""Bins are one unit wide up to 32 units, then two up to 96, and so on: a value plus 32, by its leading bits."""
+"""Bins are 1 unit wide up to 32 units, 2 up to 96, and so on: the leading bits of value + 32 are the bin."""
 
 BINS = _STEPS * _OCTAVES
 _EDGES: Array = np.array(
@@ -25,7 +25,7 @@ _EDGES: Array = np.array(
     + [_STEPS * (2.0**_OCTAVES - 1)]
 )
 _TYPICAL: Array = (_EDGES[:-1] + _EDGES[1:] - 1) / 2
-"""What stands for each bin of whole numbers, in units."""
+"""The typical value in each bin of whole numbers, in units."""
 
 _TYPICAL[0] = 0.5
 _PRIOR_WEIGHT = 2.0
@@ -35,7 +35,7 @@ WINDOW = 20
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """A quantity ≥ 0, in multiples of `unit`. `median` and `spread` are those of the log-normal prior.
+    """The distribution of a quantity ≥ 0, in multiples of `unit`. `median` and `spread` are of the log-normal prior.
 
     `events` and `censored` are weights by bin, shape (BINS,); never changed in place.
     """
@@ -49,11 +49,11 @@ class Distribution:
 
     @classmethod
     def prior(cls, *, unit: float, median: float, spread: float, half_life: float) -> "Distribution":
-        """Before the first observation. `median` in the quantity's own unit, `half_life` in observations."""
+        """Return the prior. `median` is in the quantity's own unit, `half_life` in observations."""
         return cls(unit, median, spread, half_life, np.zeros(BINS), np.zeros(BINS))
 
     def observe(self, value: float, *, censored: bool = False) -> "Distribution":
-        """With one more: the value, or, censored, that it is not less. Raises ValueError for no time or size."""
+        """Add a value or, with `censored`, a lower bound. Raises ValueError where it is negative or not finite."""
         if not (value >= 0 and math.isfinite(value)):
             raise ValueError(f"an observation is finite and not negative, not {value}")
         kept = 0.5 ** (1 / self.half_life)
@@ -62,7 +62,7 @@ class Distribution:
         return replace(self, events=events, censored=cut)
 
     def observe_all(self, values: npt.ArrayLike, censored: npt.ArrayLike | None = None) -> "Distribution":
-        """As `observe` for each in order, the newest last; shapes (n,). What lies beyond the window is left out."""
+        """Call `observe` for each value in order, newest last; shapes (n,). Values before the window are left out."""
         window = math.ceil(WINDOW * self.half_life)
         seen = np.asarray(values, float)[-window:]
         if seen.size and not (seen.min() >= 0 and seen.max() < math.inf):
@@ -76,20 +76,20 @@ class Distribution:
 
     @property
     def weight(self) -> float:
-        """How many fresh observations it is worth."""
+        """The total weight, in fresh observations."""
         return float(self.events.sum() + self.censored.sum())
 
     @property
     def edges(self) -> Array:
-        """Borders of the bins, shape (BINS + 1,), ascending from 0."""
+        """The edges of the bins, shape (BINS + 1,), ascending from 0."""
         return self._scaled[0]
 
     @cached_property
     def survival(self) -> Array:
-        """P(X ≥ edge), shape (BINS + 1,), from 1 down to 0; Kaplan-Meier, straight between the edges."""
+        """P(X ≥ edge), shape (BINS + 1,), from 1 down to 0; Kaplan-Meier, linear between the edges."""
         events = self.events + _prior(self.median / self.unit, self.spread)
         all_later = np.cumsum((events + self.censored)[::-1])[::-1]
-        # What was cut off within a bin was at risk for half of it (the life-table form).
+        # A value censored within a bin was at risk for half of it (the life-table form).
         at_risk = np.maximum(all_later - self.censored / 2, events)
         hazard = np.divide(events, at_risk, out=np.zeros(BINS), where=at_risk > 0)
         survival = np.concatenate([[1.0], np.cumprod(1 - hazard)])
@@ -98,29 +98,29 @@ class Distribution:
 
     @cached_property
     def beyond(self) -> Array:
-        """E[(X - edge)⁺] = ∫ S from the edge on, shape (BINS + 1,)."""
+        """E[(X - edge)⁺] = ∫ S from each edge on, shape (BINS + 1,)."""
         return tail_integral(self.edges, self.survival)
 
     def cdf(self, value: float) -> float:
-        """P(X < value)."""
+        """Return P(X < value)."""
         return 1 - float(np.interp(value, self.edges, self.survival))
 
     def quantile(self, share: float) -> float:
-        """The least value that the share (0..1) of observations does not exceed."""
+        """Return the least value that the share (0..1) of observations does not exceed."""
         return float(self.quantiles(np.array([share]))[0])
 
     def quantiles(self, shares: Array) -> Array:
-        """`quantile` of each; any shape."""
-        # From the right, since S is flat where nothing was observed.
+        """Return the `quantile` of each share; any shape."""
+        # Interpolate from the right, since S is flat where nothing was observed.
         values: Array = np.interp(shares, *self._steps)
         return values
 
     def mean(self) -> float:
-        """E[X]."""
+        """Return E[X]."""
         return float(self.beyond[0])
 
     def remaining(self, past: float, most: float = math.inf) -> float:
-        """E[min(X, most) - past | X ≥ past]: what is still to come of something that has come this far."""
+        """Return E[min(X, most) - past | X ≥ past]: the expected rest of a quantity that has reached `past`."""
         if past >= most:
             return 0.0
         alive = float(np.interp(past, self.edges, self.survival))
@@ -129,17 +129,17 @@ class Distribution:
         return ahead / alive if alive > 1e-9 else min(most - past, self.unit)
 
     def bin(self, value: float) -> int:
-        """The index of the bin that the value lies in."""
+        """Return the index of the bin that holds the value."""
         mantissa, exponent = math.frexp(value / self.unit + _STEPS)  # mantissa within 1/2..1
         return min(int((exponent - 6) * _STEPS + (2 * mantissa - 1) * _STEPS), BINS - 1)
 
     @property
     def typicals(self) -> Array:
-        """What stands for the values of each bin; shape (BINS,)."""
+        """The typical value in each bin; shape (BINS,)."""
         return self._scaled[1]
 
     def as_json(self) -> dict[str, Any]:
-        """All there is to it, small: the bins that hold something."""
+        """Return the state as JSON, with only the bins that hold weight."""
         return {
             "unit": self.unit,
             "events": {str(at): round(float(self.events[at]), 6) for at in np.flatnonzero(self.events > 1e-6)},
@@ -147,7 +147,7 @@ class Distribution:
         }
 
     def restored(self, kept: Mapping[str, Any]) -> "Distribution":
-        """This prior with the observations of an `as_json`. Raises ValueError where that is damaged."""
+        """Return this prior with the observations of an `as_json`. Raises ValueError where the data is damaged."""
         try:
             if kept["unit"] != self.unit:
                 raise ValueError(f"kept in units of {kept['unit']}")
@@ -161,7 +161,7 @@ class Distribution:
 
     @cached_property
     def _steps(self) -> tuple[Array, Array]:
-        """Shares and the least values with them, for interpolation."""
+        """Shares and their least values, for interpolation."""
         shares = 1 - self.survival
         rises = np.flatnonzero(np.diff(shares) > 0)
         at = np.unique(np.concatenate([rises, rises + 1]))
@@ -169,13 +169,13 @@ class Distribution:
 
 
 def tail_integral(edges: Array, heights: Array) -> Array:
-    """∫ of the line through the heights, from each edge to the last; same shape."""
+    """Integrate the line through the heights, from each edge to the last; same shape."""
     areas = np.diff(edges) * (heights[1:] + heights[:-1]) / 2
     return np.concatenate([np.cumsum(areas[::-1])[::-1], [0.0]])
 
 
 def _bins(values: Array, unit: float) -> npt.NDArray[np.int32]:
-    """As `Distribution.bin`, shape (n,): the leading bits of a float are its exponent and the top of its mantissa."""
+    """Return each value's `Distribution.bin`, shape (n,), from the float's exponent and leading mantissa bits."""
     leading = (values / unit + _STEPS).astype(np.float32).view(np.int32) >> 18
     bins: npt.NDArray[np.int32] = np.minimum(leading - _FIRST, BINS - 1)
     return bins
@@ -186,7 +186,7 @@ _FIRST = int(np.array(_STEPS, np.float32).view(np.int32)) >> 18
 
 @lru_cache(maxsize=8)
 def _prior(median: float, spread: float) -> Array:
-    """Weights of a log-normal, its tail in the last bin; shape (BINS,)."""
+    """Return the weights of a log-normal, with its tail in the last bin; shape (BINS,)."""
     scale = spread * math.sqrt(2)
     below = [0.5 + math.erf(math.log(edge / median) / scale) / 2 for edge in _EDGES[1:-1]]
     return _PRIOR_WEIGHT * np.diff([0.0, *below, 1.0])
@@ -202,7 +202,7 @@ def _filled(held: Mapping[str, float]) -> Array:
 
 
 def token_shares(lengths: Distribution) -> Array:
-    """The share of all tokens in prompts shorter than each edge; shape (BINS + 1,), from 0 to 1."""
+    """Return the share of all tokens in prompts shorter than each edge; shape (BINS + 1,), from 0 to 1."""
     shares = np.concatenate([[0.0], np.cumsum(-np.diff(lengths.survival) * _TYPICAL)])
     whole: Array = shares / shares[-1]
     return whole

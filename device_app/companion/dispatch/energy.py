@@ -1,7 +1,7 @@
-"""What a billion operations take of this device, learned from its battery between answers.
+"""Learns the energy of a billion operations on this device from its battery between answers.
 
 Over a stretch on battery: joules drawn = idle watts · seconds + joules per GFLOP · GFLOPs. Both unknowns follow from
-least squares whose older stretches weigh less, and whose prior, the setting, never does. Pure: knows no clock or file.
+decayed least squares; the prior, which is the setting, does not decay. Pure: uses no clock and no file.
 """
 
 from collections.abc import Mapping
@@ -11,32 +11,32 @@ from typing import Any
 from device_app.system.battery import Reading
 
 LEAST_S, MOST_S = 60.0, 1800.0
-"""A stretch is no shorter, for what the screen does meanwhile to even out, and no longer, as a day is not even."""
+"""Limits of a stretch's length: long enough to average out the screen's consumption, short enough to be uniform."""
 
 LEAST_STEPS = 5
-"""Steps of the battery's count that a stretch has to draw: fewer are mostly rounding."""
+"""The fewest steps of the battery's counter in a stretch: fewer are mostly rounding."""
 
 HALF_LIFE = 256
-"""Stretches after which one weighs half."""
+"""Number of stretches after which a stretch weighs half."""
 
 RANGE = 8.0
-"""The estimate stays within the setting divided and multiplied by this."""
+"""The factor by which the estimate may differ from the setting, either way."""
 
 MOVE = 1.2
-"""By what factor one stretch moves it at the most."""
+"""The largest factor by which one stretch changes the estimate."""
 
 _IDLE_W, _MOST_IDLE_W = 6.0, 60.0
 _WANDERS_W = 2.0
-"""By how much what else runs draws now more, now less."""
+"""How much the consumption of other programs varies, in watts."""
 
 _NOTHING = 1e-9
 _MOST_W = 200.0
-"""More is no laptop but a broken count."""
+"""More watts than a laptop can draw: the counter is broken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What was drawn between two readings, and computed. `step_joules` is what the battery counts in."""
+    """The energy drawn and the work done between two readings. `step_joules` is one step of the battery's counter."""
 
     seconds: float
     gflops: float
@@ -45,14 +45,14 @@ class Stretch:
 
     @property
     def tells(self) -> bool:
-        """Whether it is long enough to learn from."""
+        """Whether the stretch is long enough to learn from."""
         return self.seconds >= LEAST_S and self.joules >= LEAST_STEPS * self.step_joules
 
 
 def between(before: Reading, after: Reading, gflops: float) -> Stretch | None:
-    """The stretch between two readings; None where nothing follows from it, however long it gets.
+    """Return the stretch between two readings; None where it can never be used.
 
-    It was charged or suspended meanwhile, a battery came or went, or the count is no count.
+    Reasons are: the device was charged or suspended, a battery came or went, or the counter is implausible.
     """
     seconds = after.at_s - before.at_s
     pairs = list(zip(before.batteries, after.batteries, strict=False))
@@ -66,7 +66,7 @@ def between(before: Reading, after: Reading, gflops: float) -> Stretch | None:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Joules per GFLOP, and the share of that which the battery said over so many stretches; the setting the rest."""
+    """Joules per GFLOP, and the share of it `measured` in so many stretches; the rest is from the setting."""
 
     joules_per_gflop: float
     measured: float = 0.0
@@ -75,10 +75,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """What the stretches said. `held` is the estimate in joules per GFLOP; 0 before the first of them.
+    """The accumulated stretches. `held` is the estimate in joules per GFLOP; 0 before the first stretch.
 
-    `sums` are those of s·s, s·g, g·g, s·j and g·j over seconds s, GFLOPs g and joules j of each stretch, weighed by how
-    sure it is and how new.
+    `sums` are of s·s, s·g, g·g, s·j and g·j over seconds s, GFLOPs g and joules j of each stretch, weighted by its
+    certainty and age.
     """
 
     sums: tuple[float, ...] = (0.0,) * 5
@@ -86,7 +86,7 @@ class Energy:
     count: int = 0
 
     def after(self, stretch: Stretch, prior: float) -> "Energy":
-        """With one more stretch. `prior` is the setting, in joules per GFLOP; where that is 0, energy costs nothing."""
+        """Add a stretch. `prior` is the setting, in joules per GFLOP; where it is 0, energy costs nothing."""
         if prior < _NOTHING:
             return self
         weight = 1 / ((_WANDERS_W * stretch.seconds) ** 2 + stretch.step_joules**2 / 6)
@@ -100,27 +100,27 @@ class Energy:
         return replace(learned, held=_within(solved, prior))
 
     def estimate(self, prior: float) -> Estimate:
-        """What follows, with the setting as the prior."""
+        """Return the estimate, with the setting as its prior."""
         if not self.count or prior < _NOTHING:
             return Estimate(prior)
         ss, sg, gg, _, _ = self.sums
-        known = max(gg - sg**2 / (ss + _IDLE_W**-2), 0.0)  # of the joules per GFLOP, whatever it draws idly
+        known = max(gg - sg**2 / (ss + _IDLE_W**-2), 0.0)  # information on joules per GFLOP, idle watts aside
         return Estimate(_within(self.held, prior), known / (known + prior**-2), self.count)
 
     def _solved(self, prior: float) -> float:
-        """Joules per GFLOP where the squares are least; either prior counts as one stretch that is as sure of it."""
+        """Return the least-squares joules per GFLOP; either prior counts as one stretch of its certainty."""
         a, b, d, e, f = self.sums
         a, d, e, f = a + _IDLE_W**-2, d + prior**-2, e + 1 / _IDLE_W, f + 1 / prior
         idle = min(max((d * e - b * f) / (a * d - b * b), 0.0), _MOST_IDLE_W)
         return (f - b * idle) / d
 
     def as_json(self) -> dict[str, Any]:
-        """All there is to it."""
+        """Return the state as JSON."""
         return asdict(self)
 
     @classmethod
     def restored(cls, kept: Mapping[str, Any]) -> "Energy":
-        """From an `as_json`. Raises ValueError where that is damaged."""
+        """Restore from `as_json`. Raises ValueError where the data is damaged."""
         try:
             ss, sg, gg, sj, gj = (float(total) for total in kept["sums"])
             energy = cls((ss, sg, gg, sj, gj), float(kept["held"]), int(kept["count"]))

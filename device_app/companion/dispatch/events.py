@@ -1,4 +1,4 @@
-"""What happens on the sides of a live answer, and what they are told to do. An epoch is one start of one side."""
+"""Events on the sides of a live answer, and the commands to them. An epoch is one start of one side."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Token(Generic[T]):
-    """A side wrote its token of this absolute index."""
+    """A side wrote the token with this absolute index."""
 
     side: Side
     epoch: int
@@ -20,7 +20,7 @@ class Token(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A side says that the answer ends here."""
+    """A side reports the end of the answer."""
 
     side: Side
     epoch: int
@@ -36,7 +36,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Doubtful:
-    """A side may have failed: its connection is gone, and may come back."""
+    """A side may have failed: its connection is lost, and may come back."""
 
     side: Side
     epoch: int
@@ -44,12 +44,12 @@ class Doubtful:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time went on; the reader was given what was due."""
+    """Time passed; the reader has received the due tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Start this side on the prompt and the first `accepted` tokens; it writes from that index on, as this epoch."""
+    """Start this side on the prompt and the first `accepted` tokens; it writes on from that index, as this epoch."""
 
     side: Side
     epoch: int
@@ -59,7 +59,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """This side may write tokens below the absolute index `upto`; None lifts the limit."""
+    """Allow this side to write tokens below the absolute index `upto`; None lifts the limit."""
 
     side: Side
     epoch: int
@@ -68,7 +68,7 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """This side's stream is not needed any more."""
+    """End this side's stream, which is not needed any more."""
 
     side: Side
     epoch: int
@@ -76,14 +76,14 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The answer is whole."""
+    """The answer is complete."""
 
     side: Side
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """No side is left that could go on; what is in the buffer stands, incomplete."""
+    """No side can go on; the tokens in the buffer are the answer, incomplete."""
 
 
 Event = Token[T] | Ended | Failed | Doubtful | Tick

@@ -1,6 +1,6 @@
-"""When a first token comes (DiSCo §3, §4.2): the server's hardly depends on the prompt, the device's is a line in it.
+"""Times to the first token (DiSCo §3, §4.2): the server's hardly depends on the prompt, the device's linearly.
 
-Both are measured where they matter, at the client, and only while the side was really asked.
+Both are measured at the client, and only while the side was really asked.
 """
 
 from collections.abc import Mapping
@@ -12,30 +12,30 @@ import numpy as np
 from device_app.companion.dispatch.distribution import Array, Distribution
 
 HALF_LIFE = 256
-"""Answers after which an observation weighs half: soon enough for a service that changes within days."""
+"""Number of answers after which an observation weighs half: fast enough for a service that changes within days."""
 
 RECORDS = 64
-"""Measurements the device's line is fitted to; the older half of them weighs less."""
+"""The most measurements for fitting the device's line; the older half of them weighs less."""
 
 _PRIOR_PROMPT, _PRIOR_RATE, _PRIOR_START_S = 256.0, 100.0, 0.05
 
 
 def server() -> Distribution:
-    """Times to the first token of a server that was never asked: seconds, about half of one.
+    """Return the prior of a server's times to the first token, in seconds; the median is about half a second.
 
-    Observe what came; observe as `censored`, with how long it was waited for, what timed out or was cancelled.
+    Observe each arrival; observe timeouts and cancellations as `censored`, with the time waited.
     """
     return Distribution.prior(unit=0.001, median=0.6, spread=0.8, half_life=HALF_LIFE)
 
 
 def lengths(median: float) -> Distribution:
-    """Lengths in tokens, of prompts or of answers, before any was seen. An answer cut at its limit is censored."""
+    """Return the prior of lengths in tokens, of prompts or answers. An answer cut at its limit is censored."""
     return Distribution.prior(unit=1.0, median=median, spread=0.8, half_life=HALF_LIFE)
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceFirstToken:
-    """T_d(l) = slope·l + start, in seconds, of one model on this device.
+    """T_d(l) = slope·l + start, in seconds, for one model on this device.
 
     `records` are (tokens prefilled, seconds), the newest last. Before the first, the line is the prior's: a prompt of
     256 tokens at `rate` tokens a second.
@@ -47,18 +47,18 @@ class DeviceFirstToken:
 
     @classmethod
     def prior(cls, rate: float = _PRIOR_RATE, start: float = _PRIOR_START_S) -> "DeviceFirstToken":
-        """A device that prefills `rate` tokens a second, as its model's size or a benchmark has it."""
+        """Return the prior of a device that prefills `rate` tokens a second, from its model's size or a benchmark."""
         return cls(1 / rate, start)
 
     def __call__(self, length: float) -> float:
-        """Seconds to the first token when so many tokens are to be prefilled."""
+        """Return the seconds to the first token after prefilling `length` tokens."""
         return self.slope * length + self.start
 
     def observe(self, length: float, seconds: float) -> "DeviceFirstToken":
-        """With one more. Raises ValueError for what is no length or time.
+        """Add a measurement. Raises ValueError for an invalid length or time.
 
-        Theil and Sen's line, decayed: the median of the slopes between all pairs, weighed by how far apart their
-        lengths are. Up to a quarter of the measurements may be wild: a loaded machine, a model still loading.
+        Fits a decayed Theil-Sen line: the median of the slopes between all pairs, weighted by the difference of their
+        lengths. Up to a quarter of the measurements may be outliers: a loaded machine, a model still loading.
         """
         if not (0 <= length < float("inf") and 0 <= seconds < float("inf")):
             raise ValueError(f"no first token after {length} tokens and {seconds} s")
@@ -67,18 +67,18 @@ class DeviceFirstToken:
         return replace(self, slope=slope, start=start, records=records)
 
     def scenarios(self, count: int) -> Array:
-        """Equally likely ratios of the real time to the line's, ascending, shape (count,); 1 before four are known."""
+        """Return equally likely ratios of real times to the line's, ascending, shape (count,); 1 below 4 records."""
         if len(self.records) < 4:
             return np.ones(count)
         ratios = [seconds / max(self(length), 1e-9) for length, seconds in self.records]
         return np.quantile(ratios, (np.arange(count) + 0.5) / count)
 
     def as_json(self) -> dict[str, Any]:
-        """All there is to it."""
+        """Return the state as JSON."""
         return {"slope": self.slope, "start": self.start, "records": self.records}
 
     def restored(self, kept: Mapping[str, Any]) -> "DeviceFirstToken":
-        """From an `as_json`. Raises ValueError where that is damaged."""
+        """Restore from `as_json`. Raises ValueError where the data is damaged."""
         try:
             records = tuple((float(length), float(seconds)) for length, seconds in kept["records"])
             line = float(kept["slope"]), float(kept["start"])
@@ -90,7 +90,7 @@ class DeviceFirstToken:
 
 
 def _line(records: Array, slope: float) -> tuple[float, float]:
-    """Slope and start through the records, shape (n, 2); the slope given where their lengths do not tell one."""
+    """Fit slope and start to the records, shape (n, 2); keep the slope where their lengths do not determine one."""
     lengths, seconds = records.T
     age = 0.5 ** (np.arange(len(lengths))[::-1] / (RECORDS / 2))
     first, second = np.triu_indices(len(lengths), 1)
@@ -98,7 +98,7 @@ def _line(records: Array, slope: float) -> tuple[float, float]:
     known = np.abs(difference) >= 1
     if known.any():
         slopes = (seconds[second] - seconds[first])[known] / difference[known]
-        # The line before counts as a pair as far apart as a usual prompt is long.
+        # The old line counts as a pair whose lengths differ by a usual prompt.
         weights = (np.abs(difference) * age[first] * age[second])[known]
         slope = _median(np.append(slopes, slope), np.append(weights, _PRIOR_PROMPT if len(lengths) < 4 else 0.0))
     slope = max(slope, 0.0)

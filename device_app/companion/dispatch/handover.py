@@ -1,4 +1,4 @@
-"""Whether moving a live answer to the other side pays, and what it takes (DiSCo §4.3, equation 4). Pure."""
+"""Decides whether moving a live answer to the other side pays, and the buffer needed (DiSCo §4.3, equation 4). Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,14 +10,14 @@ from shared.side import Side, other
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is known of the sides while one answer is written.
+    """The estimates and limits for hand-overs of one answer.
 
-    `ready_s(side, length)`: by when that side has its first token, almost surely (round trip + p95), when so many
-    tokens are to be prefilled. `held`: tokens of the prompt that a side has prefilled and paid for already; a loser's
-    prefill is worth going on with where `plan_handover` would move the answer there. `remaining(written)`: tokens still
-    to come. Rates are tokens a second. `resume_s`: what a source that was paused takes to write again. `allowed` are
-    the sides that may take this answer over; one from private passages is none of these, it never moves. `guarded`
-    keeps the reader's buffer for as long as the server writes, against its failure.
+    `ready_s(side, length)`: the seconds within which that side almost surely has its first token (round trip + p95),
+    after prefilling `length` tokens. `held`: prompt tokens that a side has prefilled and paid for already; a loser's
+    prefill goes on where `plan_handover` would move the answer there. `remaining(written)`: expected tokens to come.
+    Rates are tokens a second. `resume_s`: seconds until a paused source writes again. `allowed` are the sides that may
+    take this answer over; an answer from private passages never moves. `guarded` keeps the reader's buffer filled while
+    the server writes, in case it fails.
     """
 
     costs: Costs
@@ -35,7 +35,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """A hand-over that pays: to whom, tokens the buffer needs, seconds it must last, money saved, why."""
+    """A hand-over that pays: its target, tokens needed in the buffer, seconds to bridge, money saved, the reason."""
 
     target: Side
     buffer: int
@@ -45,11 +45,12 @@ class Handover:
 
 
 def plan_handover(terms: Terms, source: Side, written: int, waiting: int = 0) -> Handover | str:
-    """Whether to move an answer of `written` tokens, `waiting` of them in the buffer; in words why not.
+    """Return the hand-over of an answer of `written` tokens, `waiting` of them in the buffer, or the reason against
+    one.
 
     Equation 4, corrected: (c_src - c_tgt)·E[remaining] > c_tgt^prefill·(prompt + written) + c_src·insurance + margin.
-    What is written while the buffer still fills stays with the source. The insurance is not r_src·t_m tokens, since the
-    source pauses until the target may be late: it is what the reader takes while the source resumes, B at most.
+    Tokens written while the buffer fills are the source's. The insurance is not r_src·t_m tokens, since the source
+    pauses until the target may be late: it is the tokens read while the source resumes, B at most.
     """
     target = other(source)
     if target not in terms.allowed:

@@ -1,5 +1,5 @@
-"""A connection that is lost in the middle of an answer and may come back: how long that is waited for, and what the
-device does meanwhile. Decisions alone: told what happened and when, it says what is to be done.
+"""A lost connection in the middle of an answer: how long to wait for it, and what the device does meanwhile. Pure: from
+events and times to commands.
 """
 
 from typing import Generic, TypeVar
@@ -10,15 +10,15 @@ from device_app.companion.dispatch.migration import Migration
 T = TypeVar("T")
 
 GRACE_S = 0.25
-"""Seconds for which a lost connection may come back where no buffer hides anything."""
+"""Seconds to wait for a lost connection where the buffer is empty."""
 
 
 class Interruption(Generic[T]):
-    """Between an answer's streams and its `migration`. Times are of any one clock, in seconds.
+    """A filter between an answer's streams and its `migration`. Times are of any one clock, in seconds.
 
-    While the reader has something left to read, the server is waited for as long as the device could still take over
-    unseen. Else the device begins at once and is held for the grace: what it then has, it has sooner, and a short cut
-    costs a prompt at most.
+    While the buffer has tokens for the reader, the server is waited for as long as the device could still take over
+    unnoticed. With an empty buffer, the device begins at once, but its tokens are held back for `GRACE_S`, so that a
+    short loss costs one prompt at most.
     """
 
     def __init__(self, migration: Migration[T]) -> None:
@@ -27,18 +27,18 @@ class Interruption(Generic[T]):
         self._held: list[Token[T] | Ended] | None = None
 
     def receive(self, event: Token[T] | Ended | Failed) -> list[Command]:
-        """A stream said something."""
+        """Handle an event of a stream."""
         if isinstance(event, Failed):
             return self._migration.receive(event) + self._release()
         if event.side == "server":
-            self.until = self._held = None  # it is there after all
+            self.until = self._held = None  # the server is back
         elif self._held is not None:
             self._held.append(event)
             return []
         return self._migration.receive(event)
 
     def lost(self, now: float) -> list[Command]:
-        """There is no connection; told again at each attempt that fails."""
+        """Handle the loss of the connection; called again at each attempt to connect that fails."""
         if self.until is not None:
             return []
         self.until = now + self._patience()
@@ -49,19 +49,19 @@ class Interruption(Generic[T]):
         return commands
 
     def doubted(self) -> list[Command]:
-        """The server may write no more: let the device get ready, if the server is whose answer it is."""
+        """Let the device get ready, if the server is writing the answer and may have stopped."""
         return self._migration.receive(Doubtful("server", self._migration.epoch))
 
     def back(self) -> None:
-        """There is one again. Where the device is held, only a token of the server's tells that it goes on."""
+        """Handle the return of the connection. While the device is held, only a token shows that the server goes on."""
         if self._held is None:
             self.until = None
 
     def passed(self, now: float, *, connected: bool) -> list[Command]:
-        """Time went on."""
+        """Handle the passing of time: once the wait is over, a server without a connection counts as failed."""
         if self.until is None or now < self.until:
             return []
-        self.until = None  # whoever writes: nothing is waited for any more
+        self.until = None  # the wait is over, whichever side writes
         lost = self._migration.side == "server" and not connected
         failed = self._migration.receive(Failed("server", self._migration.epoch)) if lost else []
         return failed + self._release()
@@ -71,7 +71,7 @@ class Interruption(Generic[T]):
         return [command for event in held for command in self._migration.receive(event)]
 
     def _patience(self) -> float:
-        """What the reader has to read, less what the device needs."""
+        """Return the seconds until the reader has read the buffer, less the seconds that the device needs to start."""
         terms, buffer = self._migration.terms, self._migration.buffer
         if not buffer.waiting:
             return GRACE_S

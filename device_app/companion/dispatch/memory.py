@@ -1,6 +1,6 @@
-"""What this device knows of itself and its server, kept across restarts in one file.
+"""Stores the learned figures of this device and its server across restarts, in one file.
 
-A part of it that is damaged starts empty; what cannot be written is known until the program ends.
+A damaged part of the file is reset; what cannot be written is kept in memory until the program ends.
 """
 
 import json
@@ -18,7 +18,7 @@ from storage.paths import write_private
 
 PRIOR_RATES: Mapping[Side, float] = {"device": 20.0, "server": 40.0}
 MEMORY = 0.2
-"""Weight of the newest answer in a side's tokens a second."""
+"""The weight of the newest answer in a side's tokens per second."""
 
 _MOST_BYTES = 1_000_000
 _SLOWEST, _FASTEST = 0.1, 1e5
@@ -29,39 +29,39 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class Held:
-    """`rates` are tokens a second of answers to public questions."""
+    """The stored figures. `rates` are tokens a second in answers to public questions."""
 
     knowledge: Estimates = field(default_factory=Estimates)
     rates: Mapping[Side, float] = field(default_factory=lambda: dict(PRIOR_RATES))
     profile: Profile = field(default_factory=Profile)
 
     def at_rates(self, seen: Mapping[Side, float]) -> "Held":
-        """With the rates of one more answer."""
+        """Return the figures updated by the rates of one more answer."""
         new = {side: self.rates[side] + MEMORY * (rate - self.rates[side]) for side, rate in seen.items()}
         return replace(self, rates={**self.rates, **new})
 
     def as_json(self) -> dict[str, Any]:
-        """All of it."""
+        """Return all figures as JSON."""
         rates = dict(self.rates)
         return {"knowledge": self.knowledge.as_json(), "rates": rates, "together": self.profile.as_json()}
 
 
 @dataclass
 class Memory:
-    """The file is read when something of it is first asked for."""
+    """The file of learned figures, which is read on first use."""
 
     file: Path
     _held: Held | None = None
 
     @property
     def held(self) -> Held:
-        """What is known."""
+        """The current figures."""
         if self._held is None:
             self._held = self._read()
         return self._held
 
     def hold(self, held: Held) -> None:
-        """Know that from now on, and keep it."""
+        """Set the figures, and write them to the file."""
         self._held = held
         try:
             write_private(self.file, json.dumps(held.as_json()))
@@ -81,7 +81,7 @@ class Memory:
         return Held(
             self._part(lambda: Estimates.from_json(kept["knowledge"]), fresh.knowledge),
             self._part(lambda: _rates(kept["rates"]), fresh.rates),
-            # Of a version that wrote nothing together, there is none.
+            # A file of an older version has no profile of joint answers.
             self._part(lambda: Profile.from_json(kept.get("together", fresh.profile.as_json())), fresh.profile),
         )
 

@@ -1,7 +1,7 @@
-"""Moving a live answer from one side to the other without a seam (DiSCo §4.3, figure 4): events in, commands out.
+"""Moves a live answer from one side to the other without a gap (DiSCo §4.3, figure 4): events in, commands out.
 
-Knows no clock, socket or engine: `Migration.receive` is told what happened and says what is to be done. Tokens have
-absolute indexes from 0 and the epoch of the stream that they came on; an epoch is one start of one side.
+Uses no clock, socket or engine: `Migration.receive` takes an event and returns commands. Tokens have absolute indexes
+from 0 and the epoch of their stream; an epoch is one start of one side.
 """
 
 from enum import Enum
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class MigrationPhase(Enum):
-    """Where an answer is."""
+    """The phase of a live answer."""
 
     WRITING = "one side writes"
     HANDING_OVER = "frozen at an index: the target starts, the source is paused and then writes on as insurance"
@@ -37,14 +37,14 @@ class MigrationPhase(Enum):
 
 
 class Migration(Generic[T]):
-    """One answer, from the winner's first token on. Tokens accepted are in `buffer`, in order.
+    """One answer, from the winner's first token on. Accepted tokens are in `buffer`, in order.
 
-    `side` won with `epoch`. Only the committed owner's tokens are accepted; all from an older or abandoned epoch is
+    `side` won with `epoch`. Only tokens of the committed owner are accepted; tokens of an older or abandoned epoch are
     dropped. A side that failed is not started again.
     """
 
     def __init__(self, terms: Terms, side: Side, epoch: int = 0) -> None:
-        """The reader's pace is kept from the beginning where a hand-over will pay."""
+        """Begin with the owner writing; the reader is paced from the start where a hand-over will pay."""
         self.terms = terms
         self.buffer: TokenBuffer[T] = TokenBuffer(terms.reading_rate)
         self.phase = MigrationPhase.WRITING
@@ -60,11 +60,11 @@ class Migration(Generic[T]):
 
     @property
     def failed(self) -> frozenset[Side]:
-        """The sides that are not started again."""
+        """The sides that failed and are not started again."""
         return frozenset(self._failed)
 
     def receive(self, event: Event[T]) -> list[Command]:
-        """What is to be done about it. Take `buffer.due(now)` first: what the reader has is no longer in the buffer."""
+        """Return the commands for an event. Call `buffer.due(now)` first, to remove what the reader has."""
         if self.phase is MigrationPhase.OVER:
             return []
         if isinstance(event, Tick):
@@ -95,9 +95,9 @@ class Migration(Generic[T]):
                     self._take_back()
             if event.index <= expected:
                 return []
-        stop = [Stop(self.side, self.epoch)] if isinstance(event, Token) else []  # it left tokens out
+        stop = [Stop(self.side, self.epoch)] if isinstance(event, Token) else []  # it skipped tokens
         self._failed.add(self.side)
-        return stop if handing else stop + self._rescued()  # else the target is on its way
+        return stop if handing else stop + self._rescued()  # otherwise the target is starting already
 
     def _from_target(self, event: Token[T] | Ended | Failed | Doubtful) -> list[Command]:
         target = other(self.side)
@@ -111,7 +111,7 @@ class Migration(Generic[T]):
         if isinstance(event, Token) and event.index < self.buffer.count:
             return []
         if isinstance(event, Ended) and target == "server" and self.side not in self._failed:
-            # Whether the answer ends here, the device says itself as soon as it goes on.
+            # The device knows better whether the answer ends here, and says so when it goes on.
             self._failed.add(target)
             self._take_back()
             return [Allow(self.side, self.epoch, None)]
@@ -126,7 +126,7 @@ class Migration(Generic[T]):
         return commands
 
     def _moved_on(self) -> list[Command]:
-        """Begin a hand-over once the buffer can hide it; end one that came too late for the reader."""
+        """Begin a hand-over once the buffer is long enough; end one that came too late for the reader."""
         if self.phase is MigrationPhase.HANDING_OVER:
             if self.side in self._failed:
                 return []
@@ -146,14 +146,14 @@ class Migration(Generic[T]):
         return [pause, self._begin(planned.target, planned.reason), *self._insure()]
 
     def _insure(self) -> list[Command]:
-        """Let the source write on, B tokens at most, just in time for the reader not to wait for the target."""
+        """Let the source write on, B tokens at most, in time for the reader not to wait for the target."""
         if not self._insured or self.buffer.waiting > needed(self.terms.reading_rate, self.terms.resume_s):
             return []
         upto, self._insured = self.buffer.count + self._insured, 0
         return [Allow(self.side, self.epoch, upto)]
 
     def _plan(self) -> Handover | None:
-        """The hand-over to aim at, if any; paces the reader while a buffer is needed."""
+        """Return the hand-over to aim at, if any; pace the reader while a buffer is needed."""
         planned: Handover | str = "it was moved, or tried, before"
         if not (self._tried or self._failed or self.moves):
             planned = plan_handover(self.terms, self.side, self.buffer.count, self.buffer.waiting)
@@ -168,7 +168,7 @@ class Migration(Generic[T]):
         return Begin(side, self._target_epoch, self.buffer.count, reason)
 
     def _take_back(self) -> None:
-        """The source's own tokens go on where it was frozen."""
+        """Return to the source, whose own tokens follow the index at which it was paused."""
         for token in self._insurance:
             self.buffer.put(self.buffer.count, token)
         self._insurance.clear()
@@ -176,7 +176,7 @@ class Migration(Generic[T]):
         self.phase = MigrationPhase.WRITING
 
     def _doubted(self) -> list[Command]:
-        """The other side gets ready; whose token comes first goes on. The source is not paused: it is the insurance."""
+        """Start the other side; the first token of either side decides. The source goes on, as the insurance."""
         target = other(self.side)
         if target in self._failed or target not in self.terms.allowed:
             return []
@@ -185,7 +185,7 @@ class Migration(Generic[T]):
         return [self._begin(target, f"the {self.side} may have failed")]
 
     def _rescued(self) -> list[Command]:
-        """The owner failed: the other side takes over at once, whatever it costs."""
+        """Let the other side take over from a failed owner at once, at any cost."""
         target = other(self.side)
         if target in self._failed or target not in self.terms.allowed:
             self.phase = MigrationPhase.OVER

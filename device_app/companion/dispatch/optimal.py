@@ -1,20 +1,20 @@
 """The default policy: the least expected first-token time, with weight on late ones, within the budget.
 
 Let X be the first-token time of the free side, asked at once, and Y that of the constrained side from its start on.
-If that is started at w unless X came before, the answer begins at min(X, w + Y). Against X alone it gains, where φ is
-what a wait is felt as,
+If the constrained side is started at w unless X came before, the answer begins at min(X, w + Y). With φ the cost felt
+by a waiting reader, the gain over X alone is
 
     g(w) = E[φ(X) - φ(min(X, w + Y))] = ∫ φ'(t)·P(X > t)·P(w + Y < t) dt,   for P(X > w)·l tokens of the budget.
 
-To gain most in the mean over prompts while E[l·P(X > w)] ≤ b·E[l] is a concave problem once waits may be random:
-by Lagrange there is one price μ for a token, and each prompt takes, for its own length, the w that makes
-g(w) - μ·l·P(X > w) largest; `never`, which gains and costs 0, is among them. Both of the paper's policies and every
-mixture of them are feasible here, so none does better where the forecasts are right.
+Maximising the mean gain over prompts while E[l·P(X > w)] ≤ b·E[l] is a concave problem if waits may be random:
+by Lagrange there is one price μ per token, and each prompt of length l takes the w that maximises
+g(w) - μ·l·P(X > w); `never`, which gains and costs 0, is among the choices. Both of the paper's policies and all
+mixtures of them are feasible here, so none is better if the forecasts are right.
 
-* device-constrained: X = T_s, which no length changes, and Y = T_d(l), so that g(w) = ∫ φ'·S from w + T_d(l) on.
-* server-constrained: X = T_d(l) times a ratio seen before, and Y = T_s. A device that keeps to its line gains nothing
-  from a wait: the server starts at once or never, where ∫ F up to T_d(l), per token, is worth the price. A device that
-  sometimes stalls makes it worth asking a server late.
+* device-constrained: X = T_s, independent of the length, and Y = T_d(l), so that g(w) = ∫ φ'·S from w + T_d(l) on.
+* server-constrained: X = T_d(l) times a ratio seen before, and Y = T_s. If the device's times follow its line, waiting
+  gains nothing: the server starts at once or never, depending on whether ∫ F up to T_d(l), per token, is worth the
+  price. If the device sometimes stalls, asking a server late may pay.
 """
 
 import math
@@ -28,24 +28,24 @@ from device_app.companion.dispatch.policy import Decision
 from shared.side import Side
 
 TAIL_WEIGHT = 4.0
-"""φ' is 1 + this for what lies beyond the server's 90th percentile: a late second is felt as five."""
+"""φ' is 1 + this beyond the server's 90th percentile: a late second counts as five."""
 
 _LATE, _RARE = 0.9, 0.0005
 
 _EXCEEDED = np.concatenate([[1.0], np.linspace(0.98, 0.1, 31), np.geomspace(0.09, 0.001, 16)])
-"""P(T_s > w) of the waits that are looked at for a device."""
+"""P(T_s > w) of the waits considered for a device."""
 
 _SCENARIOS, _LENGTHS = 8, 48
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Optimal:
-    """Waits for any length at any budget.
+    """The best waits for any prompt length at any budget.
 
-    `costs`, shape (choices,), are P(X > w) of the waits, falling; the last choice is `never`. `waits` are seconds
-    where the device is spared, and ratios to T_d(l) where the server is. `gains`, shape (lengths, choices), are g(w) by
-    length, from bin `shortest` on; what is shorter or longer than any prompt so far is decided as the nearest. `prices`
-    fall and `shares`, what of all tokens they buy, rise from 0; both shape (n,).
+    `costs`, shape (choices,), are P(X > w) of the waits, falling; the last choice is `never`. `waits` are seconds where
+    the device is spared, and ratios to T_d(l) where the server is. `gains`, shape (lengths, choices), are g(w) by
+    length, from bin `shortest` on; lengths outside use the nearest. `prices` fall, and `shares`, the fractions of all
+    tokens that they buy, rise from 0; both shape (n,).
     """
 
     constraint: Side
@@ -67,7 +67,7 @@ class Optimal:
         prompts: Distribution,
         tail_weight: float = TAIL_WEIGHT,
     ) -> "Optimal":
-        """From what is known of both sides and of the lengths of prompts."""
+        """Build the policy from the distributions of both sides and of prompt lengths."""
         held = token_shares(prompts)
         first, last = np.searchsorted(held, [_RARE, 1 - _RARE]) - 1
         lengths = prompts.typicals[first : last + 1]
@@ -80,7 +80,7 @@ class Optimal:
             waits = np.concatenate([[0.0], device.scenarios(_SCENARIOS)])
             costs = 1 - np.arange(_SCENARIOS + 1) / _SCENARIOS
             gains = _by_server(server, waits, takes, tail_weight)
-        # Every length where choices are few; else so many that stand for equal shares of all tokens.
+        # Every length where choices are few; else lengths that stand for equal shares of all tokens.
         rows, weights = np.arange(len(lengths)), np.diff(held[first : last + 2])
         if constraint == "device":
             rows = np.searchsorted(held, (np.arange(_LENGTHS) + 0.5) / _LENGTHS) - 1 - first
@@ -89,7 +89,7 @@ class Optimal:
         return cls(constraint, prompts, device, waits, costs, int(first), gains, prices, shares)
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """As `Policy`. Between two prices the coin draws, so that the share is the budget's exactly."""
+        """Decide as `Policy`. Between two prices the coin decides, so that the share is exactly the budget."""
         if budget >= 1:
             return Decision(0.0, 0.0, "both at once: the budget spares neither side")
         if budget <= 0:
@@ -101,7 +101,7 @@ class Optimal:
         return self._decision(length, at if net[at] > 0 else len(net) - 1)
 
     def _price(self, budget: float, coin: float) -> float:
-        """Felt seconds that a token has to gain."""
+        """Return the price of a token, in felt seconds that it has to gain."""
         at = int(self.shares.searchsorted(budget, "right"))
         if at == len(self.shares):
             return float(self.prices[-1])
@@ -125,7 +125,7 @@ class Optimal:
 
 
 def _by_device(server: Distribution, waits: Array, takes: Array, tail_weight: float) -> Array:
-    """g(w) of a device that starts at w and takes so long; shape (takes, waits), 0 for the last."""
+    """Return g(w) of a device that starts at w and takes `takes` seconds; shape (takes, waits), 0 for the last."""
     late = server.edges >= server.quantile(_LATE)
     felt = tail_integral(server.edges, server.survival * (1 + tail_weight * late))
     gains: Array = np.interp(waits + takes[:, None], server.edges, felt)
@@ -134,9 +134,9 @@ def _by_device(server: Distribution, waits: Array, takes: Array, tail_weight: fl
 
 
 def _by_server(server: Distribution, ratios: Array, takes: Array, tail_weight: float) -> Array:
-    """g(w) of a server asked at w, one of the ratios times what the device usually takes; shape (takes, ratios).
+    """Return g(w) of a server asked at w, a ratio times the device's usual time; shape (takes, ratios).
 
-    In each scenario it is ∫ φ'(t)·F(t - w) from w up to the time the device takes.
+    In each scenario it is ∫ φ'(t)·F(t - w) from w up to the device's time.
     """
 
     def answered(spans: Array) -> Array:  # ∫ F from 0 on; past the last edge F is 1
@@ -151,10 +151,10 @@ def _by_server(server: Distribution, ratios: Array, takes: Array, tail_weight: f
 
 
 def _priced(gains: Array, costs: Array, weights: Array) -> tuple[Array, Array]:
-    """Prices, falling, and the share of all tokens that each buys, rising from 0; shapes (n,).
+    """Return prices, falling, and the share of all tokens that each buys, rising from 0; shapes (n,).
 
-    `gains`, shape (lengths, choices), are per token; `weights`, shape (lengths,), the share of all tokens that each
-    length stands for. Each one's upper hull is walked from `never` by its steepest slopes, all lengths at once.
+    `gains`, shape (lengths, choices), are per token; `weights`, shape (lengths,), are each length's share of all
+    tokens. The upper hull of each length is walked from `never` by its steepest slopes, for all lengths at once.
     """
     rows = np.arange(len(gains))
     at = np.full(len(gains), len(costs) - 1)
@@ -174,7 +174,7 @@ def _priced(gains: Array, costs: Array, weights: Array) -> tuple[Array, Array]:
     slope, step = np.concatenate([*slopes, [0.0]]), np.concatenate([*steps, [0.0]])
     order = np.argsort(-slope, kind="stable")
     slope, bought = slope[order], np.cumsum(step[order])
-    # What has the same slope is bought together; a price between two slopes buys all that is steeper.
+    # Equal slopes are bought together; a price between two slopes buys all that are steeper.
     ends = np.flatnonzero(slope[1:] < slope[:-1] * (1 - 1e-9))
     prices = (slope[ends] + slope[ends + 1]) / 2
     return np.append(2 * slope[0] + 1e-12, prices), np.append(0.0, bought[ends])

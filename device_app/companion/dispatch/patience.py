@@ -1,45 +1,45 @@
-"""How long a server is waited for: for its silence, for what it promises, and for words that trickle. Pure."""
+"""Decides how long to wait for a server: in silence, after a promise, and when its tokens trickle. Pure."""
 
 from dataclasses import dataclass
 from typing import Final
 
 PACE_S: Final = 1.0
-"""Each word of a server buys it so many seconds at the most: one that trickles is no better than one that is silent."""
+"""The most seconds that one token extends the wait by: a server that trickles must not hold up an answer for long."""
 
 MOST_PROMISED_S: Final = 20.0
-"""A server that says that it begins later than that, counted from when it was asked, is not waited for."""
+"""A server that promises to begin later than this, counted from the request, is not waited for."""
 
 
 @dataclass(slots=True)
 class ServerPatience:
-    """With one server, of `limit_s` seconds. Times are of any one clock; `since` is when it was first waited for."""
+    """The wait for one server, of `limit_s` seconds. Times are of any one clock; `since` is when the wait began."""
 
     limit_s: float
     since: float
     _from: float = 0.0
 
     def __post_init__(self) -> None:
-        """All of it is left."""
+        """Start with the full limit left."""
         self._from = self.since
 
     @property
     def until(self) -> float:
-        """When it ends."""
+        """The time at which the wait ends."""
         return self._from + self.limit_s
 
     def begin(self, now: float) -> None:
-        """It is waited for from now on."""
+        """Start the wait now."""
         self.since = self._from = now
 
     def received(self, now: float) -> None:
-        """It said something that brings the answer on."""
+        """Extend the wait after a message that advances the answer."""
         self._from = min(now, self._from + PACE_S)
 
     def promised(self, now: float, seconds: float) -> None:
-        """It says that it begins in so many seconds."""
+        """Wait for a server that says it begins in `seconds`."""
         at = now + seconds
         self._from = at if at <= self.since + MOST_PROMISED_S else now - self.limit_s
 
     def paused(self, seconds: float) -> None:
-        """So long nobody waited for it, as the reader took his time."""
+        """Extend the wait by the seconds in which the reader, and not the server, was waited for."""
         self._from += seconds

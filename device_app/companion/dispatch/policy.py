@@ -1,8 +1,8 @@
-"""When either side starts an answer, so that the first token comes soon within a budget (DiSCo §4.2, appendix F).
+"""Policies for when either side starts an answer, for an early first token within a budget (DiSCo §4.2, appendix F).
 
 The constrained side may prefill the share b of all prompt tokens. Three policies, each pure: `Optimal`, the default;
-`Waiting` and `Routing`, the paper's two, as corrected. The budget is an argument of each decision, so that what the
-ledger has to make up for needs no rebuilding. `coin` is uniform over [0, 1).
+`Waiting` and `Routing`, the paper's two, as corrected. The budget is an argument of each decision, so that the ledger's
+corrections need no rebuilding. `coin` is uniform over [0, 1).
 """
 
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from device_app.companion.dispatch.distribution import Array, Distribution, toke
 from shared.side import Side
 
 TAIL_SHARE = 0.05
-"""α: of the budget, what is kept for the slowest answers; the paper leaves it open."""
+"""α: the part of the budget reserved for the slowest answers; the paper leaves its value open."""
 
 HORIZON = 48
-"""Prompts over which a debt is paid back."""
+"""Number of prompts over which a debt is paid back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Seconds after the question at which either side starts if no first token has come by then; None is never."""
+    """The seconds after the question at which each side starts if no first token has come by then; None means never."""
 
     device_after_s: float | None
     server_after_s: float | None
@@ -28,22 +28,22 @@ class Decision:
 
 
 class Policy(Protocol):
-    """Decides one question."""
+    """A policy decides when each side starts, question by question."""
 
     @property
     def constraint(self) -> Side:
         """The side that is spared."""
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """For a prompt of so many tokens, when this share of them may run on the constrained side from now on."""
+        """Decide for a prompt of `length` tokens, when the share `budget` of tokens may run on the constrained side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Keeps the share of prompt tokens on the constrained side at b, whatever the forecasts are worth.
+    """Keeps the share of prompt tokens on the constrained side at b, even if the forecasts are wrong.
 
-    `debt` is what was used beyond the budget, in tokens, and is paid back over HORIZON prompts of the `usual` length.
-    It is bounded, so that no time when nothing could be used is made up for without end.
+    `debt` is the use beyond the budget, in tokens, paid back over HORIZON prompts of the `usual` length. It is bounded
+    both ways, so that a long time without any use is not made up for without end.
     """
 
     debt: float = 0.0
@@ -51,13 +51,13 @@ class Ledger:
     count: int = 0
 
     def allowed(self, share: float) -> float:
-        """The budget for the next decision, 0..1, where b is this share."""
+        """Return the budget for the next decision, 0..1, where `share` is b."""
         if not self.usual:
             return share
         return min(max(share - self.debt / (HORIZON * self.usual), 0.0), 1.0)
 
     def charge(self, length: float, share: float, *, used: bool) -> "Ledger":
-        """After an answer: its prompt's tokens, b, and whether the constrained side was started on it."""
+        """Record an answer: its prompt's tokens, b, and whether the constrained side was started on it."""
         usual = self.usual + (length - self.usual) * max(1 / (self.count + 1), 1 / HORIZON)
         most = HORIZON * usual
         debt = min(max(self.debt + length * ((1.0 if used else 0.0) - share), -most), most)
@@ -66,11 +66,11 @@ class Ledger:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Waiting:
-    """Algorithm 2, device-constrained: the server at once, the device after w(l).
+    """Algorithm 2, device-constrained: the server starts at once, the device after w(l).
 
     Corrected: the budget left after the tail is (b - α)·E[l]; a length that starts at once costs what the tail has not
-    paid for; at the boundary length 1 - F(w) = α + left/(p(l)·l), within [0, w_tail]. Lengths never seen follow the
-    step: below the boundary 0, above it w_tail.
+    paid for; at the boundary length 1 - F(w) = α + left/(p(l)·l), within [0, w_tail]. Unseen lengths follow the step: 0
+    below the boundary, w_tail above it.
     """
 
     server: Distribution
@@ -81,11 +81,11 @@ class Waiting:
 
     @classmethod
     def build(cls, server: Distribution, prompts: Distribution, tail: float = TAIL_SHARE) -> "Waiting":
-        """From the server's times to the first token and the lengths of prompts."""
+        """Build the policy from the server's times to the first token and the lengths of prompts."""
         return cls(server, prompts, token_shares(prompts), tail)
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """As `Policy`; the coin is not tossed, since the wait at the boundary is exact."""
+        """Decide as `Policy`; the coin is not used, since the wait at the boundary is exact."""
         del coin
         if budget >= 1:
             return Decision(0.0, 0.0, "both at once: the budget spares neither side")
@@ -106,10 +106,10 @@ class Waiting:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Routing:
-    """Algorithm 3, server-constrained: the device at once, the server beside it where the prompt is long.
+    """Algorithm 3, server-constrained: the device starts at once, and the server too where the prompt is long.
 
     The lengths below the threshold hold the share 1 - b of all tokens. Corrected: at the boundary length a coin
-    decides, so that the share is b exactly.
+    decides, so that the share is exactly b.
     """
 
     prompts: Distribution
@@ -118,11 +118,11 @@ class Routing:
 
     @classmethod
     def build(cls, prompts: Distribution) -> "Routing":
-        """From the lengths of prompts."""
+        """Build the policy from the lengths of prompts."""
         return cls(prompts, token_shares(prompts))
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """As `Policy`."""
+        """Decide as `Policy`."""
         at = self.prompts.bin(length)
         shorter, own = float(self.shares[at]), float(self.shares[at + 1] - self.shares[at])
         chance = (shorter + own - (1 - budget)) / own if own > 0 else float(shorter > 1 - budget)

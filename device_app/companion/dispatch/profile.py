@@ -1,6 +1,6 @@
-"""What writing together goes by, as it was on this device with this server; kept across restarts (DRAGON, section 5).
+"""The measured figures for planning joint answers of this device and server, kept across restarts (DRAGON, section 5).
 
-Knows no file. What is restored is checked as strictly as what a stranger sends.
+Reads no file. Restored data is checked as strictly as data from a stranger.
 """
 
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ from shared.aggregation.scheduler import Figures
 from shared.side import Side
 
 _NEW = 0.2
-"""Weight of the newest prompt that was read and the newest search."""
+"""The weight of the newest prompt read and the newest search."""
 
 _MOST = 1e9
-"""No sum of squares that is kept is larger: positions are below 10,000, and older steps fade."""
+"""The upper bound of stored sums of squares: positions are below 10,000, and older steps fade."""
 
 _LEAST_READ = 16
-"""Tokens under which a prompt tells nothing of the speed of reading."""
+"""The fewest tokens of a prompt from which the speed of reading is measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`read` is seconds for a token of a prompt here, `search` those of the server for a search."""
+    """Measured figures. `read` is the seconds per prompt token here, `search` those of a search on the server."""
 
     read: float = 0.01
     search: float = 0.05
@@ -36,7 +36,7 @@ class Profile:
     server_accepted: Acceptance = field(default_factory=Acceptance)
 
     def wrote(self, read: int, read_s: float, written: int, written_s: float, position: float) -> "Profile":
-        """With an answer of this device's own: tokens read and written, in how many seconds, about which position."""
+        """Update with an answer of this device alone: tokens read and written, their seconds, the mean position."""
         profile = self
         if read >= _LEAST_READ:
             profile = replace(profile, read=profile.read + _NEW * (min(read_s / read, 1.0) - profile.read))
@@ -45,13 +45,13 @@ class Profile:
         return profile
 
     def searched(self, seconds: float, round_trip_s: float | None) -> "Profile":
-        """With a search: how long its passages took to come, and a round trip as it is now."""
+        """Update with a search: the seconds until its passages came, and the current round trip."""
         trip = self.trip if round_trip_s is None else self.trip.observe(round_trip_s)
         own = min(max(seconds - trip.rtt, 0.0), 10.0)
         return replace(self, trip=trip, search=self.search + _NEW * (own - self.search))
 
     def judged(self, judged: Mapping[Side, tuple[int, int]]) -> "Profile":
-        """With an answer of both sides: the drafts of each, and how many of them were accepted."""
+        """Update with a joint answer: each side's number of drafts, and how many of them were accepted."""
         return replace(
             self,
             device_accepted=_observed(self.device_accepted, judged.get("device", (0, 0))),
@@ -59,10 +59,10 @@ class Profile:
         )
 
     def known(self, position: float, first_s: float, server_s: float, round_trip_s: float | None) -> SideTimes:
-        """At about this position of prompt and answer.
+        """Return both sides' times at about this position of prompt and answer.
 
-        `first_s` is from a question to the server's first token, `server_s` a token of its own as answers that it wrote
-        alone have it. A round trip as it is now goes before what is remembered.
+        `first_s` is from a question to the server's first token, `server_s` is per token of the server's, as learned
+        from answers that it wrote alone. A current round trip takes precedence over the stored one.
         """
         rtt = self.trip.rtt if round_trip_s is None else round_trip_s
         decode: dict[Side, float] = {"device": self.device(position), "server": server_s}
@@ -71,12 +71,12 @@ class Profile:
         return SideTimes(self.read, fetch_s, max(first_s - fetch_s, 0.0), Figures(decode, rtt, accepted))
 
     def as_json(self) -> dict[str, Any]:
-        """All of it."""
+        """Return all figures as JSON."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, kept: object) -> "Profile":
-        """From an `as_json`. Raises ValueError where that is damaged."""
+        """Restore from `as_json`. Raises ValueError where the data is damaged."""
         try:
             profile = msgspec.convert(kept, cls)
         except msgspec.ValidationError as error:

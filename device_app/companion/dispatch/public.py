@@ -1,7 +1,7 @@
-"""Public questions on this device: who answers them, at what cost, and what each one taught (DiSCo).
+"""Handles public questions on this device: which side answers, at what cost, and what is learned from each (DiSCo).
 
-After an answer it looks at the battery, at most once a minute, for what the tokens computed in between have taken. The
-link is made when a question is first public, or when somebody asks how it stands.
+After an answer the battery is read, at most once a minute, to learn what the tokens computed since have cost. The link
+is made on the first public question, or when its state is asked for.
 """
 
 import random
@@ -36,10 +36,10 @@ _WORD_TOKENS = 1.4
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What the settings say: money per million tokens there, per joule here, and from 0 to 1 which to spare.
+    """The costs from the settings: money per million tokens on the server and per joule here; `spare` from 0 to 1.
 
-    `joules_per_gflop` counts as far as the battery says no better, see `energy.Energy`. `steady`
-    keeps a buffer against the server's failure, see `migration.Terms.guarded`.
+    `joules_per_gflop` is the prior of what the battery shows, see `energy.Energy`. `steady` keeps a buffer in case the
+    server fails, see `migration.Terms.guarded`.
     """
 
     server: ServerPrice
@@ -52,9 +52,10 @@ class Prices:
 
 @dataclass
 class PublicQuestions:
-    """`connect` makes the link, `battery` reads what the device runs on; None where that is not told.
+    """Public questions to one server. `connect` makes the link, `battery` returns a reading or None where it is
+    unknown.
 
-    `private` answers are never told here; a race's question may go to the server.
+    `private` answers never come here; a race's question may go to the server.
     """
 
     connect: Callable[[], Link]
@@ -68,19 +69,19 @@ class PublicQuestions:
 
     @property
     def link(self) -> Link:
-        """The connection to the server, made by the first look at it."""
+        """The link to the server, made on first use."""
         if self._link is None:
             self._link = self.connect()
         return self._link
 
     def close(self) -> None:
-        """Leave the server."""
+        """Close the link to the server."""
         if self._link:
             self._link.close()
             self._link = None
 
     def race(self, question: Question, trace: Trace) -> Race:
-        """A race for the answer. Raises LinkError where the server cannot be asked."""
+        """Return a race for the answer. Raises LinkError where the server cannot be asked."""
         state = self.link.wait(waiting.LIMITS.connect_s)
         offer = state.offer
         if not state.connected or offer is None:
@@ -90,7 +91,7 @@ class PublicQuestions:
         if few := too_few(offer, question.max_tokens):
             decision = Decision(0.0, None, self.link.blamed(few))
 
-        # A server says what it may be sent; without the answer so far it cannot go on with one.
+        # The server declares what it accepts; without the answer so far it cannot continue one.
         moves = "answer" in offer.receives and not few
         sides: frozenset[Side] = frozenset({"device", "server"} if moves else {"device"})
 
@@ -101,12 +102,12 @@ class PublicQuestions:
         return Race(self.link, self.source, question, decision, terms, trace)
 
     def together(self, asked: JointQuestion, source: LocalSource, trace: Trace, tree: QKVTree | None) -> Aggregated:
-        """An answer that the server writes along. Raises LinkError where it cannot, and why."""
+        """Return a joint answer with the server. Raises LinkError, with the reason, where there cannot be one."""
         self.link.wait(waiting.LIMITS.connect_s)
         return Aggregated(self.link, source, asked, trace, tree)
 
     def weighed(self, text: str, max_tokens: int) -> Weighed:
-        """What decides about a question. Asks nobody."""
+        """Return the facts that decide about a question. Sends nothing."""
         held = self.memory.held
         knowledge = held.knowledge
         prompt = max(knowledge.prompts.quantile(0.5), len(text.split()) * _WORD_TOKENS)
@@ -116,7 +117,7 @@ class PublicQuestions:
         return Weighed(knowledge, costs, budget, prompt, max_tokens, held.rates, self.prices.reading_rate, estimate)
 
     def read(self, side: Side, hits: Sequence[Hit], answer_tokens: int, *, cut: bool) -> None:
-        """Note which side read the server's passages for an answer that is private: what either may read is counted."""
+        """Record which side read the server's passages for a private answer: the budgets count those tokens too."""
         source, held = self.source(), self.memory.held
         prompt = sum(len(source.engine.tokenize(hit.passage.text)) for hit in hits if hit.side == "server")
         outcome = Outcome(
@@ -130,7 +131,7 @@ class PublicQuestions:
         self.memory.hold(replace(held, knowledge=held.knowledge.after(outcome, budget)))
 
     def learn(self, race: Race, answer_tokens: int, *, cut: bool) -> None:
-        """Note what the race taught, once it is over. What cannot be kept is known until the program ends."""
+        """Learn from a finished race. Figures that cannot be written to the file last until the program ends."""
         outcome = race.report.outcome
         if outcome is None:
             return
@@ -142,9 +143,9 @@ class PublicQuestions:
         self.memory.hold(replace(held.at_rates(race.report.rates), knowledge=known))
 
     def _measured(self, known: Energy, source: LocalSource, length: int) -> Energy:
-        """What is known of this device's energy, with what its battery says now.
+        """Return the energy estimate, updated from the battery where a reading is due.
 
-        The tokens computed since the last look are counted as of a prompt of this length.
+        Tokens computed since the last reading are counted as if in a prompt of this length.
         """
         if self._read and time.monotonic() - self._read[0].at_s < energy.LEAST_S:
             return known
@@ -154,7 +155,7 @@ class PublicQuestions:
             gflops = (computed - before[1]) * _shape(source).operations(length) / 1e9
             stretch = energy.between(before[0], reading, gflops)
             if stretch and not stretch.tells:
-                return known  # it goes on
+                return known  # the stretch goes on
             if stretch:
                 known = known.after(stretch, self.prices.joules_per_gflop)
         self._read = (reading, computed) if reading else None
@@ -173,6 +174,6 @@ class PublicQuestions:
 
 
 def _shape(source: LocalSource) -> ModelShape:
-    """Of the model here, for its energy. Its heads share keys and values, so that the width is not known but theirs."""
+    """Return the shape of the model here, for its energy. With shared key and value heads, only theirs is known."""
     info = source.engine.info
     return ModelShape(info.parameters, layers=1, width=info.kv_bytes_per_token // 4)

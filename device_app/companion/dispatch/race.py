@@ -1,7 +1,7 @@
-"""One public question: both sides race to the first token, then the answer goes to whom it costs least (DiSCo, 4).
+"""One public question: both sides race to the first token, then the cheaper side writes the answer (DiSCo, 4).
 
-Decisions are `policy`'s and `migration`'s; here is the loop that carries them out with threads, a link and a clock.
-What comes out is one stream of pieces, whichever side wrote them.
+`policy` and `migration` decide; this loop carries their commands out with threads, a link and a clock. Its output is
+one stream of pieces, whichever side wrote them.
 """
 
 import time
@@ -29,11 +29,11 @@ from shared.trace import Trace
 TICK_S = 0.2
 
 ALONE = 1 << 20
-"""The epoch in which the device writes after all that went before is given up: no other comes near it."""
+"""The epoch in which the device writes alone after all others were given up: no other epoch gets this high."""
 
 
 class Race:
-    """One answer. `terms` are those of a prompt of so many tokens."""
+    """The race for one answer. `terms` returns the terms for a prompt of so many tokens."""
 
     def __init__(
         self,
@@ -59,30 +59,30 @@ class Race:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop both sides; `report` is whole then."""
+        """Stop both sides; `report` is complete afterwards."""
         self._sides.close()
         self._note()
 
     def search(self) -> tuple[m.PublicPassage, ...]:
-        """The server's sources; what was decided to start at once has started. Raises LinkError."""
+        """Return the server's passages; a side that should start at once has started by then. Raises LinkError."""
         with self._trace.step("search"):
             self._passages = self._search()
         return self._passages
 
     def pieces(self) -> Iterator[Piece]:
-        """The answer from the sources, as it is written. Raises EngineError where neither side can."""
+        """Yield the answer from the passages as it is written. Raises EngineError where neither side can write."""
         source = self._source()
         self._sides.vocabulary = source.engine.info.vocabulary
         yield from self._spelled(self._written(self._first_token(source)), source)
 
     @property
     def by_server(self) -> int | None:
-        """The index from which on the server wrote, to the end; None where it did not."""
+        """The index from which the server wrote to the end; None where the device wrote the end."""
         index, side = self.report.moves[-1] if self.report.moves else (0, self.report.winner)
         return index if side == "server" else None
 
     def rewritten(self, accepted: Sequence[Piece]) -> Iterator[Piece]:
-        """The answer behind these tokens by the device, as what the server wrote there is none. Raises EngineError."""
+        """Yield the device's text after these tokens, in place of the server's unreadable text. Raises EngineError."""
         source = self._source()
         self.report.blame(self._link.blamed("it wrote nothing that can be read"))
         self._sides.stop_both()
@@ -130,7 +130,7 @@ class Race:
         raise LinkError(self._link.blamed("it did not answer in time. See `jackdaw status`, or ask with --local-only"))
 
     def _first_token(self, source: LocalSource) -> Wrote:
-        """Start each side when it is due; the first token that comes here wins (a tie does not occur in one queue)."""
+        """Start each side when it is due; return the first token, whose side wins (one queue allows no tie)."""
         waits: dict[Side, float | None] = {
             "device": self._decision.device_after_s,
             "server": self._decision.server_after_s,
@@ -160,11 +160,11 @@ class Race:
                         self._fail(side, why, waits)
                     case Ended(side, _) if side not in self._failed:
                         self._fail(side, "the device wrote nothing" if side == "device" else "it wrote nothing", waits)
-                    case Linked(False) if "server" not in self._failed:  # every attempt that fails says so again
+                    case Linked(False) if "server" not in self._failed:  # each failed attempt reports it again
                         self._fail("server", "the connection was lost", waits)
 
     def _fail(self, side: Side, why: str, waits: dict[Side, float | None]) -> None:
-        """The other side starts now, whatever was decided."""
+        """Record that a side failed, and let the other side start now."""
         waits[other(side)] = 0.0
         if side == "server":
             self.report.blame(self._link.blamed(why))
@@ -183,12 +183,12 @@ class Race:
         if loser in self._sides.started and loser not in self._failed:
             aimed = plan_handover(self._terms_of(self._prompt), side, 0)
             if loser == "device" and isinstance(aimed, Handover):
-                self._sides.allow("device", 0)  # what it prefills, it will need
+                self._sides.allow("device", 0)  # its prefill will be needed
             else:
                 self._sides.stop(loser)
 
     def _written(self, first: Wrote) -> Iterator[Piece]:
-        """The answer's pieces in order, each when it is due."""
+        """Yield the answer's pieces in order, each when it is due."""
         token = first.token
         migration: Migration[Piece] = Migration(self._terms_of(self._prompt), token.side, token.epoch)
         self.report.moves = migration.moves
@@ -210,13 +210,13 @@ class Race:
                     self.report.blame(self._link.blamed("it did not go on with the answer"))
 
     def _read(self, migration: Migration[Piece]) -> Iterator[Piece]:
-        """What is due to the reader, who may take his time: that is no fault of the server."""
+        """Yield the pieces due to the reader; time that the reader takes is not counted against the server."""
         started = time.monotonic()
         yield from migration.buffer.due(started)
         self._sides.patience.paused(time.monotonic() - started)
 
     def _until(self, migration: Migration[Piece], interruption: Interruption[Piece]) -> float:
-        """Seconds until something has to be done though nothing is heard."""
+        """Return the seconds until something has to be done even if no event comes."""
         now = time.monotonic()
         moments = (now + TICK_S, migration.buffer.next_due(), interruption.until)
         return max(min(moment for moment in moments if moment is not None) - now, 0.0)
@@ -266,7 +266,7 @@ class Race:
             self.report.reasons.append("it moves as text, as the server's model has another vocabulary")
 
     def _note(self) -> None:
-        """What the race taught."""
+        """Complete the report with what the race measured."""
         sides = self._sides
         self.report.sent_bytes = sides.sent_bytes
         if self.report.origin != "cloud":

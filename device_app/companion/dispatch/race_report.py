@@ -1,4 +1,4 @@
-"""What is asked in a race, and what became of it: for the answer's trace and ledger, and for the estimates."""
+"""The question of a race and its outcome: for the answer's trace and ledger, and for the estimates."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,12 +11,12 @@ from shared.printable import counted
 from shared.side import Side
 
 _DOUBTS = ("the server may have failed", "the server failed")
-"""Why an answer was begun on the device, said while the server might have come back."""
+"""Reasons for starting the device while the server might still have come back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and how it is to be answered."""
+    """The question's text, and how it is to be answered."""
 
     text: str
     sampling: SamplingSettings
@@ -26,7 +26,7 @@ class Question:
 
 @dataclass(slots=True)
 class RaceReport:
-    """What became of a race, for the answer's trace and ledger. `moves` are the indexes at which it changed sides."""
+    """The course of a race, for trace, ledger and estimates. `moves` are the indexes at which it changed sides."""
 
     reasons: list[str] = field(default_factory=list)
     moves: list[tuple[int, Side]] = field(default_factory=list)
@@ -38,24 +38,24 @@ class RaceReport:
     model: str = ""
 
     def learned(self, answer: int, *, cut: bool) -> Outcome:
-        """The outcome, with the answer's length."""
+        """Return the outcome with the answer's length."""
         assert self.outcome is not None
         return replace(self.outcome, answer=answer, answer_cut=cut)
 
     @property
     def origin(self) -> Literal["device", "cloud", "migrated"]:
-        """Who wrote the answer."""
+        """The side or sides that wrote the answer."""
         if self.moves:
             return "migrated"
         return "cloud" if self.winner == "server" else "device"
 
     def blame(self, reason: str) -> None:
-        """Say once that the server did not do its part."""
+        """Add once the reason that the server did not do its part."""
         if reason not in self.reasons:
             self.reasons.append(reason)
 
     def settle_doubts(self, moving: str, blamed: Callable[[str], str]) -> None:
-        """Once it is over, say what became of a server that might have failed: `moving` is why it moved last."""
+        """At the end, state what happened to a server that might have failed: `moving` is why the answer moved last."""
         if self.moves and self.moves[-1][1] == "device" and moving in _DOUBTS:
             self.reasons = [why for why in self.reasons if why not in _DOUBTS]
             reason = f"the device went on after {counted(self.moves[-1][0], 'token')}"
@@ -66,14 +66,14 @@ class RaceReport:
 
 
 def pace(times: Sequence[float]) -> float | None:
-    """Tokens a second, of the moments at which they came; None of fewer than eight."""
+    """Return the tokens per second from their arrival times; None for fewer than 8."""
     return (len(times) - 1) / max(times[-1] - times[0], 1e-6) if len(times) >= 8 else None
 
 
 def measured(
     started: Mapping[Side, float], first: Mapping[Side, float], winner: Side | None, prompt: int, now: float
 ) -> Outcome:
-    """What the estimates learn: when each side started and had its first token, by one clock, after so many tokens."""
+    """Return the measurements for the estimates: when each side started and wrote its first token, by one clock."""
     took = {side: at - started[side] for side, at in first.items() if side in started}
     waited = now - started["server"] if "server" in started and "server" not in took else None
     ours = first.get("device")

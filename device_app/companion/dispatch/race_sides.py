@@ -1,4 +1,4 @@
-"""The two sides of one race: starting and stopping them, the one queue in which they report, and when each did."""
+"""The two sides of one race: starts and stops them, reads their common queue, and records times."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -25,14 +25,15 @@ from shared.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """The connection to the server changed."""
+    """An event: the connection to the server changed."""
 
     connected: bool
 
 
 class RaceSides:
-    """`started` and `first` hold when each side was started and wrote its first token, `times` when each token came:
-    seconds of the monotonic clock, from `began` on. The server may not write tokens from `vocabulary` on.
+    """Both sides of a race. `started` and `first` are when each side was started and wrote its first token, `times`
+    when each token came: seconds of the monotonic clock, where the race `began`. The server's token ids must be below
+    `vocabulary`.
     """
 
     def __init__(self, link: Link, source: Callable[[], LocalSource], question: Question) -> None:
@@ -47,7 +48,7 @@ class RaceSides:
         )
         self._link, self._source = link, source
         self._inbox: SimpleQueue[SideEvent | Linked] = SimpleQueue()
-        inbox: Inbox = self._inbox  # type: ignore[assignment]  # the sides put in less than is taken out
+        inbox: Inbox = self._inbox  # type: ignore[assignment]  # the sides put only some of the queue's types
         self._device = DeviceSide(source, question.text, question.sampling, question.max_tokens, inbox)
         self._server = ServerSide(link, ask, inbox)
         self.began = time.monotonic()
@@ -71,16 +72,16 @@ class RaceSides:
 
     @property
     def trace(self) -> Trace:
-        """What the device read for it."""
+        """The trace of the device's side."""
         return self._device.trace
 
     @property
     def sent_bytes(self) -> int:
-        """What left the device for it."""
+        """Bytes that left the device for the race."""
         return self._server.sent_bytes
 
     def search(self, *, generate: bool) -> None:
-        """Ask the server for sources, and to write from them at once if told to. Raises LinkError."""
+        """Ask the server for passages and, with `generate`, to write from them at once. Raises LinkError."""
         if generate:
             self.started["server"] = time.monotonic()
         self._server.search(generate=generate)
@@ -95,33 +96,33 @@ class RaceSides:
             self._server.start()
 
     def resume_device(self, epoch: int, passages: Sequence[m.PublicPassage], accepted: Sequence[Piece]) -> None:
-        """Let the device write from behind the accepted tokens on, as this epoch."""
+        """Let the device continue after the accepted tokens, as this epoch."""
         self.started.setdefault("device", time.monotonic())
         self._device.begin(epoch, passages, accepted)
 
     def resume_server(self, epoch: int, accepted: Sequence[Piece]) -> None:
-        """Let the server write from behind the accepted tokens on, as this epoch."""
+        """Let the server continue after the accepted tokens, as this epoch."""
         self.started.setdefault("server", time.monotonic())
         text = spelled(accepted, self._source().engine.detokenize) if self._link.by_text else ""
         self._server.begin(epoch, accepted, text)
 
     def allow(self, side: Side, upto: int | None) -> None:
-        """Let a side write tokens below that index; None lifts the limit."""
+        """Allow a side tokens below the index `upto`; None lifts the limit."""
         (self._device if side == "device" else self._server).allow(upto)
 
     def stop(self, side: Side) -> None:
-        """A side's stream is not needed any more."""
+        """Stop a side's stream, which is not needed any more."""
         (self._device if side == "device" else self._server).stop()
 
     def stop_both(self) -> None:
-        """Stop both, and forget what they have reported."""
+        """Stop both sides, and drop their queued events."""
         self._server.stop()
         self._device.close()
         while not self._inbox.empty():
             self._inbox.get()
 
     def next_event(self, seconds: float) -> SideEvent | Linked | None:
-        """What happens next, within so many seconds; None where nothing does."""
+        """Return the next event, waiting for so many seconds at most; None where none comes."""
         event = next_event(self._inbox, time.monotonic() + seconds)
         now = time.monotonic()
         match event:
@@ -136,5 +137,5 @@ class RaceSides:
         return event
 
     def is_stuck(self, now: float) -> bool:
-        """Whether the server, once started, has been waited for too long."""
+        """Whether the server was started and has been waited for too long."""
         return "server" in self.started and now >= self.patience.until

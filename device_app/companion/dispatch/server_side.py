@@ -1,4 +1,4 @@
-"""The server's side of a race, over the link. It is told to begin, how far it may write, and to stop."""
+"""The server's side of a race, over the link, with commands to begin, to limit and to stop its writing."""
 
 import time
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from shared.protocol import messages as m
 from shared.protocol.device import Lost
 
 WINDOW = 48
-"""Tokens a server may be ahead of what arrived here: at 50 ms each way and 200 tokens a second, 20 are under way."""
+"""Tokens that a server may be ahead of those received: at 50 ms each way and 200 tokens a second, 20 are in flight."""
 
 MOST_CHARACTERS = 256
-"""Characters of a token's text, on average: the longest of any vocabulary have 128."""
+"""The most characters per token on average: the longest token of any vocabulary has 128."""
 
 
 class ServerSide:
-    """The server. The first request searches, and may write; later ones go on from the same sources."""
+    """The server in a race. The first request searches, and may write; later ones continue from the same passages."""
 
     def __init__(self, link: Link, ask: m.Ask, inbox: Inbox) -> None:
-        """`ask` is what every request begins as."""
+        """Prepare the side; `ask` is the template of every request."""
         self.usage: list[m.Usage] = []
         self._link, self._ask, self._inbox = link, ask, inbox
         self._requests: list[RemoteRequest] = []
@@ -34,11 +34,11 @@ class ServerSide:
 
     @property
     def sent_bytes(self) -> int:
-        """What left the device for this answer."""
+        """Bytes that left the device for this answer."""
         return sum(stream.request.sent_bytes for stream in self._streams)
 
     def search(self, *, generate: bool) -> None:
-        """Find sources, and write as epoch 0 if told to. Raises LinkError."""
+        """Search for passages and, with `generate`, write as epoch 0. Raises LinkError."""
         self._open(structs.replace(self._ask, generate=generate, credit=self._window(0) if generate else 0), 0, 0)
 
     def start(self) -> None:
@@ -46,7 +46,7 @@ class ServerSide:
         self._streams[-1].request.start(self._window(0))
 
     def begin(self, epoch: int, accepted: Sequence[Piece], text: str) -> None:
-        """Write from behind the accepted tokens on, as this epoch; `text` is what they say."""
+        """Continue after the accepted tokens, as this epoch; `text` is their text."""
         by_text = self._link.by_text
         ids = () if by_text else tuple(piece.token for piece in accepted)
         ask = structs.replace(
@@ -63,11 +63,11 @@ class ServerSide:
             self._inbox.put(Broke(Failed("server", epoch), str(error), time.monotonic()))
 
     def allow(self, upto: int | None) -> None:
-        """Let it write tokens below that index; None lifts the limit."""
+        """Allow tokens below the index `upto`; None lifts the limit."""
         self._streams[-1].limit(upto)
 
     def stop(self) -> None:
-        """Nobody waits for it any more."""
+        """Cancel all requests."""
         for stream in self._streams:
             stream.stop()
 
@@ -80,17 +80,17 @@ class ServerSide:
         return min(index + WINDOW, self._ask.max_tokens)
 
     def distrust(self, why: str) -> str:
-        """Leave a server that said what none may; that in words."""
+        """Leave a server that broke the protocol; return the reason in words."""
         return self._link.distrust(ProtocolError(m.CloseCode.MALFORMED, why))
 
     def remember(self, passages: tuple[m.PublicPassage, ...]) -> None:
-        """Remember what the answer is drawn from, for a request that goes on."""
+        """Remember the passages of the answer, for a request that continues it."""
         self._sources = tuple(passage.id for passage in passages)
         self._inbox.put(FoundPassages(passages))
 
 
 class _Stream:
-    """One request of the server's side. `before` is what the race counts before its first token, and it does not."""
+    """One request of the server's side. `before` is the index in the race of the request's own index 0."""
 
     request: RemoteRequest
 
@@ -105,18 +105,18 @@ class _Stream:
         self._stopped = False
 
     def limit(self, upto: int | None) -> None:
-        """Let it write tokens below that index of the race; None lifts the limit."""
+        """Allow tokens below the race's index `upto`; None lifts the limit."""
         self._upto = self._most if upto is None else min(upto - self._before, self._most)
         self._allow()
 
     def stop(self) -> None:
-        """Nobody waits for it any more."""
+        """Cancel the request."""
         if not self._stopped:
             self._stopped = True
             self.request.cancel()
 
     def receive(self, request: RemoteRequest, event: RequestEvent) -> None:
-        """On the link's thread, and from the first moment on."""
+        """Handle an event, on the link's thread; may be called before `ask` returns."""
         self.request = request
         now = time.monotonic()
         match event:
@@ -151,7 +151,7 @@ class _Stream:
         return [Piece(-1, "")] * (len(tokens.ids) - 1) + [Piece(-1, tokens.text, end >= self._most)]
 
     def _allow(self) -> None:
-        """Keep the server a window ahead, at a message for every third of it."""
+        """Keep the server a window ahead, with one message for every third of the window."""
         upto = min(self._next + WINDOW, self._upto)
         if not self._stopped and (upto - self._granted >= WINDOW // 3 or self._granted < upto == self._upto):
             self._granted = upto

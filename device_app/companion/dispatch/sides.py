@@ -1,6 +1,6 @@
-"""What becomes of a race's two sides, told through one queue.
+"""The events of a race's two sides, sent through one queue.
 
-Tokens are `Piece`s: an id of this device's model or, from a server of another vocabulary, -1 and their text.
+Tokens are `Piece`s: an id of this device's model or, from a server with another vocabulary, -1 and the text.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from shared.protocol import messages as m
 
 @dataclass(frozen=True, slots=True)
 class FoundPassages:
-    """The server's sources for the question."""
+    """The server's passages for the question."""
 
     passages: tuple[m.PublicPassage, ...]
 
@@ -28,7 +28,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """A side cannot go on, and why."""
+    """A side cannot go on, with the reason."""
 
     failed: Failed
     why: str
@@ -37,7 +37,7 @@ class Broke:
 
 @dataclass(frozen=True, slots=True)
 class Wrote:
-    """A token came, at this moment of the monotonic clock."""
+    """A token came, at this time of the monotonic clock."""
 
     token: Token[Piece]
     at: float
@@ -48,6 +48,6 @@ Inbox = SimpleQueue[SideEvent]
 
 
 def spelled(pieces: Sequence[Piece], detokenize: Callable[[Sequence[int]], bytes]) -> str:
-    """What the pieces say, as far as its characters are complete."""
+    """Return the text of the pieces, as far as its characters are complete."""
     parts = (piece.text.encode() if piece.token < 0 else detokenize([piece.token]) for piece in pieces)
     return b"".join(parts).decode(errors="ignore")

@@ -1,6 +1,5 @@
-"""What is weighed before a public question is asked: its decision, its terms, and both in words for `jackdaw why`.
-
-Pure; asks nobody.
+"""The facts on which a public question is decided, the decision, and both in words for `jackdaw why`. Pure; sends
+nothing.
 """
 
 from collections.abc import Mapping
@@ -18,9 +17,10 @@ _COINS = (0.0, 0.5, 0.999)
 
 @dataclass(frozen=True)
 class Weighed:
-    """One question of about `prompt` tokens, whose answer has `most` at the most. `rates` are tokens a second.
+    """The facts about one question of about `prompt` tokens and an answer of at most `most`. `rates` are tokens a
+    second.
 
-    `energy` is what the device's costs were made from.
+    `energy` is the estimate from which the device's costs were computed.
     """
 
     knowledge: Estimates
@@ -34,19 +34,19 @@ class Weighed:
 
     @property
     def allowed(self) -> float:
-        """The share of its tokens that the spared side may read, after what earlier answers used."""
+        """The share of prompt tokens that the spared side may read, after what earlier answers used."""
         return self.knowledge.ledger.allowed(self.budget.share)
 
     def decide(self, coin: float) -> Decision:
-        """When either side starts; `coin` is uniform over [0, 1)."""
+        """Decide when each side starts; `coin` is uniform over [0, 1)."""
         return self.knowledge.policy(self.budget.constraint).decide(self.prompt, self.allowed, coin)
 
     def decisions(self) -> tuple[Decision, ...]:
-        """What may be decided: more than one where a coin is tossed."""
+        """Return the possible decisions: more than one where a coin decides."""
         return tuple(dict.fromkeys(map(self.decide, _COINS)))
 
     def terms(self, prompt: int, round_trip_s: float = 0.0) -> Terms:
-        """What is known of both sides while the answer to a prompt of this length is written."""
+        """Return the terms for hand-overs while the answer to a prompt of this length is written."""
         return Terms(
             costs=self.costs,
             prompt=prompt,
@@ -57,20 +57,20 @@ class Weighed:
         )
 
     def first_token_s(self, side: Side) -> tuple[float, float]:
-        """Seconds to its first token once it is started: as usual, and by when 19 times of 20."""
+        """Return the seconds to a started side's first token: the median, and with probability .95."""
         length = round(self.prompt)
         usual = self.knowledge.server.quantile(0.5) if side == "server" else self.knowledge.device(length)
         return usual, max(self.knowledge.ready_s(side, length), usual)
 
     def bill(self, side: Side) -> float:
-        """Money for the prompt and a usual answer, were all of it done there."""
+        """Return the money for the prompt and a usual answer if this side does all of it."""
         answer = min(self.knowledge.answers.quantile(0.5), self.most)
         return self.costs.prompt(side) * self.prompt + self.costs.decode(side) * answer
 
     def move(self, source: Side) -> tuple[int, Handover] | str:
-        """After how many tokens an answer that this side began would change sides, and why; in words why it would not.
+        """Return after how many tokens an answer that `source` began would change sides, and why; or why it would not.
 
-        As if the other side had read nothing of the prompt yet.
+        Assumes that the other side has read nothing of the prompt yet.
         """
         terms = self.terms(round(self.prompt))
         ahead = max(1 - terms.reading_rate / terms.rates[source], 0.0)

@@ -1,1 +1,1 @@
-"""One answer written by both sides, token by token (DRAGON): the end of this device."""
+"""The device's side of a joint answer, written by device and server token by token (DRAGON)."""

@@ -1,8 +1,8 @@
-"""An answer that this device and the server write together, token by token (DRAGON, section 4): the device's end.
+"""A joint answer, written by device and server token by token (DRAGON, section 4): the device's side.
 
-`shared.aggregation` decides; here are the threads, the link and the clock. Private passages, and what the model here
-makes of them, stay, unless it is `open`: what leaves is the question, draft or settled tokens, one number for how well
-the passages fit, and acknowledgements. Whatever becomes of the server, the answer goes on: the device writes the rest.
+`shared.aggregation` decides; this module has the threads, the link and the clock. Private passages and the model's
+distributions over them stay here, unless `open`: the question, draft or settled tokens, one number for how relevant the
+passages are, and acknowledgements leave. If the server fails, the device writes the rest alone.
 """
 
 import time
@@ -38,26 +38,26 @@ from shared.trace import Trace
 __all__ = ["AHEAD", "Aggregated", "JointQuestion", "joint_pieces"]
 
 AHEAD: Final = 8
-"""Drafts beyond what is known to be settled; see `Terms`."""
+"""The most drafts beyond the last token known to be settled; see `Terms`."""
 
 PACE_S: Final = 1.0
-"""Seconds more that the server may be waited for, in all, for each token that is settled: it must not trickle."""
+"""Seconds by which each settled token extends the total wait for the server: it must not trickle."""
 
 LATE: Final = "it was waited for too long"
 
 MOST_WAITING: Final = 512
-"""Messages that wait to be read; of a long answer whose drafts carry no distributions, twice as many as its tokens."""
+"""The most queued messages; for drafts without distributions, twice the answer's tokens if that is more."""
 
 
 class Aggregated:
-    """One answer. Use it with `with`, which asks the server; then give it the private passages. Whoever leaves early
-    stops both sides; `report` is whole then.
+    """One joint answer. Use it with `with`, which sends the request; then call `pieces` with the private prompt.
+    Leaving early stops both sides; `report` is complete afterwards.
     """
 
     def __init__(
         self, link: Link, source: LocalSource, asked: JointQuestion, trace: Trace, tree: QKVTree | None
     ) -> None:
-        """Raises LinkError where the server cannot write along, and why; nothing has left the device then."""
+        """Prepare the answer. Raises LinkError, with the reason, where the server cannot take part; sends nothing."""
         offer = link.state.offer
         if not link.state.connected or offer is None:
             raise LinkError(link.state.why_not())
@@ -88,15 +88,15 @@ class Aggregated:
         self._moved_at = self._waited_s = 0.0
 
     def __enter__(self) -> Self:
-        """Ask the server: it searches, and reads what it found, while the device does so with its own."""
+        """Send the request: the server searches and reads its passages while the device reads its own."""
         try:
             self._request.begin()
-        except LinkError as error:  # it was there a moment ago
+        except LinkError as error:  # the link was up a moment ago
             self._inbox.put(a.Lost(str(error)))
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop both sides: the server first, which need not wait until the engine here is free."""
+        """Stop both sides: the server first, so that it need not wait until the engine here is free."""
         self._request.cancel()
         if self._drafts:
             self._drafts.close()
@@ -106,7 +106,7 @@ class Aggregated:
         self._request.count(self.report)
 
     def give_up(self, why: str) -> None:
-        """Nothing that was written with the server counts; the engine is free then."""
+        """Discard all that was written with the server; the engine is free afterwards."""
         self._lose(why)
         self.report.together, self.report.alone = 0, self._link.blamed(why)
         if self._drafts:
@@ -115,7 +115,8 @@ class Aggregated:
     def pieces(
         self, prompt: Prompt, similarities: Sequence[float], most: int | None = None
     ) -> Generator[Piece, None, None]:
-        """The answer as it is written, from private passages in rows as near as that; `most` tokens of it fit here.
+        """Yield the answer as it is written, from private passages in rows with these similarities; at most `most`
+        tokens.
 
         Raises EngineError where the model here fails, ContextFull, StoreError.
         """
@@ -145,7 +146,7 @@ class Aggregated:
                 self._trace.first_token()
                 self._trace.tokens_decoded += 1
                 yield Piece(token, "", cut=position + 1 == self._limit)
-                self._moved_at = time.monotonic()  # whoever reads may have taken long
+                self._moved_at = time.monotonic()  # the reader may have been slow
                 if position + 1 == self._limit:
                     return
             if self._machine.phase is JointPhase.OVER:
@@ -153,7 +154,7 @@ class Aggregated:
             commands = self._next()
 
     def _next(self) -> list[a.Command]:
-        """What is to be done about the next thing that happens, or does not in time."""
+        """Return the commands after the next event, or after a wait without one."""
         due = self._request.due
         until = self._moved_at + waiting.LIMITS.token_s
         if due is not None:
@@ -172,12 +173,12 @@ class Aggregated:
             return []
         self._moved_at = time.monotonic()
         if not self._awaits:
-            return []  # the model here takes its time
+            return []  # the device's model is slow
         return self._lose(self._link.blamed(LATE))
 
     @property
     def _awaits(self) -> bool:
-        """Whether it is the server that everything waits for."""
+        """Whether the answer is waiting for the server alone."""
         ready = self._drafts is not None and self._drafts.ready
         return ready and self._machine.phase is not JointPhase.ALONE and self._machine.waits
 
@@ -220,7 +221,7 @@ class Aggregated:
         return commands
 
     def _do(self, commands: Sequence[a.Command]) -> list[tuple[int, int]]:
-        """Carry the commands out; the positions and tokens that are settled by them."""
+        """Carry out the commands; return the positions and tokens that they settle."""
         settled = []
         for command in commands:
             match command:
@@ -242,7 +243,7 @@ class Aggregated:
         return settled
 
     def _listen(self, event: RequestEvent) -> None:
-        """Of an honest server no more can wait: what is dropped is missed, and the wait for the server runs out."""
+        """Queue an event; an honest server never fills the queue, and a dropped message runs out its time limit."""
         most = MOST_WAITING
         if self._terms.rule == "coupled":
             most = max(most, 2 * self._terms.max_tokens)
@@ -251,12 +252,12 @@ class Aggregated:
 
     @property
     def _step_s(self) -> float:
-        """What a draft takes here, for a server that may come to settle; else it is nothing to it."""
+        """The seconds that a draft takes here, for a server that may come to settle; otherwise 0."""
         switches = self._terms.place != "both" and self._terms.rule != "greedy"
         return self._drafts.latency(len(self._machine.settled)) if switches and self._drafts else 0.0
 
     def _gives(self) -> bool:
-        """Whether the server should settle from here on, and may."""
+        """Whether the server should, and may, settle from here on."""
         round_trip, drafts = self._link.state.round_trip_s, self._drafts
         if round_trip is None or drafts is None or (self._terms.rule == "algorithm1" and not self._asked.open):
             return False
@@ -264,7 +265,7 @@ class Aggregated:
         return self._measured.gives(self._machine)
 
     def _rejects(self) -> bool:
-        """Whether a draft of the server was rejected just now: it should not have to wait to hear that."""
+        """Whether a draft of the server was rejected since the last call, which the server should learn at once."""
         judged = self._machine.judged["server"]
         before, self._rejected = self._rejected, judged.drafts - judged.accepted
         return self._rejected > before
@@ -279,7 +280,7 @@ class Aggregated:
 def joint_pieces(
     joint: Aggregated, prompt: Prompt, similarities: Sequence[float], most: int | None = None
 ) -> Generator[Piece, None, None]:
-    """The answer up to where it repeats itself."""
+    """Yield the joint answer up to where it repeats itself."""
     with closing(joint.pieces(prompt, similarities, most)) as pieces:
         yield from ended(pieces)
 

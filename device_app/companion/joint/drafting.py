@@ -1,7 +1,7 @@
-"""Drafts of the model here for an answer that the server writes too: in a thread, from the prompt on, and set right.
+"""Drafts of this device's model for a joint answer: a thread reads the prompt, then drafts and applies corrections.
 
-Decides nothing: it is told how far it may go, and what was settled otherwise (DRAGON, section 4.1). What was settled
-before the prompt is read is read behind it.
+Makes no decisions: limits and corrections are passed in (DRAGON, section 4.1). Tokens settled before the prompt is read
+are appended after it.
 """
 
 import threading
@@ -25,12 +25,12 @@ from shared.prompt import Prompt
 from shared.trace import Trace
 
 VERDICT_S: Final = 0.01
-"""Seconds for which a draft is not read while it is not known to be wrong: whoever hears it may be held up longer."""
+"""The most seconds to wait for a draft's verdict before reading it: the thread that gives it may be held up longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What the device writes from: passages in rows, and how near each row is."""
+    """The device's prompt: passages in rows, and the similarity of each row."""
 
     prompt: Prompt
     similarities: Sequence[float]
@@ -38,13 +38,13 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """The model here cannot go on."""
+    """The device's model failed."""
 
     error: JackdawError
 
 
 class Errand:
-    """Something that only the thread which began the answer may do: its database is open there."""
+    """A call for the thread that began the answer, which alone may use its database connection."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self.done = threading.Event()
@@ -53,7 +53,7 @@ class Errand:
         self._error: JackdawError | None = None
 
     def run(self) -> None:
-        """Do it, on that thread."""
+        """Make the call, on the thread that began the answer."""
         try:
             self._given = self._call()
         except JackdawError as error:
@@ -63,7 +63,7 @@ class Errand:
 
     @property
     def result(self) -> Any:
-        """What it gave, or raises what it raised."""
+        """The call's return value; raises what the call raised."""
         if self._error:
             raise self._error
         return self._given
@@ -73,9 +73,9 @@ DraftEvent = a.Drafted | Broke | Errand
 
 
 class Drafting:
-    """From now until it is closed. `on_draft` is called with each draft, on the thread that draws them.
+    """Drafting in a thread, from construction until `close`. That thread calls `on_draft` with each draft.
 
-    `ready` says whether the prompt is read, `latency` what a draft takes.
+    `ready` says whether the prompt is read, `latency` predicts the seconds of a draft.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Drafting:
         self._thread.start()
 
     def allow(self, upto: int, judged: int) -> None:
-        """Let it draft positions below that. So many of its drafts were heard, and what they gave rise to was said."""
+        """Allow drafts at positions below `upto`; the verdicts on the first `judged` drafts were passed on."""
         with self._change:
             self._upto, self._judged = upto, judged
             self._change.notify_all()
@@ -122,7 +122,7 @@ class Drafting:
         self._thread.join()
 
     def ran(self, errand: Errand) -> None:
-        """Do what it asked for, on this thread."""
+        """Make the call of an errand on this thread."""
         errand.run()
         with self._change:
             self._change.notify_all()
@@ -163,16 +163,16 @@ class Drafting:
             drawn.append(token)
 
     def _drawn(self, decoder: Decoder, drawn: Sequence[int]) -> "tuple[int, Any]":
-        """Greedily with all that is known: nothing more has to be asked of the decoder then."""
+        """Draw a draft; a greedy one has its whole distribution, so that the decoder is asked only once."""
         if self._terms.rule != "greedy":
             return draft(self._terms.rule, "device", decoder.mixture, self._sampling, drawn)
         whole = likeliest(decoder.mixture, self._sampling, drawn, self._terms.vocabulary)
         return int(whole.probabilities.argmax()), whole
 
     def _next(self, drawn: Sequence[int]) -> list[a.RollBack] | None:
-        """What is to be corrected before the next draft, once one may be made; None at the end.
+        """Wait until a draft may be made, and return the corrections to apply before it; None at the end.
 
-        A draft may be wrong as soon as it is heard: whether it is should be known before it is read.
+        The last draft may be rejected: wait a moment for its verdict before the model reads it.
         """
         ended = bool(drawn) and (drawn[-1] in self._terms.ends or len(drawn) == self._terms.max_tokens)
         with self._change:
@@ -194,7 +194,7 @@ class Drafting:
 
 
 class _TreeElsewhere:
-    """The tree, asked on the thread that it belongs to."""
+    """The tree, whose methods are called on the thread that owns it."""
 
     def __init__(self, tree: QKVTree, ask: Callable[[Callable[[], Any]], Any]) -> None:
         self._tree, self._ask = tree, ask
@@ -204,7 +204,7 @@ class _TreeElsewhere:
 
 
 def _one_of(first: a.RollBack, second: a.RollBack) -> a.RollBack:
-    """Both corrections as one: what stands between them is read once."""
+    """Merge two corrections into one, so that tokens between them are read once."""
     if second.keep <= first.keep:
         return second
     tokens = first.tokens[: second.keep - first.keep] + second.tokens

@@ -1,4 +1,4 @@
-"""The request for an answer that both sides write: what is sent, and what left. Decides nothing of the answer."""
+"""The request for a joint answer: its messages, and counts of what left. Makes no decisions on the answer."""
 
 import math
 import time
@@ -19,11 +19,10 @@ from shared.side import Side
 
 @dataclass(frozen=True, slots=True)
 class JointQuestion:
-    """What is asked, before anything is known of private passages, and how it is to be written.
+    """The question of a joint answer and how to write it, independent of private passages.
 
-    The server searches so many `passages` and reads them in so many `rows`. Without a `rule` it is greedy at
-    temperature 0 and coupled above, without a `place` as the scheduler says. `open`: the device's distributions may
-    leave it.
+    The server searches `passages` and reads them in so many `rows`. The default `rule` is greedy at temperature 0 and
+    coupled above; the default `place` is the scheduler's choice. `open`: the device's distributions may leave it.
     """
 
     question: str
@@ -36,22 +35,22 @@ class JointQuestion:
     open: bool = False
 
     def __post_init__(self) -> None:
-        """Raise ValueError for what would send distributions that are not to leave the device."""
+        """Raise ValueError for a rule and place that would send distributions which must not leave the device."""
         if self.by == "algorithm1" and not self.open and self.at != "device":
             raise ValueError("the device's distributions do not leave it: Algorithm 1 is the device's to settle by")
 
     @property
     def by(self) -> a.Rule:
-        """The rule."""
+        """The rule in force."""
         return self.rule or ("coupled" if self.sampling.temperature else "greedy")
 
     @property
     def at(self) -> a.Place:
-        """Who settles first."""
+        """The side that settles first."""
         return self.place or scheduler.place(self.by, device_distributions=self.open)
 
     def ask(self, terms: Terms, round_trip_s: float | None) -> m.Ask:
-        """What the server is asked, on these terms."""
+        """Return the request to the server on these terms."""
         return m.Ask(
             request=1,
             question=self.question,
@@ -70,9 +69,9 @@ class JointQuestion:
 
 @dataclass(slots=True)
 class JointReport:
-    """What became of it: tokens that both sides settled, and why the device went on alone, if it did.
+    """The course of a joint answer: the number of tokens settled together, and why the device went on `alone`, if so.
 
-    `drafts_sent`, `settled_sent` and `distributions_sent` count what left, each once.
+    `drafts_sent`, `settled_sent` and `distributions_sent` count what left, each item once.
     """
 
     passages: tuple[m.PublicPassage, ...] = ()
@@ -106,7 +105,7 @@ class JointReport:
 
 
 class JointRequest:
-    """One answer's request, from `begin` until it is cancelled, or heard to have ended."""
+    """The request of one joint answer, from `begin` until it is cancelled or the server ended it."""
 
     def __init__(self, link: Link, ask: m.Ask, on_event: Callable[[RequestEvent], None]) -> None:
         self._link, self._ask, self._on_event = link, ask, on_event
@@ -116,16 +115,16 @@ class JointRequest:
         self._over = False
 
     def begin(self) -> None:
-        """Ask. Raises LinkError."""
+        """Send the request. Raises LinkError."""
         self._request = self._link.ask(self._ask, lambda _, event: self._on_event(event))
 
     @property
     def due(self) -> float | None:
-        """When `flush` has something to do, by the monotonic clock."""
+        """When `flush` has something to send, by the monotonic clock; None for nothing."""
         return self._sent_at + GATHER_S if self._gathering else None
 
     def send(self, message: a.Message, step_s: float = 0.0) -> None:
-        """Say it, now or with what follows within a moment."""
+        """Send the message, now or gathered with the next ones within a moment."""
         match message:
             case a.Drafts() | a.Targets():
                 self._gathering.add(message)
@@ -140,25 +139,25 @@ class JointRequest:
                 self.cancel()
 
     def flush(self, step_s: float = 0.0) -> None:
-        """Say what waits; a draft takes that long here."""
+        """Send the gathered messages; `step_s` is the duration of a draft here."""
         self._sent_at = time.monotonic()
         for waiting in self._gathering.take():
             for message in to_wire(self._ask.request, waiting, step_s):
                 self._say(message)
 
     def ended(self) -> None:
-        """Note that the server has ended it: nothing more is sent."""
+        """Note that the server ended the request: nothing more is sent."""
         self._over = True
 
     def cancel(self) -> None:
-        """The server need not go on."""
+        """Cancel the request."""
         self._gathering.take()
         if self._request and not self._over:
             self._request.cancel()
         self._over = True
 
     def count(self, report: JointReport) -> None:
-        """Note what left."""
+        """Fill the report with counts of what left."""
         if self._request:
             sent = self._request.sent
             report.weight_sent = sent.weighed

@@ -1,1 +1,1 @@
-"""The connection to a companion server: made, kept and mended by one thread of its own."""
+"""The connection to a companion server: one thread makes it, keeps it and reconnects."""

@@ -1,4 +1,4 @@
-"""What may be wrong between this device and its server, and what a person does about it. Pure."""
+"""What may be wrong between this device and its server, and how a person fixes it. Pure."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -47,7 +47,7 @@ REMEDIES: Mapping[Cause, str] = {
     "failing": _LATER,
     "crashed": "Start Jackdaw again, and tell its makers.",
 }
-"""What to do; URL is the server's."""
+"""What the person can do; URL stands for the server's address."""
 
 _CODES: Mapping[int, Cause] = {
     CloseCode.DONE: "ending",
@@ -61,12 +61,12 @@ _CODES: Mapping[int, Cause] = {
 
 
 def of_code(code: int | None) -> Cause:
-    """What the end of a connection with this code comes from; None is one without."""
+    """Return the cause of a connection's end from its close code; None is an end without a code."""
     return "lost" if code is None else _CODES.get(code, "protocol" if 4000 <= code < 5000 else "failing")
 
 
 def of_status(status: int) -> Cause:
-    """What an answer to the request to connect comes from that is not 101."""
+    """Return the cause from an HTTP status other than 101 in reply to the request to connect."""
     causes: Mapping[int, Cause] = {401: "token", 429: "crowded", 503: "busy"}
     if 300 <= status < 400:
         return "elsewhere"

@@ -1,10 +1,10 @@
-"""Whether a device and a server can write an answer together."""
+"""Whether a device and a server can write a joint answer."""
 
 from shared.protocol import messages as m
 
 
 def incompatible_reason(offer: m.Offer | None, hello: m.Hello) -> str:
-    """Why not, as what is said of the server; "" where they can."""
+    """Return why they cannot, as a clause about the server; "" where they can."""
     if offer is None or not {"question", "drafts"} <= set(offer.receives):
         return "writes no answers together with a device"
     if offer.vocabulary != hello.vocabulary:

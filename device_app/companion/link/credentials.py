@@ -1,4 +1,4 @@
-"""Which companion server this device is connected to, and its token: one file, mode 0600."""
+"""The companion server that this device is connected to, and its token: one file, mode 0600."""
 
 import re
 from dataclasses import dataclass, field
@@ -17,8 +17,8 @@ _PIN = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A server and the token it gave. `authority` is a file of certificates to trust besides the system's; `pin` names
-    the one key that is trusted instead, as the device was paired with it (`shared.pairing.pin`).
+    """A server and the token it issued. `authority` is a file of certificates to trust besides the system's; `pin`
+    names the one key that is trusted instead, from pairing (`shared.pairing.pin`).
     """
 
     url: str
@@ -28,15 +28,16 @@ class Credentials:
 
 
 def server_url(text: str) -> str:
-    """The server's WebSocket address, as a person may write it. Raises UsageError.
+    """Return the server's WebSocket address from what a person typed. Raises UsageError.
 
-    Without TLS only this machine itself is spoken to: a token, and what is asked, would be there for all to read.
+    Only this machine may be addressed without TLS, which would leave the token and the questions readable on the
+    network.
     """
     scheme, _, rest = text.strip().rpartition("://")
     try:
         parts = urlsplit(f"//{rest}")
         host, port = parts.hostname or "", parts.port
-        host.encode("idna").decode().encode("idna")  # what it becomes must be a name, too
+        host.encode("idna").decode().encode("idna")  # the encoded name must be valid, too
     except ValueError:
         host, port = "", None
     secure = {"https": "wss", "wss": "wss", "http": "ws", "ws": "ws", "": "ws" if host in LOOPBACK else "wss"}
@@ -49,7 +50,7 @@ def server_url(text: str) -> str:
 
 
 def load(file: Path) -> Credentials | None:
-    """What was kept; None where this device is connected to no server. Raises StoreCorrupt."""
+    """Return the stored credentials; None where this device is connected to no server. Raises StoreCorrupt."""
     try:
         kept = msgspec.json.decode(file.read_bytes(), type=Credentials)
         well_formed = server_url(kept.url) == kept.url and kept.token.isascii() and kept.token.isprintable()
@@ -63,12 +64,12 @@ def load(file: Path) -> Credentials | None:
 
 
 def save(file: Path, credentials: Credentials) -> None:
-    """Keep it. Raises NotWritable."""
+    """Store the credentials. Raises NotWritable."""
     write_private(file, msgspec.json.encode(credentials).decode())
 
 
 def forget(file: Path) -> Credentials:
-    """Keep it no more; what it was. Raises NothingFound."""
+    """Delete the stored credentials and return them. Raises NothingFound."""
     gone = load(file)
     if gone is None:
         raise NothingFound("This device is connected to no server.")

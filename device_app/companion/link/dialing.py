@@ -1,4 +1,4 @@
-"""Opening a connection to the companion server, and what it means for the next attempt how one failed or ended."""
+"""Opens a connection to the companion server, and explains a failure or an end for the next attempt."""
 
 import ssl
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ from shared.protocol import messages as m
 CONNECT_S = 10.0
 
 MOST_REFUSED_S = 3600.0
-"""For how long a server may tell this device to stay away."""
+"""The longest time for which a server may tell this device to stay away."""
 
 
 class Parted(NamedTuple):
-    """How a connection ended: of what, in words, if anything was wrong; seconds to wait if it said so; and whether that
-    is final, or it is to be tried again.
+    """How a connection ended: the cause; the reason in words, if anything was wrong; the seconds to wait, if the server
+    set them; and whether that is final or another attempt is made.
     """
 
     cause: Cause = "lost"
@@ -33,11 +33,11 @@ class Parted(NamedTuple):
 
 
 class NoAuthority(OSError):
-    """The file that should name whom to trust names nobody."""
+    """The file of certificates to trust contains none."""
 
 
 class _Direct(ClientConnection):
-    """Goes nowhere else: whoever redirects would be followed with the question, and to any host."""
+    """A connection that follows no redirect, which could lead the question to any host."""
 
     def handshake(self, *arguments: Any, **named: Any) -> None:
         try:
@@ -48,7 +48,7 @@ class _Direct(ClientConnection):
 
 
 def dial(credentials: Credentials, log: Logger) -> AbstractContextManager[ClientConnection]:
-    """The connection, open within. Raises what `parted` explains."""
+    """Return a connection that is open within `with`. Raises the errors that `parted` explains."""
     tls = None
     if credentials.pin:
         tls = pinned(credentials.pin)
@@ -63,7 +63,7 @@ def dial(credentials: Credentials, log: Logger) -> AbstractContextManager[Client
 def open_connection(
     url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str], log: Logger
 ) -> AbstractContextManager[ClientConnection]:
-    """A connection to this address, open within. Raises what `parted` explains."""
+    """Return a connection to this address that is open within `with`. Raises the errors that `parted` explains."""
     try:
         return connect(
             url,
@@ -80,12 +80,12 @@ def open_connection(
             logger=log,
             create_connection=_Direct,
         )
-    except AssertionError as error:  # of the library, about somebody who speaks before he is asked, and hangs up
+    except AssertionError as error:  # the library's, where the other end speaks first and hangs up
         raise ConnectionAbortedError("it hung up") from error
 
 
 def parted(error: WebSocketException | OSError) -> Parted:
-    """What a connection that could not be made, or broke, tells."""
+    """Explain a connection that could not be made, or broke."""
     match error:
         case InvalidStatus():
             return _refusal(error)
@@ -103,7 +103,7 @@ def parted(error: WebSocketException | OSError) -> Parted:
 
 
 def closed(error: ConnectionClosed) -> Parted:
-    """What the end of a connection that was open tells."""
+    """Explain the end of an open connection."""
     code = error.rcvd.code if error.rcvd else None
     if code == m.CloseCode.VERSION:
         why = "the server speaks another version of the protocol; update the older of the two"
@@ -114,7 +114,7 @@ def closed(error: ConnectionClosed) -> Parted:
 def _insecure(error: ssl.SSLError | FileNotFoundError) -> Parted:
     if isinstance(error, OtherKey):
         return Parted("key", "the server's key is not the one that this device was paired with", final=True)
-    if isinstance(error, FileNotFoundError):  # nothing else of a connection is a file
+    if isinstance(error, FileNotFoundError):  # no other file is opened for a connection
         why = "the file of certificates to trust is gone; name another: jackdaw connect"
         return Parted("certificate", why, final=True)
     if isinstance(error, ssl.SSLCertVerificationError):

@@ -1,7 +1,7 @@
-"""One thread that keeps the connection to the companion server, so that whoever asks sees requests and events alone.
+"""A thread that keeps the connection to the companion server; callers deal with requests and events only.
 
-It reconnects with a jittered back-off and resumes where the connection was lost. What leaves the device is counted in
-bytes as they are on the wire, per request. The library is `websockets`, as on the server, in its threaded form.
+It reconnects with a jittered back-off and resumes where the connection was lost. Bytes that leave the device are
+counted per request, as they are on the wire. The library is `websockets`, as on the server, in its threaded form.
 """
 
 import logging
@@ -37,14 +37,14 @@ from shared.protocol.device import Arrived, DeviceSession, Lost
 log = logging.getLogger(__name__)
 
 _sockets = logging.getLogger(f"{__name__}.sockets")
-_sockets.setLevel(logging.CRITICAL)  # what goes wrong is told by the link's own state
+_sockets.setLevel(logging.CRITICAL)  # failures are in the link's state
 
 
 class Link:
-    """The connection. Any thread may ask; `close` ends it."""
+    """The connection to the server. Any thread may call it; `close` ends it."""
 
     def __init__(self, credentials: Credentials, hello: m.Hello, resting: Resting | None = None) -> None:
-        """Without `resting`, a server that breaks the protocol is left alone by this link and no other."""
+        """Start to connect. Without `resting`, only this link avoids a server that breaks the protocol."""
         self._credentials, self._hello = credentials, hello
         self._resting = resting or Resting(credentials)
         self._broke = ""
@@ -61,16 +61,16 @@ class Link:
 
     @property
     def state(self) -> LinkState:
-        """How the connection stands now."""
+        """The current state of the connection."""
         return self.current.state
 
     def wait(self, seconds: float) -> LinkState:
-        """The state once the first attempt to connect has come to an end, or so many seconds have passed."""
+        """Return the state after the first attempt to connect has ended, or after so many seconds."""
         return self.current.wait(seconds)
 
     def ask(self, ask: m.Ask, on_event: OnEvent) -> RemoteRequest:
-        """Send a question, under a number that the link chooses; `on_event` is called with what becomes of it, if
-        need be before this has returned.
+        """Send a question, under a number that the link chooses; `on_event` is called with each event of the request,
+        perhaps before this returns.
 
         Raises LinkError where nothing can be asked now.
         """
@@ -91,16 +91,16 @@ class Link:
         return request
 
     def send(self, request: RemoteRequest, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice) -> None:
-        """Say something of a request, now or when there is a connection again; nothing of one that is over.
+        """Send a message of a request, now or after reconnecting; drop it if the request is over.
 
         Raises ProtocolError.
         """
         with self._lock:
-            if self._requests.get(request.number) is request:  # a later session gives its number to another
+            if self._requests.get(request.number) is request:  # a later session reuses the number
                 self._write(self._session.send(message), request.number)
 
     def close(self) -> None:
-        """Leave the server, and end the thread."""
+        """Say goodbye to the server, and end the thread."""
         self._closing.set()
         with self._lock:
             dials = self._socket is None
@@ -109,33 +109,33 @@ class Link:
             elif self._socket:
                 self._write(self._session.send(m.Closing(m.CloseCode.DONE, "Goodbye.")), None)
                 self._socket.close()
-        self._thread.join(0.5 if dials else 5)  # whoever dials still ends by itself
+        self._thread.join(0.5 if dials else 5)  # an attempt to connect ends by itself
 
     def watched(self, changed: Callable[[LinkState], None]) -> AbstractContextManager[None]:
-        """Within, `changed` is called with every state, on the link's thread and under its lock: it must not block."""
+        """Within `with`, call `changed` with each state, on the link's thread and under its lock: it must not block."""
         return self.current.watched(changed)
 
     def blamed(self, why: str) -> str:
-        """That this server did not do its part, for a person."""
+        """Return the sentence, for a person, that this server did not do its part."""
         return f"{AT}{self.server} failed: {why}"
 
     def distrust(self, error: ProtocolError) -> str:
-        """Leave a server that said what none may, as whoever asked it found; that in words. It is left alone then."""
+        """Leave a server whose message a caller found invalid, and avoid it for a while; return the reason in words."""
         with self._lock:
             why = self._break(error)
             if self._socket:
                 with suppress(OSError):
-                    self._socket.socket.shutdown(SHUT_RDWR)  # the listening thread does the rest
+                    self._socket.socket.shutdown(SHUT_RDWR)  # the listening thread notices
         return why
 
     @property
     def by_text(self) -> bool:
-        """Whether answers change sides as text, as the server's vocabulary is another."""
+        """Whether answers change sides as text, since the server has another vocabulary."""
         return self._session.handover == "text"
 
     @property
     def incompatible_reason(self) -> str:
-        """Why no answer can be written together with the server that is connected; "" where one can."""
+        """Why no joint answer can be written with the connected server; "" where one can."""
         why = incompatible_reason(self.state.offer, self._hello)
         return f"{AT}{self.server} {why}" if why else ""
 
@@ -143,14 +143,14 @@ class Link:
         end = LinkState("refused", why="the link has failed; start Jackdaw again, and tell its makers", cause="crashed")
         try:
             end = self._stay_connected()
-        finally:  # nobody waits for a thread that is gone, whatever ended it
+        finally:  # callers must not wait for a thread that is gone
             with self._lock:
                 self._socket = None
             self.current.publish(end)
             self._forget_all()
 
     def _stay_connected(self) -> LinkState:
-        """Connect again and again, until that helps nothing or nobody wants it; the last state."""
+        """Connect again and again, until that is useless or the link is closed; return the last state."""
         backoff = Backoff()
         while not self._closing.is_set():
             started, received = time.monotonic(), self._session.received
@@ -161,7 +161,7 @@ class Link:
             self._cut()
             if end.final:
                 return LinkState("refused", why=end.why or "", cause=end.cause)
-            # One that broke off is tried again at once, unless the last attempts brought nothing either.
+            # Reconnect at once after a connection that carried messages; otherwise back off.
             brought = end.why is None and self._session.received > received
             pause = backoff.pause(succeeded=brought, lasted_s=time.monotonic() - started)
             pause = pause if end.wait_s is None else end.wait_s
@@ -171,7 +171,7 @@ class Link:
         return LinkState("closed")
 
     def _connection(self) -> Parted:
-        """One connection, to its end."""
+        """Keep one connection until it ends; return how it ended."""
         try:
             with dial(self._credentials, _sockets) as socket:
                 with self._lock:
@@ -193,13 +193,13 @@ class Link:
             except TimeoutError:
                 if not self._is_alive():
                     with suppress(OSError):
-                        socket.socket.shutdown(SHUT_RDWR)  # to say goodbye would take as long again
+                        socket.socket.shutdown(SHUT_RDWR)  # a closing handshake would take as long again
                     return Parted("silent", "the server has gone silent", 0.0)
                 continue
             except ConnectionClosed as error:
                 return closed(error)
             with self._lock:
-                if self._closing.is_set() or self._broke:  # goodbye was said, and this crossed it
+                if self._closing.is_set() or self._broke:  # this frame crossed our goodbye
                     break
                 self._heartbeat.received_at = time.monotonic()
                 try:
@@ -219,7 +219,7 @@ class Link:
         return Parted()
 
     def _break(self, error: ProtocolError) -> str:
-        """End the session with a server that broke the protocol, and let it rest; why, for a person."""
+        """End the session with a server that broke the protocol, and avoid it for a while; return the reason."""
         if not self._broke:
             log.warning("The server broke the protocol: %s", error)
             self._broke = f"it does not keep to the protocol: {safe_line(str(error)).rstrip('.')}"
@@ -230,7 +230,7 @@ class Link:
         return self._broke
 
     def _take(self, event: Arrived) -> Parted | None:
-        """Pass an event on; what `_connection` returns where the server says goodbye."""
+        """Pass an event on; return how the connection ended if the server says goodbye, else None."""
         match event:
             case m.Welcome():
                 offer = msgspec.structs.replace(event.offer, model=safe_line(event.offer.model) or "an unnamed model")
@@ -255,7 +255,7 @@ class Link:
         return None
 
     def _is_alive(self) -> bool:
-        """Measure the way now and then; False where nothing was received for too long."""
+        """Send a ping when it is due; return False where the server has been silent for too long."""
         now, busy, welcomed = time.monotonic(), bool(self._requests), self.state.answering
         if welcomed and self._heartbeat.due(now, busy=busy):
             self._ping()
@@ -266,7 +266,7 @@ class Link:
             self._write(self._session.send(m.Ping(self._heartbeat.ping(time.monotonic()))), None)
 
     def _write(self, frames: Sequence[Frame], request: int | None) -> None:
-        """Send frames; what is no request's own counts for the oldest that is alive."""
+        """Send frames; bytes of no request count for the oldest open one."""
         sent = self._send_raw(frames)
         charged = request if request is not None else next(iter(self._requests), None)
         if charged is not None and (asking := self._requests.get(charged)):
@@ -277,9 +277,9 @@ class Link:
                 asking.sent.add(said)
 
     def _send_raw(self, frames: Sequence[Frame]) -> int:
-        """How many of them left."""
+        """Send frames, and return how many left."""
         sent = 0
-        with suppress(ConnectionClosed, OSError):  # the listening thread notices it, and the session says it again
+        with suppress(ConnectionClosed, OSError):  # the listening thread notices; the session resends
             for frame in frames if self._socket else ():
                 assert self._socket
                 self._socket.send(frame)
@@ -295,5 +295,5 @@ class Link:
         with self._lock:
             forgotten = tuple(self._requests.values())
             self._requests.clear()
-            for request in forgotten:  # who hears it may ask again
+            for request in forgotten:  # its callback may ask again
                 request.on_event(request, Lost(request.number, why))

@@ -17,7 +17,7 @@ from shared.pairing import exchange as x
 from shared.pairing.code import PORT, Invitation
 
 ANSWER_S = 10.0
-"""How long each answer of the server is waited for."""
+"""Seconds to wait for each reply of the server."""
 
 _AGAIN = "Make a new code: jackdaw-server pair"
 _REFUSED: dict[x.Reason, str] = {
@@ -30,21 +30,22 @@ _REFUSED: dict[x.Reason, str] = {
 Message = TypeVar("Message", bound=x.FromServer)
 
 log = logging.getLogger(f"{__name__}.sockets")
-log.setLevel(logging.CRITICAL)  # what goes wrong is raised
+log.setLevel(logging.CRITICAL)  # failures are raised
 
 
 class NotPaired(LinkError):
-    """No device was paired. The message names what to do."""
+    """No device was paired. The message names the next step."""
 
 
 class _Elsewhere(NotPaired):
-    """This address is not the server's; another may be."""
+    """Another server answers at this address; the invitation's other addresses may be right."""
 
 
 def pair(invitation: Invitation, name: str) -> tuple[Credentials, str]:
-    """Pair with the server of an invitation: what to keep, and how the server lists this device.
+    """Pair with the server of an invitation; return the credentials, and the name by which the server lists this
+    device.
 
-    `name` is what the device calls itself; it is told once the server has proven to know the code. Its addresses are
+    `name` is the device's own name; it is sent once the server has proven to know the code. The server's addresses are
     tried one after the other. Raises NotPaired, UsageError.
     """
     urls = [pairing_url(address) for address in invitation.addresses]
@@ -58,7 +59,7 @@ def pair(invitation: Invitation, name: str) -> tuple[Credentials, str]:
 
 
 def pairing_url(address: str) -> str:
-    """Where a device pairs: always over TLS, and on Jackdaw's port where none is named. Raises UsageError."""
+    """Return the URL for pairing: always over TLS, and on Jackdaw's port where none is named. Raises UsageError."""
     if address.startswith("ws://") or address.startswith("http://"):
         raise UsageError("Pairing needs TLS: leave ws:// away.")
     host = address.removeprefix("wss://").removeprefix("https://")
@@ -90,7 +91,7 @@ def _pair(url: str, invitation: Invitation, name: str) -> tuple[Credentials, str
 
 
 def _exchange(connection: ClientConnection, key: bytes, name: str) -> tuple[str, str]:
-    """The token, and how the server lists this device. Raises NotPaired, WebSocketException, OSError."""
+    """Return the token, and the server's name for this device. Raises NotPaired, WebSocketException, OSError."""
     challenge = _reply(connection, x.Challenge)
     if challenge.version != x.VERSION:
         raise NotPaired(_REFUSED["version"])
@@ -107,7 +108,7 @@ def _exchange(connection: ClientConnection, key: bytes, name: str) -> tuple[str,
 
 
 def _reply(connection: ClientConnection, kind: type[Message]) -> Message:
-    """The server's next message, which has to be of this kind. Raises NotPaired, WebSocketException, OSError."""
+    """Return the server's next message, which has to be of this kind. Raises NotPaired, WebSocketException, OSError."""
     said = x.from_server(connection.recv(timeout=ANSWER_S))
     if isinstance(said, kind):
         return said
@@ -118,8 +119,8 @@ def _reply(connection: ClientConnection, kind: type[Message]) -> Message:
 
 
 def _signed(url: str, pin: str) -> bool:
-    """Whether an authority of the system's has signed that key's certificate for this address. Then that is what is
-    trusted from now on, as such certificates are renewed with other keys every few weeks.
+    """Whether an authority that the system trusts has signed that key's certificate for this address. Then the
+    authority is trusted from now on instead of the key, since such certificates get new keys every few weeks.
     """
     parts = urlsplit(url)
     try:

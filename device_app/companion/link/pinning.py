@@ -1,7 +1,7 @@
 """TLS to a server whose key is known, or is about to be.
 
-The pin is compared within the TLS handshake's own call, before any byte of ours is sent. By then the other end has
-proven, with the key, that the certificate is its own (RFC 8446, section 4.4.3): that nobody signed it does not matter.
+The pin is compared within the TLS handshake, before any data is sent. By then the other end has proven, with the key,
+that the certificate is its own (RFC 8446, section 4.4.3), so that no authority has to have signed it.
 """
 
 import ssl
@@ -15,7 +15,7 @@ class OtherKey(ssl.SSLError):
 
 
 class Context(ssl.SSLContext):
-    """One that lets a connection be only with the key of this pin."""
+    """A TLS context that accepts only the key with this pin."""
 
     pin: str
 
@@ -29,8 +29,8 @@ class _Pinned(ssl.SSLSocket):
 
 
 def pinned(pin: str, *, signed: bool = False) -> ssl.SSLContext:
-    """Trusts the key of this pin alone: neither names nor dates matter, unless it has to be `signed`, too, by an
-    authority that the system trusts.
+    """Return a context that trusts only the key with this pin, whatever its certificate's names and dates; with
+    `signed`, an authority that the system trusts must have signed it, too.
     """
     context = Context(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -44,7 +44,7 @@ def pinned(pin: str, *, signed: bool = False) -> ssl.SSLContext:
 
 
 def unproven() -> ssl.SSLContext:
-    """Trusts whoever answers: for an exchange in which the server proves what its key is."""
+    """Return a context that trusts any key: for an exchange in which the server proves its key."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     _trust_anybody(context)
@@ -52,7 +52,7 @@ def unproven() -> ssl.SSLContext:
 
 
 def shown(socket: Any) -> str:
-    """The pin of the other end of a TLS connection. Raises OtherKey where it has none."""
+    """Return the pin of a TLS connection's other end. Raises OtherKey where it shows no certificate."""
     try:
         return pin_of(socket.getpeercert(binary_form=True) or b"")
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What is asked of a companion server, until it has ended: its events, and what of it left."""
+"""An in-flight request to a companion server: its events, and the bytes and tokens sent for it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class SentTokens:
-    """Tokens that left, at their positions; what was said again after a cut counts once. And whether the weight did."""
+    """The tokens sent, by position, and whether the weight was; resending after a reconnect does not count again."""
 
     weighed: bool = False
     drafts: set[tuple[int, int, int]] = field(default_factory=set)
@@ -24,7 +24,7 @@ class SentTokens:
     settled: set[int] = field(default_factory=set)
 
     def add(self, said: m.FromDevice) -> None:
-        """That left."""
+        """Record a message that was sent."""
         match said:
             case m.Weight():
                 self.weighed = True
@@ -38,15 +38,16 @@ class SentTokens:
 
 
 RequestEvent = m.Event | Lost
-"""What becomes of a request; Lost where the server forgot it."""
+"""An event of a request; Lost where the server no longer has it."""
 
 OnEvent = Callable[["RemoteRequest", RequestEvent], None]
 
 
 class RemoteRequest:
-    """A request on the server. `on_event` is called with it and what becomes of it, in order, on the link's thread.
+    """A request on the server. `on_event` is called with the request and each of its events, in order, on the link's
+    thread.
 
-    `sent_bytes` is what it made leave, `sent` what of an answer that is written together.
+    `sent_bytes` counts the bytes sent for it, `sent` the tokens sent for a joint answer.
     """
 
     def __init__(self, link: "Link", number: int, credit: int, on_event: OnEvent) -> None:
@@ -58,26 +59,26 @@ class RemoteRequest:
         self._credit = credit
 
     def start(self, credit: int, accepted: Sequence[int] = (), accepted_text: str = "") -> None:
-        """Generate after all."""
+        """Let the server generate, after a request that only searched."""
         self._credit = max(self._credit, credit)
         self._link.send(self, m.Start(self.number, credit, tuple(accepted), accepted_text))
 
     def allow(self, upto: int) -> None:
-        """Let tokens below this absolute index come."""
+        """Allow tokens below this absolute index."""
         if upto > self._credit:
             self._credit = upto
             self._link.send(self, m.Credit(self.number, upto))
 
     def send(self, message: m.JointFromDevice) -> None:
-        """Say something of an answer that is written together, whatever request the message names."""
+        """Send a message of a joint answer, with this request's number in it."""
         self._link.send(self, msgspec.structs.replace(message, request=self.number))
 
     def cancel(self) -> None:
-        """Nobody waits for it any more."""
+        """Cancel the request on the server."""
         self._link.send(self, m.Cancel(self.number))
 
 
 def wire_bytes(frame: Frame) -> int:
-    """What a frame takes on the wire, below TLS: its content, a header, a mask (RFC 6455, section 5.2)."""
+    """Return the bytes of a frame on the wire, below TLS: its content, a header, a mask (RFC 6455, section 5.2)."""
     size = len(frame) if isinstance(frame, bytes) else len(frame.encode())
     return size + 6 + (0 if size < 126 else 2 if size < 65_536 else 8)

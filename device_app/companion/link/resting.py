@@ -1,7 +1,7 @@
-"""For how long a server that broke the protocol is left alone, by every process of this device: one small file.
+"""The rest of a server that broke the protocol: for how long all processes of this device avoid it, in one small file.
 
-Times are of the monotonic clock, which all processes share until the machine is started again: a rest whose beginning
-is yet to come was noted before that, and is over.
+Times are of the monotonic clock, which all processes share until the machine restarts: a rest that begins in the future
+was recorded before a restart, and is over.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from shared.errors import NotWritable
 from storage.paths import write_private
 
 FIRST_REST_S, MOST_REST_S = 60.0, 3600.0
-"""After the first time and at the most; each time within `MOST_REST_S` of the last rest doubles it."""
+"""The first rest and the longest; a rest within `MOST_REST_S` of the last one is twice as long."""
 
 _MOST_BYTES = 10_000
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class _Rest(Struct, frozen=True):
-    """Whose it is, until when, how long it was, and why."""
+    """A rest: the server it is for, its end, its length, and its reason."""
 
     server: str
     until: float
@@ -34,22 +34,22 @@ class _Rest(Struct, frozen=True):
 
 
 class Resting:
-    """What is noted of one server and token in the file; of none, for as long as the process lives."""
+    """The rests of one server and token, in the file; without a file, for as long as the process lives."""
 
     def __init__(self, credentials: Credentials, file: Path | None = None) -> None:
-        # By a hash, as the token is a secret; whoever connects with another begins without a rest.
+        # Keyed by a hash, as the token is a secret; with another token there is no rest.
         self._server = hashlib.sha256(f"{credentials.url}\n{credentials.token}".encode()).hexdigest()
         self._file = file
         self._last: _Rest | None = None
 
     def left(self) -> tuple[float, str]:
-        """Seconds that are left of the rest, 0 for none, and what it is for."""
+        """Return the seconds left of the rest, 0 for none, and its reason."""
         last = self._noted()
         left = last.until - time.monotonic() if last else 0.0
         return (left, last.why) if last and left > 0 else (0.0, "")
 
     def begin(self, why: str) -> float:
-        """Rest from now on, and note it; for how many seconds."""
+        """Begin a rest, and record it; return its seconds."""
         last, now = self._noted(), time.monotonic()
         again = last is not None and now - last.until < MOST_REST_S
         seconds = min(2 * last.seconds, MOST_REST_S) if last and again else FIRST_REST_S
@@ -63,7 +63,7 @@ class Resting:
 
     def _noted(self) -> _Rest | None:
         kept = self._kept() or self._last
-        # Summed up as in `begin`: the same sum is rounded alike.
+        # The same sum as in `begin`, so that it is rounded alike.
         return kept if kept and kept.until <= time.monotonic() + kept.seconds else None
 
     def _kept(self) -> _Rest | None:
@@ -78,5 +78,5 @@ class Resting:
 
 
 def in_words(why: str, seconds: float) -> str:
-    """Why a server is left alone and for how long, for a person."""
+    """Return why a server is avoided and for how long, for a person."""
     return f"{why}; nothing is asked of it for {seconds:.0f} s"

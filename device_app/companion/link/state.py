@@ -1,4 +1,4 @@
-"""How the connection to a companion server stands, for whoever asks or is told."""
+"""The state of the connection to a companion server, to read, wait for or watch."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -12,14 +12,15 @@ from shared.printable import safe_line
 from shared.protocol import messages as m
 
 MOST_WHY = 300
-"""Characters of a server's that a person is shown."""
+"""The most characters of a server's text that a person is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """How the connection stands: `cause` and, in words, `why` say what is wrong; `refused`: only the person can fix it.
+    """The state of the connection: `cause` and, in words, `why` say what is wrong; `refused`: only the person can fix
+    it.
 
-    `server` is the host and port of the server, for whoever is told.
+    `server` is the host and port of the server.
     """
 
     phase: Literal["connecting", "connected", "leaving", "waiting", "refused", "closed"]
@@ -32,16 +33,16 @@ class LinkState:
 
     @property
     def connected(self) -> bool:
-        """Whether something can be asked now."""
+        """Whether a request can be sent now."""
         return self.phase == "connected"
 
     @property
     def answering(self) -> bool:
-        """Whether what was asked is still answered: a server that leaves goes on with it."""
+        """Whether open requests are still answered: a server that leaves finishes them."""
         return self.phase in ("connected", "leaving")
 
     def why_not(self) -> str:
-        """Why nothing can be asked now, in a sentence."""
+        """Return why nothing can be asked now, in a sentence."""
         waiting = {"connecting": "the server has not answered yet; how it stands: jackdaw status"}
         why = self.why.rstrip(".") or waiting.get(self.phase, f"the server cannot be asked: {self.phase}")
         if self.server:
@@ -51,23 +52,23 @@ class LinkState:
 
 
 class CurrentState:
-    """The latest state of a link, for whoever reads it, waits for it or watches it."""
+    """The latest state of a link, to read, wait for or watch."""
 
     def __init__(self, server: str, lock: threading.RLock) -> None:
-        """`server` is its host and port; `lock` is the link's, which whoever publishes may hold."""
+        """Start as connecting; `server` is host and port, `lock` the link's lock, which the publisher may hold."""
         self.state = LinkState("connecting", server=server)
         self._server, self._lock = server, lock
         self._settled = threading.Event()
         self._watchers: tuple[Callable[[LinkState], None], ...] = ()
 
     def wait(self, seconds: float) -> LinkState:
-        """The state once one was published, or so many seconds have passed."""
+        """Return the state after the first one was published, or after so many seconds."""
         self._settled.wait(seconds)
         return self.state
 
     @contextmanager
     def watched(self, changed: Callable[[LinkState], None]) -> Iterator[None]:
-        """Within, `changed` is called with every state, on the publishing thread and under its lock."""
+        """Within `with`, call `changed` with every state, on the publishing thread and under its lock."""
         with self._lock:
             self._watchers = (*self._watchers, changed)
         try:
@@ -77,7 +78,7 @@ class CurrentState:
                 self._watchers = tuple(watcher for watcher in self._watchers if watcher is not changed)
 
     def publish(self, state: LinkState) -> None:
-        """Make it the state, with the server's name and its words fit to be shown, and call whoever watches."""
+        """Set the state, add the server's name, make its text safe to show, and call the watchers."""
         self.state = replace(state, why=safe_line(state.why)[:MOST_WHY], server=self._server)
         self._settled.set()
         for changed in self._watchers:
