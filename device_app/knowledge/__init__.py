@@ -1,1 +1,1 @@
-"""The person's files: read, cut, embedded, stored and found again."""
+"""The person's files: read, split into passages, embedded, stored and retrieved."""

@@ -1,4 +1,4 @@
-"""Why nothing at all could be found for a question, where that is so; and why no server was asked."""
+"""Explains why nothing was found for a question, and why no server was asked."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -8,7 +8,7 @@ from storage.knowledge import KnowledgeStore
 
 
 def reasons(store: KnowledgeStore, question: str) -> Iterator[str]:
-    """One sentence each: nothing has been read yet, or which filter matches nothing."""
+    """Yield a sentence for each reason: nothing was read yet, or a filter matches nothing."""
     if not store.totals().passages:
         yield "Nothing has been read yet. Begin with: jackdaw add ~/Documents"
         return
@@ -20,7 +20,7 @@ def reasons(store: KnowledgeStore, question: str) -> Iterator[str]:
 
 
 def not_asked(question: str, *, connected: bool, allowed: bool, local_only: bool = False) -> str:
-    """Why no server is asked what the person's own files do not answer; "" where one is."""
+    """Return why no server is asked what the person's own files do not answer; "" where one is."""
     if query.parse(question, date.today()).is_limited:
         return "What is limited to some of your files is asked of no server."
     if not connected:

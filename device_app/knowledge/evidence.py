@@ -1,7 +1,7 @@
-"""Which sentence of the sources carries an answer: one that proves it, else the nearest by meaning, with the answer's
-own words counted in.
+"""Finds the sentence of the sources that supports an answer: one that proves it, else the nearest by meaning and by the
+answer's words.
 
-A small model's slip is seen at once when the sentence it should have copied stands beside it; only a proof is quoted.
+A small model's mistake is obvious next to the sentence it should have copied; only a proof is quoted.
 """
 
 import re
@@ -14,19 +14,19 @@ from shared.text import sentences
 from shared.types import StoredPassage
 
 SUPPORT = 0.45
-"""Similarity from which a sentence comes near the answer."""
+"""The similarity from which a sentence supports an answer as near."""
 
 _COPIED = 4
-"""A sentence of fewer words may stand in an answer by chance."""
+"""The fewest words of a sentence that counts as copied into an answer: shorter ones may be in it by chance."""
 
 _MOST = 8
-"""Sentences that are embedded, those that share most words with the answer: each costs time behind the answer."""
+"""The most sentences embedded, those that share most words with the answer: each delays the evidence."""
 
 _WORD = re.compile(r"\w+")
 
 
 def behind(subject: Subject, answer: str, passages: Sequence[StoredPassage], embedder: Embedder) -> Carried:
-    """What carries an answer from these passages."""
+    """Return the support for an answer from these passages."""
     if proof := subject.proof(answer, passages):
         copied = _plain(proof.sentence) in _plain(answer) and _plain(answer) in _plain(passages[proof.source - 1].text)
         return Carried(proof, None, "word for word" if copied else "proven")
@@ -35,7 +35,7 @@ def behind(subject: Subject, answer: str, passages: Sequence[StoredPassage], emb
 
 
 def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder) -> Evidence | None:
-    """The sentence nearest to the answer, with its similarity, 0..1; None where no sentence comes near it."""
+    """Return the sentence nearest to the answer, with its similarity, 0..1; None if all are below SUPPORT."""
     candidates = [(number, text) for number, passage in enumerate(passages, 1) for text in sentences(passage)]
     if not candidates or not answer.strip():
         return None
@@ -44,7 +44,7 @@ def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder
     shares = [1.0 if _copied(_words(text), written) else _share(said, _words(text)) for _, text in candidates]
     likely = sorted(range(len(candidates)), key=lambda place: -shares[place])[:_MOST]
     candidates, shares = [candidates[place] for place in likely], [shares[place] for place in likely]
-    # A short answer ("on Tuesday") means nothing alone; the question gives it its subject.
+    # A short answer ("on Tuesday") means nothing alone: it is embedded together with the question.
     vectors = embedder.embed([f"{question} {answer}", *(text for _, text in candidates)])
     nearness = vectors[1:] @ vectors[0]
     scores = [(float(near) + share) / 2 for near, share in zip(nearness, shares, strict=True)]
@@ -55,7 +55,7 @@ def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder
 
 
 def _copied(sentence: frozenset[str], answer: frozenset[str]) -> bool:
-    """Whether the answer holds the whole sentence, perhaps among others."""
+    """Whether the answer contains the whole sentence, perhaps among others."""
     return len(sentence) >= _COPIED and sentence <= answer
 
 
@@ -64,7 +64,7 @@ def _share(said: frozenset[str], sentence: frozenset[str]) -> float:
 
 
 def _weight(words: frozenset[str]) -> int:
-    """Numbers, dates and codes are what an answer is about, and what a slip gets wrong: they count three times."""
+    """Return the weight of the words: those with digits (numbers, dates, codes) count three times."""
     return sum(3 if any(map(str.isdigit, word)) else 1 for word in words)
 
 

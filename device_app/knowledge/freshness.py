@@ -1,8 +1,9 @@
-"""Whether the files that an answer cites are still as they were read: asked of the disk when a question is asked.
+"""Checks on the disk, when a question is asked, whether the files that its answer cites have changed since they were
+read.
 
-A small file that has changed is read again within the answer; of a larger one, and of one that cannot be read now, the
-person is told. What was read of a file that is gone is not used, but stays in the store: whether to forget it is
-decided where its whole folder is looked at (`ingest`). Knows no model and no ranking.
+A small changed file is read again while answering; of a larger one, or one that cannot be read now, the person is
+informed. Passages of a deleted file are not used, but stay stored: `ingest` decides whether to delete them when it
+walks the folder. Independent of models and ranking.
 """
 
 import os
@@ -21,17 +22,17 @@ from storage.knowledge import FileState, KnowledgeStore
 from storage.passages import Ids, show
 
 ROUNDS: Final = 4
-"""Searches after the first at most: each may find other files that have changed."""
+"""The most further searches: each may find other changed files."""
 
 Reread = Callable[[Path], str]
-"""Reads a file again as `jackdaw add` does; why it could not be read, "" where it was. Raises JackdawError."""
+"""Reads a file again as `jackdaw add` does; returns why it could not be read, or "". Raises JackdawError."""
 
 Condition = Literal["same", "changed", "gone", "away"]
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """Looks at the files of passages. Raises StoreError."""
+    """Checks the files of passages. Raises StoreError."""
 
     store: KnowledgeStore
     reread: Reread
@@ -39,9 +40,10 @@ class Freshness:
     def search(
         self, find: Callable[[Ids | None], Sequence[Hit]], cited: int | None, looked: Looked, trace: Trace
     ) -> Sequence[Hit]:
-        """What `find` finds once the files of the first `cited` hits are as they were read; all hits where it is None.
+        """Return the hits of `find` after the files of its first `cited` hits were updated; of all hits where it is
+        None.
 
-        `find` is given the ids of passages that it has to leave out.
+        `find` is called with the ids of passages to leave out.
         """
         near = find(self._without(looked))
         for _ in range(ROUNDS):
@@ -52,7 +54,7 @@ class Freshness:
         return near
 
     def look(self, passages: Collection[int], looked: Looked, trace: Trace) -> bool:
-        """Look at the files of these passages; whether what is known of any is another now."""
+        """Check the files of these passages; return whether a search may now give other results."""
         news = [
             self._settle(file, looked, trace) for file in self.store.files_of(passages) if file.path not in looked.seen
         ]
@@ -63,7 +65,7 @@ class Freshness:
         return bool(looked.gone) and any(file.path in looked.gone for file in self.store.files_of(passages))
 
     def _settle(self, file: FileState, looked: Looked, trace: Trace) -> bool:
-        """Deal with one file; whether passages came or went."""
+        """Check one file and update its state; return whether passages were added or removed."""
         looked.seen.add(file.path)
         condition, path, size = self._condition(file)
         if condition == "changed":
@@ -93,13 +95,13 @@ class Freshness:
                 why = f"it could not be read again: {why}."
             except GaveWay:
                 why = f"reading it takes too long to wait for. {again}"
-            except JackdawError as error:  # another process reads, the disk is full: the old text is still there
+            except JackdawError as error:  # another reader, a full disk: the old text stays
                 why = f"it was not read again. {error}"
         looked.stale.append(Stale(name, "changed", f"{name} has changed since it was read, and {why}"))
         return False
 
     def _condition(self, file: FileState) -> tuple[Condition, Path, int]:
-        """How a file is now, where it lies and its size in bytes."""
+        """Return a file's condition, its current path and its size in bytes."""
         path = Path(os.fsdecode(file.path))
         try:
             path, status = _status(path)
@@ -111,16 +113,16 @@ class Freshness:
         return "same" if same else "changed", path, status.st_size
 
     def _is_looked_after(self, path: bytes) -> bool:
-        """Whether the folder or file that the person added is there, or at least the folder that it lay in.
+        """Whether the folder or file that the person added still exists, or at least its parent folder.
 
-        Where that is gone as well, it may be a drive that is not plugged in: `add` forgets nothing then either.
+        Otherwise it may be on a drive that is not connected, for which `add` deletes nothing either.
         """
         roots = [root for root in self.store.folders() if path.startswith(root.rstrip(b"/") + b"/")] or [path]
         return any(os.path.isdir(root) or os.path.isdir(os.path.dirname(root)) for root in roots)  # noqa: PTH112, PTH120
 
     def _gone_with(self, path: Path) -> Iterator[bytes]:
-        """Files that are gone from the folder of one that is: whole folders are deleted at once."""
-        from device_app.knowledge.readers.maildir import in_maildir  # with all readers, which no answer needs else
+        """Yield the other deleted files of a deleted file's folder, since whole folders are deleted at once."""
+        from device_app.knowledge.readers.maildir import in_maildir  # imports all readers, rarely needed by an answer
 
         for other in self.store.paths_under(os.fsencode(path.parent)):
             other_path = Path(os.fsdecode(other))
@@ -132,7 +134,7 @@ class Freshness:
 
 
 def _status(path: Path) -> tuple[Path, os.stat_result]:
-    """A file's path and status. A mail of a Maildir is renamed when its flags change. Raises OSError."""
+    """Return a file's path and status. A Maildir's mail is renamed when its flags change. Raises OSError."""
     try:
         return path, path.stat()
     except FileNotFoundError:

@@ -1,14 +1,14 @@
-"""How much a passage says about a question, from keywords and vectors together: pure functions.
+"""Scores how relevant a passage is to a question, from keywords and vectors together: pure functions.
 
-Neither side alone is to be trusted for every question: names and rare words speak for the keywords, everyday words for
-the embedding. Both propose candidates; then four facts of each are added up: its cosine; how much of the question it
-holds word for word; how much of it its document's candidates hold together, whatever the words' endings; and whether
-it is from a day that the question names, the more the fewer are. BM25 chooses candidates, but how much of *this*
-question a passage holds, words that few candidates hold counting most, tells more than its score. The question's best
-cosine tells how far the embedding understood it: the higher, the less the words count.
+Neither side is reliable for every question: keywords are better for names and rare words, embeddings for everyday
+words. Both propose candidates; then four features of each are summed: its cosine; the share of the question's words in
+it, verbatim; the share of them in all candidates of its document, in any form; and whether its date is one that the
+question names, which weighs more if fewer passages have it. BM25 chooses candidates, but its score is less informative
+than the share of *this* question's words, with words in few candidates weighing most. The best cosine shows how well
+the embedding understood the question: the higher it is, the less the words count.
 
 The weights maximise the likelihood of a relevant passage among the candidates on four kinds of data at once (chats,
-meetings, mails, encyclopaedia); `scripts/bench retrieval` shows what they achieve on each.
+meetings, mails, encyclopaedia); `scripts/bench retrieval` shows the results on each.
 """
 
 import math
@@ -25,22 +25,22 @@ from shared.types import Hit, StoredPassage
 
 _WORD = re.compile(r"\w+")
 _COSINE, _WORDS, _DOCUMENT, _DATED = 15.7, 3.7, 3.5, 1.1
-# The words' part is multiplied by _MOST where the best cosine is low, by _LEAST where it is high.
+# The words' weight is multiplied by up to _MOST if the best cosine is low, down to _LEAST if it is high.
 _LEAST, _MOST, _TURN, _STEEPNESS = 0.25, 1.65, 0.6, 12.0
-# The sum at which a passage is as likely relevant as not, set between the best passages of questions asked of the store
-# that answers them and of stores that do not; `abstain` in `scripts/bench answers` shows what it achieves.
+# The sum at which a passage is as likely relevant as not, set between the best passages for questions that the store
+# answers and for questions that it does not; `abstain` in `scripts/bench answers` measures the effect.
 _EVEN = 10.0
 
 DUPLICATE = 0.9
-"""Share of words from which two passages count as the same one, quoted or sent twice (Jaccard)."""
+"""The share of common words from which two passages are duplicates, such as quoted or resent ones (Jaccard)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A passage that a side found.
+    """A passage found by one of the searches.
 
-    `dated` tells how rare in the store what is from a day that the question names is, if the passage is: the natural
-    logarithm of passages to such passages, else 0.
+    `dated` is 0, or for a passage from a day that the question names, the natural logarithm of all passages per passage
+    from these days.
     """
 
     passage: StoredPassage
@@ -49,7 +49,7 @@ class Candidate:
 
 
 def fuse(question: str, candidates: Sequence[Candidate]) -> list[float]:
-    """How likely each candidate is relevant, 0..1, in the order given."""
+    """Return the probability that each candidate is relevant, 0..1, in the order given."""
     if not candidates:
         return []
     own, of_document = _coverage(terms(question), [candidate.passage for candidate in candidates])
@@ -63,7 +63,7 @@ def fuse(question: str, candidates: Sequence[Candidate]) -> list[float]:
 
 
 def fold(hits: Sequence[Hit], count: int) -> list[Hit]:
-    """The first `count` hits; one that is nearly the same text as one before it becomes that one's copy."""
+    """Return the first `count` hits; a near duplicate of an earlier hit becomes that one's copy."""
     kept: list[Hit] = []
     words: list[frozenset[str]] = []
     for hit in hits:
@@ -80,14 +80,14 @@ def fold(hits: Sequence[Hit], count: int) -> list[Hit]:
 
 
 def _same(words: frozenset[str], others: frozenset[str]) -> bool:
-    """Whether texts of these words say the same: nearly all words, and every number."""
+    """Whether two texts with these words are duplicates: they share nearly all words, and all numbers."""
     if len(words & others) < DUPLICATE * len(words | others) or not words:
         return False
     return not any(character.isdigit() for word in words ^ others for character in word)
 
 
 def _coverage(words: Sequence[str], passages: Sequence[StoredPassage]) -> tuple[list[float], list[float]]:
-    """Share of the question's words in each passage, exactly, and in its document's passages together, in any form."""
+    """Return the share of the question's words in each passage, verbatim, and in its document, in any form."""
     pattern = re.compile(rf"\b(?:{'|'.join(f'({forms(word)})' for word in words)})\b")
     own, held = np.zeros((2, len(passages), len(words)), dtype=bool)
     for row, passage in enumerate(passages):
@@ -102,7 +102,7 @@ def _coverage(words: Sequence[str], passages: Sequence[StoredPassage]) -> tuple[
 
 
 def _share(holds: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> list[float]:
-    """How much each row holds of all columns, rare ones weighing most: what all candidates hold tells nothing apart."""
+    """Return each row's share of all columns; rare columns weigh most, as common ones do not distinguish the rows."""
     rarity = np.log1p(len(among) / (1 + among.sum(axis=0)))
     shares: list[float] = (holds @ rarity / (rarity.sum() or 1.0)).tolist()
     return shares

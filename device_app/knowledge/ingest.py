@@ -1,9 +1,9 @@
-"""From files to stored passages, incrementally. Knows no format (readers do) and no ranking.
+"""Turns files into stored passages, incrementally. Independent of file formats (readers know them) and of ranking.
 
-Work is done in batches of passages, for the embedder's sake. A file's documents are stored in one transaction; a
-mailbox or log with more than a batch is stored batch by batch, a document longer than a book part by part, and counts
-as read only with the last one. So a kill at any moment loses at most one batch of work, and the next run goes on where
-this one was.
+Work is done in batches of passages, which is efficient for the embedder. A file's documents are stored in one
+transaction; a mailbox or log with more than a batch is stored batch by batch, a document longer than a book part by
+part, and is marked as read only with the last one. So a kill at any moment loses at most one batch of work, and the
+next run continues there.
 """
 
 import hashlib
@@ -25,15 +25,15 @@ from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
 from storage.passages import show
 
 BATCH_PASSAGES = 128
-"""Passages embedded together: enough to fill the embedder's batches, few enough to bound memory and lost work."""
+"""The passages embedded together: enough to fill the embedder's batches, and little memory and lost work."""
 
 PART_CHARACTERS = 500_000
-"""A longer document is stored in parts, each a document of its own: about a book, or the work of a minute."""
+"""The most characters of a document: a longer one is stored in parts, each about a book, or a minute's work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that could not be read, and why."""
+    """A file that could not be read, and the reason."""
 
     path: str
     reason: str
@@ -41,9 +41,9 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an ingestion is. Bytes are of the files on disk; within a file, they are estimated by its text.
+    """The progress of an ingestion. Bytes are of the files on disk; within a file, they are estimated from its text.
 
-    While the files are still being found, `total_bytes` is 0.
+    While the files are still being listed, `total_bytes` is 0.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Progress:
 
 @dataclass(slots=True)
 class IngestReport:
-    """What an ingestion did. `unchanged` counts documents, `removed` files."""
+    """The results of an ingestion. `unchanged` counts documents, `removed` files."""
 
     documents: int = 0
     passages: int = 0
@@ -67,7 +67,7 @@ class IngestReport:
 
 @dataclass(slots=True)
 class _OpenFile:
-    """A file being read: the documents that wait for the embedder, and the keys seen so far with their copies."""
+    """A file being read: its documents queued for the embedder, and the keys so far with their number of copies."""
 
     state: FileState
     waiting: list[tuple[Document, str, list[Passage]]] = field(default_factory=list)
@@ -77,7 +77,7 @@ class _OpenFile:
 
 @dataclass(slots=True)
 class Ingestion:
-    """One run over some paths."""
+    """One ingestion of some paths."""
 
     store: KnowledgeStore
     embedder: Embedder
@@ -90,17 +90,18 @@ class Ingestion:
     _waiting: int = 0
     _progress: Progress = Progress("", 0, 0, 0)
     _end: int = 0
-    """The `done_bytes` at which the file in hand ends."""
+    """The value of `done_bytes` at the end of the current file."""
 
     @property
     def fingerprint(self) -> str:
-        """What, besides a file's content, decides what is stored of it."""
+        """Fingerprint of everything besides a file's content that decides which passages are stored."""
         return f"readers {readers.VERSION}, {self.words} words, {self.embedder.fingerprint}"
 
     def run(self, paths: Iterable[Path]) -> IngestReport:
         """Bring the store up to date with these files and folders.
 
-        Raises StoreError; what was finished before stays. A file that cannot be read is listed, never raised.
+        Raises StoreError; files finished before that stay stored. A file that cannot be read is listed, and raises
+        nothing.
         """
         roots = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100 (resolve() would follow links)
         files = []
@@ -109,7 +110,7 @@ class Ingestion:
             self._report_progress(total_files=len(files))
         self._forget_missing(roots, files)
         for root in roots:
-            # What still cannot be read is noted again.
+            # Files that still cannot be read are recorded again.
             self.store.clear_skipped(os.fsencode(root))
         total = sum(item.size for item in files)
         for place, item in enumerate(files):
@@ -159,7 +160,7 @@ class Ingestion:
                 for part in _parts(document):
                     self._document(opened, _with_own_key(part, opened.keys), stored)
         except BaseException:
-            # What of it was stored in earlier batches stays, marked incomplete.
+            # Documents stored in earlier batches stay, marked incomplete.
             self._batch.remove(opened)
             self._waiting = sum(len(cut) for file in self._batch for _, _, cut in file.waiting)
             raise
@@ -175,7 +176,7 @@ class Ingestion:
         if stored.get(document.key) == content:
             self.report.unchanged += 1
             return
-        # A mail or an event may be all title.
+        # A mail or an event may consist of its title alone.
         cut = passages(document.blocks, self.words) or [Passage(document.title, 0)]
         opened.waiting.append((document, content, cut))
         self._waiting += len(cut)
@@ -183,7 +184,7 @@ class Ingestion:
             self._flush()
 
     def _flush(self) -> None:
-        """Embed what waits, then store it: whoever else writes waits for the second alone."""
+        """Embed the queued documents, then store them: the database is locked only for storing."""
         prepared = iter(self._embed([(file, *waiting) for file in self._batch for waiting in file.waiting]))
         for opened in self._batch:
             with self.store.database.transaction():
@@ -201,7 +202,7 @@ class Ingestion:
         self._report_progress()
 
     def _embed(self, waiting: list[tuple[_OpenFile, Document, str, list[Passage]]]) -> list[PreparedDocument]:
-        """Vectors for all passages of all documents, in one call; those already stored are taken from the store."""
+        """Return all passages of all documents with vectors, embedded in one call or, if known, from the store."""
         stored = [self.store.vectors_by_text(opened.state.path, document.key) for opened, document, _, _ in waiting]
         texts = {
             embedded_text(document.title, passage.text): None
@@ -222,20 +223,20 @@ class Ingestion:
         return prepared
 
     def _forget_missing(self, roots: list[Path], files: list[readers.FoundFile]) -> None:
-        """Forget what is gone, not what could not be looked at this time."""
+        """Remove files that are gone from the store, but not files that could not be checked this time."""
         present = {readers.identity(item.path) for item in files if item.reason is None}
         closed = [item.path for item in files if item.reason is not None and not _is_gone(item.path)]
         kept = {readers.identity(path) for path in closed}
-        # What lies in a Maildir's `new` is known as lying in its `cur`.
+        # The store has the mails in a Maildir's `new` under its `cur`.
         kept |= {os.path.dirname(readers.identity(path / "any")) for path in closed}  # noqa: PTH120 (bytes)
         for root in roots:
-            # A folder that is gone altogether may be a drive that is not plugged in.
+            # A folder that is gone with its parent may be on a drive that is not connected.
             if _is_gone(root) and not root.parent.is_dir():
                 continue
             for path in self.store.paths_under(os.fsencode(root)):
                 if path in present or _is_within(path, kept):
                     continue
-                # One that is still there goes as well: it is read under another name, or no longer wanted.
+                # Files that still exist are removed too: they have another name now, or are excluded.
                 if _is_gone(path) or os.path.lexists(path):
                     with self.store.database.transaction():
                         self.store.remove_file(path)
@@ -248,7 +249,7 @@ class Ingestion:
 
 
 def _parts(document: Document) -> Iterator[Document]:
-    """The document, or where it is too long its parts: a block belongs to the part that it begins in."""
+    """Yield the document or, if it is too long, its parts: a block belongs to the part in which it begins."""
     begins = accumulate((len(block.text) for block in document.blocks[:-1]), initial=0)
     parts = groupby(zip(begins, document.blocks, strict=False), key=lambda pair: pair[0] // PART_CHARACTERS)
     for number, (_, pairs) in enumerate(parts, 1):
@@ -259,9 +260,9 @@ def _parts(document: Document) -> Iterator[Document]:
 
 
 def _with_own_key(document: Document, taken: dict[str, int]) -> Document:
-    """The document under a key that no earlier one of its file has: mailboxes hold the same mail twice.
+    """Give the document a key that no earlier one of its file has: a mailbox may have the same mail twice.
 
-    `taken` counts each key's copies, lest each new one tries the numbers of all before it.
+    `taken` counts the copies of each key, so that a new copy need not try the numbers of all earlier ones.
     """
     if document.key not in taken:
         return document
@@ -273,7 +274,7 @@ def _with_own_key(document: Document, taken: dict[str, int]) -> Document:
 
 
 def _is_gone(path: Path | bytes) -> bool:
-    """Whether nothing is there. In a closed folder, or on a disk that fails, nobody can tell: it is not gone."""
+    """Whether the path does not exist. Where that is unknown (permissions, a failing disk), it is not gone."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -284,7 +285,7 @@ def _is_gone(path: Path | bytes) -> bool:
 
 
 def _is_within(path: bytes, some: set[bytes]) -> bool:
-    """Whether the path, or a folder above it, is one of these."""
+    """Whether the path, or a folder above it, is in `some`."""
     here = Path(os.fsdecode(path))
     return any(os.fsencode(folder) in some for folder in (here, *here.parents))
 

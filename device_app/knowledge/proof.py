@@ -1,10 +1,9 @@
-"""Which sentence or row of the passages proves an answer: one that holds it and what was asked about.
+"""Finds the sentence or row of the passages that proves an answer: it has the answer and the question's subject in it.
 
-A sentence that only comes near an answer looks like proof where it is shown below a wrong one: another person's row of
-the same table, a sentence that says not to. So all of this has to hold: it is no question; the answer's own words stand
-in it; so do the words of the question, in it or in what it is understood with, rare ones weighing most; every name and
-number of the question is among them; the part that holds the answer does not say no; and it is of the day that was
-asked about.
+A sentence that is merely near would seem to prove a wrong answer: another person's row of the same table, or a sentence
+with "not". So all of this has to hold: the sentence is no question; it has the answer's own words in it; it or its
+context has the question's words, weighted by rarity, and all of the question's names and numbers; the clause with the
+answer is not negated; and its date is the one asked about.
 """
 
 import math
@@ -21,10 +20,10 @@ from device_app.question.evidence import Evidence
 from shared.types import StoredPassage
 
 HOLDS: Final = 0.35
-"""Share of what was asked about from which a sentence proves an answer that stands in it."""
+"""The share of the question's content from which a sentence that has the answer proves it."""
 
 _FARTHER = 0.3
-"""Words of the question for which a passage that was found one place later has to make up."""
+"""The number of question words that outweigh one rank of a passage."""
 
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _WHETHER = re.compile(
@@ -42,13 +41,13 @@ def asks_whether(question: str) -> bool:
 
 
 def decision(answer: str) -> str:
-    """ "yes" or "no" where the answer begins so, else ""."""
+    """Return "yes" or "no" if the answer begins with it, else ""."""
     match = _YES_NO.match(answer.strip())
     return match[1].lower() if match else ""
 
 
 class Subject:
-    """What a question is about, compared with passages that were `near` it."""
+    """A question's subject, weighed against the passages `near` it."""
 
     def __init__(self, asked: Query, near: Sequence[StoredPassage]) -> None:
         self.asked = asked
@@ -64,7 +63,7 @@ class Subject:
         }
 
     def likeliest(self, passages: Sequence[StoredPassage], count: int) -> list[tuple[int, Unit]]:
-        """What of the passages holds most words of the question, with its passage's place from 0; the best first."""
+        """Return the units that share most words with the question, with their passage's place from 0; best first."""
         scored = [
             (self._held(unit) - _FARTHER * place, place, unit)
             for place, passage in enumerate(passages)
@@ -73,7 +72,7 @@ class Subject:
         return [(place, unit) for _, place, unit in sorted(scored, key=lambda entry: -entry[0])[:count]]
 
     def proof(self, answer: str, passages: Sequence[StoredPassage]) -> Evidence | None:
-        """The best proof of the answer in these passages; None where there is none."""
+        """Return the best proof of the answer in these passages; None where there is none."""
         weighted = [
             (says_no, Evidence(number, unit.text, round(share, 3)))
             for number, passage in enumerate(passages, 1)
@@ -82,13 +81,13 @@ class Subject:
         return max(weighted, key=lambda candidate: (candidate[0], candidate[1].share), default=(False, None))[1]
 
     def stands_in(self, answer: str, passages: Sequence[StoredPassage]) -> bool:
-        """Whether a sentence of the passages holds the answer's own words, or a row that is about what was asked."""
+        """Whether the answer's own words are in a sentence of the passages, or in a row about the right subject."""
         own = self._own(answer)
         supporting = [unit for passage in passages for unit in units(passage) if self._is_told(own, unit)]
         return any(not unit.is_row or (self._share(unit) >= HOLDS and self._is_about(unit)) for unit in supporting)
 
     def _proofs(self, answer: str, passage: StoredPassage) -> Iterator[tuple[Unit, float, bool]]:
-        """Each with the share of what was asked about that it holds, and whether it says no as the answer does."""
+        """Yield each proof with its share of the question's content, and whether it is negated as the answer is."""
         decided = decision(answer) if asks_whether(self.asked.text) else ""
         own = [] if decided else self._own(answer)
         for unit in units(passage):
@@ -105,7 +104,7 @@ class Subject:
                 yield unit, share, says_no
 
     def _own(self, answer: str) -> list[str]:
-        """The answer's words that the question does not hold, or all where it holds them."""
+        """Return the answer's words that are not in the question; all words if there are no others."""
         claimed = words.content_words(answer) or words.said(answer)
         return [word for word in claimed if word not in self._words] or claimed
 
@@ -114,13 +113,13 @@ class Subject:
         return sum(word in beside for word in self._words) + sum(word in inside for word in self._words) / 2
 
     def _share(self, unit: Unit) -> float:
-        """The share of what was asked about, by rarity: half for the unit itself, half for it with its surroundings."""
+        """Return the share of the question's words, by rarity: the mean of those in the unit and in unit or context."""
         whole = sum(self._rarity.values()) or 1.0
         return sum(rare for held in _words_of(unit) for word, rare in self._rarity.items() if word in held) / whole / 2
 
     def _is_about(self, unit: Unit, *, by_name: bool = True) -> bool:
-        """Whether it is about what the question asks: it has every name, and itself a word besides or, where that is
-        enough and it is no row, each of the names.
+        """Whether the unit is about the question's subject: it has every name in it, and itself a further word of the
+        question; a sentence with every name in itself is enough with `by_name`.
         """
         inside, beside = _words_of(unit)
         subject = [word for word in self._words if word not in self._names and not words.is_measure(word)]
@@ -130,8 +129,8 @@ class Subject:
         return named and any(word in inside for word in subject)
 
     def _is_told(self, own: Sequence[str], unit: Unit) -> bool:
-        """Whether it holds the answer: not as the name of who says it, unless that is asked for; and where several
-        parts of it hold numbers, in the one that the question speaks of.
+        """Whether the unit states the answer: not as the speaker's name, unless the question asks who; and if several
+        clauses have numbers, in the one that shares words with the question.
         """
         if not _holds(own, unit.text):
             return False
@@ -154,7 +153,7 @@ class Subject:
         return any(first <= end and start <= last for first, last in spans for start, end in self.asked.days)
 
     def _is_denied(self, own: Sequence[str], unit: Unit, answer: str) -> bool:
-        """Whether the part that holds the answer says no, and neither answer nor question does."""
+        """Whether the clause with the answer is negated, while neither answer nor question is."""
         if words.denies(answer) or words.denies(self.asked.text):
             return False
         parts = [part for part in _CLAUSE.split(unit.text) if _holds(own, part)] or [unit.text]
@@ -163,13 +162,13 @@ class Subject:
 
 @lru_cache(maxsize=512)
 def _words_of(unit: Unit) -> tuple[frozenset[str], frozenset[str]]:
-    """Its own, and those with what is around it."""
+    """Return the unit's words, and its words with those of its context."""
     inside = frozenset(words.said(unit.text))
     return inside, inside | frozenset(words.said(unit.around))
 
 
 def _holds(own: Sequence[str], text: str) -> bool:
-    """Whether these words all stand in the text, a long one perhaps within another."""
+    """Whether all these words occur in the text, long ones perhaps as a part of another word."""
     held = set(words.said(text))
     long = [word for word in held if len(word) > 3]
     return all(

@@ -1,5 +1,5 @@
-"""What passages say of something, in their own words: the sentences nearest to it by meaning (extractive summarisation,
-query-focused). No model writes them, so that nothing is made up.
+"""Quotes what passages say about a subject: the sentences nearest to it by meaning (query-focused extractive
+summarisation). No model writes them, so nothing is invented.
 """
 
 import re
@@ -13,23 +13,23 @@ from shared.text import count_words, sentences
 from shared.types import StoredPassage
 
 WORDS: Final = 50
-"""Once the quotes have so many words, nothing is added."""
+"""The number of words from which no further quote is added."""
 
 NEAR: Final = 0.3
-"""Cosine from which a sentence says something of what is asked."""
+"""The cosine from which a sentence is relevant to the question."""
 
 LEAST_WORDS: Final = 4
-"""A shorter sentence ("I think so.") says nothing by itself, however near it is."""
+"""The fewest words of a quote: a shorter sentence ("I think so.") says nothing by itself, however similar."""
 
 _MARKS = re.compile(r"^[\s>#*+–-]+(?=\s)")
-"""Before the words of a list's item, a heading or a quotation."""
+"""Matches the marks before the words of a list item, a heading or a quotation."""
 
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence of a passage, which counts from 1; and who says it, "" where that is not known."""
+    """A sentence of the passage with number `source`, from 1; `speaker` is "" where unknown."""
 
     source: int
     speaker: str
@@ -37,14 +37,14 @@ class Quote:
 
     @property
     def text(self) -> str:
-        """What is said, behind who says it."""
+        """The sentence, after its speaker."""
         return f"{self.speaker}: {self.sentence}" if self.speaker else self.sentence
 
 
 def find(question: str, passages: Sequence[StoredPassage], embedder: Embedder) -> list[Quote]:
-    """What the passages say nearest to the question, in their order; nothing where none of it comes near.
+    """Return the sentences nearest to the question, in the passages' order; none if none is near enough.
 
-    A question of "" asks for all of it: nearest then is what is most like the rest (the centroid: Radev et al.,
+    A question of "" asks for all: then the sentences most like the rest are nearest (the centroid: Radev et al.,
     Centroid-based summarization of multiple documents, 2004).
     """
     said = [quote for number, passage in enumerate(passages, 1) for quote in _said(number, passage)]
@@ -70,5 +70,5 @@ def find(question: str, passages: Sequence[StoredPassage], embedder: Embedder) -
 def _said(source: int, passage: StoredPassage) -> Iterator[Quote]:
     for speaker, words in spoken(passage):
         for sentence in sentences(_MARKS.sub("", words)):
-            if count_words(sentence) >= LEAST_WORDS and "|" not in sentence:  # as in the row of a table
+            if count_words(sentence) >= LEAST_WORDS and "|" not in sentence:  # no row of a table
                 yield Quote(source, speaker, sentence)

@@ -1,6 +1,7 @@
-"""From a question to the passages that answer it: keywords, vectors and days searched, fused, duplicates folded.
+"""Retrieves the passages that answer a question: searches keywords, vectors and days, fuses the results, folds
+duplicates.
 
-Knows where to look, not how much to trust each side: that is `fusion`.
+Decides where to search; `fusion` decides how much each side counts.
 """
 
 import math
@@ -22,12 +23,12 @@ from storage.passages import Ids
 from storage.vectors import VectorIndex, Vectors
 
 CANDIDATES = 100
-"""Passages taken from each side."""
+"""The number of passages taken from each search."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
-    """Hybrid retrieval over one store."""
+    """Hybrid retrieval from one store."""
 
     store: KnowledgeStore
     keywords: KeywordIndex
@@ -42,10 +43,10 @@ class Retriever:
         vector: Vectors | None = None,
         without: Ids | None = None,
     ) -> list[Hit]:
-        """The `count` best passages with a score of at least `relevance`, best first.
+        """Return the `count` best passages with a score of at least `relevance`, best first.
 
-        `vector` is the question's embedding where the caller has it. One that asks for whatever a day or a filter holds
-        finds that, the nearest first, and nothing else. The passages `without`, sorted ids, are left out.
+        `vector` is the question's embedding, if the caller has it. A question for anything from a day or a filter gets
+        all passages from there, nearest first, and no others. The passages `without`, sorted ids, are left out.
         """
         embedded = self.embedder.embed([query.text])[0] if vector is None else vector
         filters = query.filters
@@ -59,12 +60,12 @@ class Retriever:
         return fusion.fold([hit for hit in best if hit.score >= relevance], count)
 
     def beyond(self, query: Query, hits: Sequence[Hit]) -> list[str]:
-        """Words of what the question asks for beyond these relevant passages and all others; see `beyond.words`."""
+        """Return the question's words that neither these relevant passages nor the others hold; see `beyond.words`."""
         passages = [hit.passage for hit in hits]
         return beyond.words(query.text, passages, self.keywords.held, self.store.totals().passages)
 
     def _matching(self, filters: Filters, vector: Vectors, without: Ids | None) -> Ids | None:
-        """Sorted ids of what passes the filters, less those `without`; None where that is all."""
+        """Return the sorted ids of passages that pass the filters, minus those `without`; None for all passages."""
         ids = self.store.matching(filters)
         if without is None:
             return ids
@@ -81,7 +82,7 @@ class Retriever:
         ]
 
     def _scored(self, text: str, vector: Vectors, among: Ids | None, dated: Sequence[Ids]) -> list[Hit]:
-        """The candidates, best first; each of `dated` holds what is from a day that the question names."""
+        """Return the candidates, best first; `dated` has the passages of each day that the question names."""
         cosines = self.vectors.cosines(vector)
         sides = [
             self.keywords.search(terms(text), CANDIDATES, among=among),

@@ -1,4 +1,4 @@
-"""The part of a conversation that a follow-up question is about (`following.is_follow_up`), from its turns alone."""
+"""Finds the part of a conversation that a follow-up question is about (`following.is_follow_up`), from its turns."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,9 +13,10 @@ from storage.conversations import Turn
 
 
 def thread(asked: Query, turns: Sequence[Turn], today: date) -> tuple[list[Exchange], Query]:
-    """What was said before that the question follows up on, its beginning and the last of it; and what to search for.
+    """Return the exchanges that the question follows up on, the first and the last of them, and the query for
+    retrieval.
 
-    Nothing and the question itself where it is the first.
+    Return no exchanges and the question itself where it is the first one.
     """
     said: list[Exchange] = []
     before: list[Query] = []
@@ -26,7 +27,7 @@ def thread(asked: Query, turns: Sequence[Turn], today: date) -> tuple[list[Excha
                 said, before = [], []
             if before:
                 earlier = replace(earlier.following(before[-1]), text=earlier.text)
-            # That there was no answer tells nothing of what is asked now, and a small model would say it again.
+            # An abstention says nothing about the new question, and a small model would repeat it.
             said = [*said[:1], Exchange(earlier.text, "" if turn.record.get("abstained") else turn.answer)]
             before = [*before[:1], earlier]
     return said, reduce(lambda earlier, later: later.following(earlier), [*before, asked])

@@ -1,4 +1,4 @@
-"""Files to documents: one module per format, chosen here by the file's name. Knows no store and no model."""
+"""Readers from files to documents: one module per format, chosen by the file's name. Uses no store and no model."""
 
 from device_app.knowledge.readers.folders import FoundFile, walk
 from device_app.knowledge.readers.formats import VERSION, read, readable

@@ -1,4 +1,4 @@
-"""iCalendar: each event and each task as a person would write it down."""
+"""Reads iCalendar: each event and each task as a person would write it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,8 @@ from shared.errors import UnreadableFile
 from shared.types import Block, Document
 
 _LARGEST = 8 << 20
-"""Bytes, some 30,000 events: the parser takes 40 times as much memory."""
-# What icalendar raises for a file that is none, and on access to a property that is broken.
+"""The most bytes, some 30,000 events: the parser takes 40 times as much memory."""
+# The errors of icalendar for a file that is no calendar, and on access to a broken property.
 _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
 _BORDER = re.compile(r"^(BEGIN|END):(\S+)", re.MULTILINE | re.IGNORECASE)
 _UNITS = {"HOURLY": "hour", "DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
@@ -26,7 +26,7 @@ _ORDINALS = {"1": "first ", "2": "second ", "3": "third ", "4": "fourth ", "5": 
 
 
 def read_ics(path: Path, max_bytes: int) -> Iterator[Document]:
-    """A document an event or task, of a repeated one the rule, not each time. Raises UnreadableFile."""
+    """Yield a document for each event and task; a repeated one has its rule, not each date. Raises UnreadableFile."""
     text = decode(read_whole(path, min(max_bytes, _LARGEST)))
     try:
         calendars = Calendar.from_ical(_closed(text), multiple=True)
@@ -40,7 +40,7 @@ def read_ics(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def _closed(text: str) -> str:
-    """The calendar with an end to all that a cut left open; a last line without a line break may be cut as well."""
+    """Add an end to every component left open by a truncated file; drop a last line without a line break."""
     whole = text[: text.rfind("\n") + 1]
     opened: list[str] = []
     for border, name in _BORDER.findall(whole):
@@ -52,7 +52,7 @@ def _closed(text: str) -> str:
 
 
 def _own_zone(calendar: Component) -> tzinfo | None:
-    """The zone that the calendar is kept in; None where it names none that exists."""
+    """Return the calendar's own time zone; None where it names no existing one."""
     try:
         return ZoneInfo(_text(calendar, "X-WR-TIMEZONE"))
     except (*_BROKEN, OSError):
@@ -96,7 +96,7 @@ def _labelled(label: str, text: str) -> str:
 
 
 def _all(component: Component, name: str) -> Sequence[Any]:
-    """The values of a property; none if it is broken."""
+    """Return the values of a property; none if it is broken."""
     try:
         value = component.get(name)
     except _BROKEN:
@@ -120,7 +120,7 @@ def _moment(component: Component, name: str) -> date | None:
 
 
 def _local(moment: date | None, zone: tzinfo | None) -> date | None:
-    """A moment in UTC, as programs write it, in the calendar's zone or else the device's; any other as it is."""
+    """Convert a time in UTC, as programs write it, to the calendar's zone or else the device's; keep any other."""
     if not isinstance(moment, datetime) or moment.tzname() != "UTC":
         return moment
     try:
@@ -130,7 +130,7 @@ def _local(moment: date | None, zone: tzinfo | None) -> date | None:
 
 
 def _plus(start: date, component: Component) -> date | None:
-    """The end by the duration."""
+    """Return the end that follows from the duration."""
     for value in _all(component, "DURATION"):
         try:
             return start + value.dt if isinstance(value.dt, timedelta) else None
@@ -140,7 +140,7 @@ def _plus(start: date, component: Component) -> date | None:
 
 
 def _instance(component: Component) -> str:
-    """Which of a repeated event's times this one replaces."""
+    """Return the date of the repeated event that this one replaces; "" for none."""
     moment = _moment(component, "RECURRENCE-ID")
     return moment.isoformat() if moment else ""
 
@@ -158,7 +158,7 @@ def _person(value: Any) -> str:
 
 def _span(start: date, end: date | None) -> str:
     if not isinstance(start, datetime):
-        # The end of a whole day is the day behind it.
+        # The end of an all-day event is the day after it.
         last = end - timedelta(days=1) if end and not isinstance(end, datetime) and end > start else start
         return _spoken(start) if last <= start else f"{_spoken(start)} to {_spoken(last)}"
     if not isinstance(end, datetime) or end == start:
@@ -185,7 +185,7 @@ def _zone(when: datetime) -> str:
 
 
 def _recurrence(rule: Any, zone: tzinfo | None) -> str:
-    """`every 2 weeks on Tuesday, Thursday until …`, "" for a rule that makes no sense."""
+    """Return `every 2 weeks on Tuesday, Thursday until …`; "" for an invalid rule."""
     try:
         parts = {str(name).upper(): value if isinstance(value, list) else [value] for name, value in rule.items()}
         unit = _UNITS[str(parts["FREQ"][0])]

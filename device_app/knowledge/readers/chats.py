@@ -1,4 +1,4 @@
-"""Chats: what counts as a message, and the documents, one a day, that messages make. Knows no file."""
+"""Recognises chat messages in records, and groups messages into documents, one per day. Reads no file."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ _TEXT = ("text", "content", "message", "body", "parts")
 _DATE = ("date", "timestamp", "time", "ts", "datetime", "created_at", "sent_at", "timestamp_ms", "create_time")
 _NAME = ("name", "display_name", "username", "role")
 _MOST_MESSAGES = 2000
-"""Messages of one document at most: a chat without times may be larger than memory."""
+"""The most messages of one document: a chat without times may be larger than memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a chat, and the line it stands on."""
+    """One message of a chat, and its line in the file."""
 
     sender: str
     text: str
@@ -28,13 +28,13 @@ class Message:
 
 @dataclass(slots=True)
 class Chats:
-    """Messages in, documents out: each chat's day as soon as its next one begins, so that a log of any size streams."""
+    """Groups messages into documents: a chat's day is returned when the next begins, so any log streams."""
 
     _open: dict[str, list[Message]] = field(default_factory=dict)
     _parts: dict[str, int] = field(default_factory=dict)
 
     def add(self, chat: str, message: Message) -> Iterator[Document]:
-        """Take the chat's next message; a message without a time belongs to the day before it."""
+        """Add the chat's next message; a message without a time belongs to the preceding day."""
         messages = self._open.setdefault(chat, [])
         over = message.date is not None and message.date.date() != _day(messages)
         if messages and (over or len(messages) >= _MOST_MESSAGES):
@@ -43,7 +43,7 @@ class Chats:
         messages.append(message)
 
     def close(self) -> Iterator[Document]:
-        """The days that were still open."""
+        """Yield the documents of the last days."""
         for chat, messages in self._open.items():
             yield self._document(chat, messages)
 
@@ -59,7 +59,7 @@ class Chats:
 
 
 def message_of(record: Mapping[str, Any], line: int | None = None) -> Message | None:
-    """The record as a message: someone's words without a subject. None for a mail, an article, a row of numbers."""
+    """Return the record as a message: a sender's words without a subject. None for a mail, an article, a row."""
     sender, text = first(record, _SENDER), words_of(record)
     if not sender or not text or "subject" in record or "title" in record:
         return None
@@ -67,17 +67,17 @@ def message_of(record: Mapping[str, Any], line: int | None = None) -> Message | 
 
 
 def words_of(record: Mapping[str, Any]) -> str:
-    """What is said in a record, "" if nothing is."""
+    """Return the text of a record, "" for none."""
     return next((text for key in _TEXT if (text := _flat(record.get(key)).strip())), "")
 
 
 def date_of(record: Mapping[str, Any]) -> datetime | None:
-    """When a record is from."""
+    """Return the date of a record; None where it has none."""
     return next((day for key in _DATE if (day := parse_date(record.get(key)))), None)
 
 
 def first(record: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    """The first of these fields that is filled, on one line; of a person with several fields, the name."""
+    """Return the first of these fields with a value, on one line; for a person with several fields, the name."""
     for key in keys:
         value = record.get(key)
         if isinstance(value, dict):
@@ -92,7 +92,7 @@ def _day(messages: list[Message]) -> date | None:
 
 
 def _flat(value: Any) -> str:
-    """Text, or a list of texts and of pieces that have one, as some messengers write it."""
+    """Return the text of a string, or of a list of strings and pieces with text, as some messengers write it."""
     if isinstance(value, dict):
         return next((text for key in _TEXT if (text := _flat(value.get(key)))), "")
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Dates as people and programs write them, to datetime: aware where a zone is given, else naive."""
+"""Parses dates as people and programs write them: to an aware datetime where a zone is given, else to a naive one."""
 
 import re
 from datetime import UTC, datetime, tzinfo
@@ -15,7 +15,7 @@ _LONGEST = 64
 
 
 def date_in(text: str) -> datetime | None:
-    """The first date in a file's name or a title: 2026-03-14, 2026-03-14 10:30, 20260314, 14.3.2026, 14 March 2026."""
+    """Return the first date in a name or title: 2026-03-14, 2026-03-14 10:30, 20260314, 14.3.2026, 14 March 2026."""
     for match in _YEAR_FIRST.finditer(text):
         year, month, day, hour, minute = (int(match[group] or 0) for group in (1, 3, 4, 5, 6))
         for clock in ((hour, minute), (0, 0)):
@@ -32,7 +32,7 @@ def date_in(text: str) -> datetime | None:
 
 
 def parse_date(value: object) -> datetime | None:
-    """The date that a field holds: ISO 8601, a time since 1970 in s, ms, µs or ns, or free text with a year."""
+    """Parse the date in a field: ISO 8601, a time since 1970 in s, ms, µs or ns, or free text with a year."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, str):
@@ -46,7 +46,7 @@ def parse_date(value: object) -> datetime | None:
 
 
 def sane(date: datetime | None) -> datetime | None:
-    """None for years so early or late that another time zone would leave the calendar."""
+    """Return None for years so early or late that another time zone would leave the calendar."""
     return date if date and 1 < date.year < 9999 else None
 
 
@@ -66,7 +66,7 @@ def _written(text: str) -> datetime | None:
         return sane(datetime.fromisoformat(text))
     except ValueError:
         pass
-    # What has no year would get today's.
+    # The parser would give text without a year the current year.
     if not _HAS_YEAR.search(text):
         return None
     try:
@@ -76,5 +76,5 @@ def _written(text: str) -> datetime | None:
 
 
 def _zone(_name: str | None, offset: int | None) -> tzinfo | None:
-    """Names of zones are ambiguous and warned about; offsets are not."""
+    """Return the zone of an offset; zone names are ambiguous, and the parser warns about them."""
     return None if offset is None or abs(offset) >= 86400 else tz.tzoffset(None, offset)

@@ -1,4 +1,4 @@
-"""Bytes to text: byte order marks, UTF-8, what the file says of itself, and a guess, in that order of trust."""
+"""Decodes bytes to text: by byte order mark, UTF-8, the declared charset, and a guess, in that order of trust."""
 
 import codecs
 import io
@@ -21,12 +21,12 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Left to choose among all it knows, the guesser takes rare relatives of these for short texts.
+# Among all its encodings, the guesser picks rare relatives of these for short texts.
 _COMMON = [
     *("cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256"),
     *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
 ]
-# Mail and web programs say the left and send the right.
+# Mail and web programs declare the left charset and send the right one.
 _WIDER = {"iso8859_1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}
 _NO_CHARSETS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}
 _CONTROL = re.compile(r"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
@@ -34,9 +34,9 @@ _ODD_BREAK = re.compile(r"[\f\v\x1c-\x1e\x85\u2028\u2029]")
 
 
 def decode(data: bytes, declared: str | None = None) -> str:
-    """The text of `data`, whatever `declared` (its charset, by its own account) is worth. Never fails.
+    """Decode `data`, even if its `declared` charset is wrong. Never fails.
 
-    Bytes beyond ASCII that are valid UTF-8 are UTF-8, also where a charset of single bytes is declared.
+    Bytes beyond ASCII that are valid UTF-8 are decoded as UTF-8, even if a single-byte charset is declared.
     """
     charset = _charset(declared)
     marked = _marked(data)
@@ -50,19 +50,19 @@ def decode(data: bytes, declared: str | None = None) -> str:
 
 
 def decode_file(data: bytes, declared: str | None = None) -> str:
-    """The text of a file, as `decode`. Raises UnreadableFile for binary content."""
+    """Decode a file's content as `decode` does. Raises UnreadableFile for binary content."""
     text = decode(data, declared)
     _refuse_binary(text[:_SAMPLE])
     return text
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines as a text editor counts them, without their ends: form feeds and the like do not begin a new one."""
+    """Return the lines as a text editor counts them, without their ends: form feeds and the like begin no new line."""
     return _ODD_BREAK.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
 
 
 def open_text(path: Path) -> TextIO:
-    """A file as a stream of text with line ends as `\\n`. Raises UnreadableFile for binary content."""
+    """Open a file as a stream of text with line ends as `\\n`. Raises UnreadableFile for binary content."""
     stream = open_regular(path)
     try:
         encoding = _encoding(iter(partial(stream.read, _SAMPLE), b""))
@@ -76,12 +76,12 @@ def open_text(path: Path) -> TextIO:
 
 
 def limited_lines(stream: TextIO, longest: int) -> Iterator[str]:
-    """The lines with their ends; one longer than `longest` characters comes in pieces, so that memory is bounded."""
+    """Yield the lines with their ends; a line longer than `longest` characters is split, so that memory is bounded."""
     return iter(partial(stream.readline, longest), "")
 
 
 def head(stream: BinaryIO, size: int) -> bytes:
-    """The first bytes of a stream that can seek, which is left at its start."""
+    """Return the first bytes of a seekable stream, and rewind it to its start."""
     data = stream.read(size)
     stream.seek(0)
     return data
@@ -125,7 +125,7 @@ def _guess(sample: bytes) -> str:
     best = matches.best()
     if best is None or best.encoding not in _COMMON:
         return "cp1252"
-    # Western letters are as plausible in the Central European page; of the two the Western one is far more common.
+    # Western letters are as plausible in the Central European code page, but the Western one is far more common.
     if best.encoding == "cp1250" and any(
         match.encoding == "cp1252" and match.chaos <= best.chaos and match.coherence > best.coherence - 0.1
         for match in matches

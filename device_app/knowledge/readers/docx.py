@@ -1,4 +1,4 @@
-"""Word files, by way of HTML."""
+"""Reads Word files, by conversion to HTML."""
 
 import io
 import zipfile
@@ -18,8 +18,8 @@ from shared.errors import UnreadableFile
 from shared.types import Block, Document
 
 _MOST_XML = 16 << 20
-"""Bytes of text and markup once unpacked, which mammoth holds as trees: some 1,500 pages, 400 MB."""
-# What zipfile and mammoth raise for files that are broken, or well-formed and no Word file.
+"""The most bytes of unpacked text and markup, which mammoth holds as trees: some 1,500 pages, 400 MB."""
+# The errors of zipfile and mammoth for broken files, and for well-formed ones that are no Word file.
 _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, ExpatError, ElementTree.ParseError, EOFError, RecursionError, RuntimeError),
     *(LookupError, ValueError, TypeError, AttributeError, NotImplementedError, OSError),
@@ -30,7 +30,7 @@ _NAMESPACES = {"dc": "http://purl.org/dc/elements/1.1/", "dcterms": "http://purl
 
 
 def read_docx(path: Path, max_bytes: int) -> Iterator[Document]:
-    """One document. Raises UnreadableFile."""
+    """Yield one document. Raises UnreadableFile."""
     data = read_whole(path, max_bytes)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -47,7 +47,7 @@ def read_docx(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def _properties(archive: zipfile.ZipFile) -> tuple[str, str, datetime | None]:
-    """Title, author and time of the last change, where the file says."""
+    """Return title, author and time of the last change; "" or None where the file has none."""
     if _PROPERTIES not in archive.namelist():
         return "", "", None
     root = ElementTree.fromstring(archive.read(_PROPERTIES))

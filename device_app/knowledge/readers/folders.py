@@ -1,4 +1,4 @@
-"""The files under a folder that may be read. Never goes round in circles; opens only files without a suffix."""
+"""Lists the readable files under a folder, safely with link cycles; opens only files without a suffix."""
 
 import os
 import stat
@@ -11,12 +11,12 @@ from device_app.knowledge.readers.maildir import is_maildir
 
 _JUNK = {"node_modules", "__pycache__", "site-packages", "venv", "lost+found", "__MACOSX"}
 _LEFTOVERS = ("~$", ".~lock.")
-"""What offices put before the name of a file that is open."""
+"""Prefixes of the temporary files that office programs keep for open documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file to read; with a `reason`, one that is not. `size` is in bytes."""
+    """A file to read or, with a `reason`, a file that cannot be read. `size` is in bytes."""
 
     path: Path
     size: int
@@ -24,11 +24,11 @@ class FoundFile:
 
 
 def walk(roots: Iterable[Path]) -> Iterator[FoundFile]:
-    """The readable files at and under the roots, each once, folder by folder in order of name.
+    """Yield the readable files at and under the roots, each once, folder by folder in order of name.
 
-    Hidden files and folders and those of programs are passed over, unless they are roots or a Maildir's folders.
-    Files and folders are recognised by device and inode: a link to one that was seen is not followed. A root or file
-    that cannot be read is given with the reason; inside folders, files of unknown types are passed over silently.
+    Hidden files and folders and those of programs are skipped, unless they are roots or a Maildir's folders. Files and
+    folders are identified by device and inode: a link to a file already seen is not followed. A root or file that
+    cannot be read is returned with the reason; inside folders, files of unknown types are skipped.
     """
     seen: set[tuple[int, int]] = set()
     for root in roots:
@@ -64,7 +64,7 @@ def _folder(folder: Path, seen: set[tuple[int, int]]) -> Iterator[FoundFile]:
                     yield FoundFile(path, 0, _reason(error))
                 continue
             if stat.S_ISDIR(status.st_mode):
-                # A Maildir's `tmp` holds mails that are not delivered yet.
+                # A Maildir's `tmp` holds mails not yet delivered.
                 if not (mails and path.name == "tmp"):
                     folders.append(path)
             elif readable(path) and _first_time(status, seen):
@@ -73,7 +73,7 @@ def _folder(folder: Path, seen: set[tuple[int, int]]) -> Iterator[FoundFile]:
 
 
 def _is_wanted(name: str, mails: bool) -> bool:
-    # The folders inside a Maildir begin with a dot.
+    # Folders inside a Maildir begin with a dot.
     return (mails or not name.startswith(".")) and name not in _JUNK and not name.startswith(_LEFTOVERS)
 
 

@@ -1,4 +1,4 @@
-"""Which reader reads which file, and what all documents have in common."""
+"""Chooses the reader for a file, and cleans the documents of all readers."""
 
 import hashlib
 import os
@@ -13,11 +13,11 @@ from shared.printable import printable
 from shared.types import Block, Document
 
 VERSION = 2
-"""Raised when a reader makes something else of the same bytes: files are then read again."""
+"""Increased when a reader's output changes for the same bytes: files are then read again."""
 
 Reader = Callable[[Path, int], Iterator[Document]]
 
-# Module and function by suffix. Their libraries take half a second to import, so only those that are met are.
+# Module and function by suffix. Their libraries take half a second to import, so only those needed are imported.
 READERS = {
     ".txt": ("txt", "read_txt"),
     ".text": ("txt", "read_txt"),
@@ -40,17 +40,17 @@ READERS = {
     ".ics": ("calendars", "read_ics"),
 }
 _NAMED_BY_TITLE = {"mail", "event", "task"}
-"""Kinds whose title alone says something; a note without text is an empty note."""
+"""Kinds of documents that are kept with a title alone; a note without text is dropped as empty."""
 _LONGEST_TITLE, _LONGEST_KEY = 300, 250
 
 
 def readable(path: Path) -> bool:
-    """Whether there is a reader for a file of this name; without a suffix, for one that begins like this."""
+    """Whether there is a reader for this file name; for a file without a suffix, for its first bytes."""
     return _named(path) is not None
 
 
 def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Document]:
-    """The documents of a file; mailboxes, tables and logs one by one, whatever their size.
+    """Yield the documents of a file; mailboxes, tables and logs are streamed, whatever their size.
 
     Raises UnreadableFile with the reason, at any point of the iteration.
     """
@@ -80,8 +80,8 @@ def _named(path: Path) -> tuple[str, str] | None:
 
 
 def _has_index(path: Path) -> bool:
-    """Whether it is one of Thunderbird's mailboxes, which may be empty."""
-    # Path.is_file raises where it may not look.
+    """Whether the file is one of Thunderbird's mailboxes, which may be empty."""
+    # Path.is_file raises an error without permission.
     return os.path.isfile(path.with_name(f"{path.name}.msf"))  # noqa: PTH113
 
 
@@ -94,7 +94,7 @@ def _begins_like_a_mailbox(path: Path) -> bool:
 
 
 def _cleaned(document: Document) -> Document | None:
-    """The document without what could drive a terminal; None if nothing is left of it."""
+    """Return the document without control characters; None if nothing is left of it."""
     blocks = tuple(
         Block(text, block.line, block.page) for block in document.blocks if (text := printable(block.text)).strip()
     )

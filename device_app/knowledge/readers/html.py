@@ -1,6 +1,7 @@
-"""HTML to lines of text: for web pages, mails and, by way of mammoth, Word documents.
+"""Converts HTML to lines of text: for web pages, mails and, through mammoth, Word documents.
 
-An event parser, not a tree: a third of the time, no limit on nesting, and broken markup is no special case.
+Uses an event parser instead of a tree: a third of the time, any depth of nesting, and broken markup needs no special
+case.
 """
 
 import re
@@ -16,16 +17,16 @@ from device_app.knowledge.readers.decoding import decode_file
 from device_app.knowledge.readers.opening import read_whole
 from shared.types import Block, Document
 
-# Many comments, declarations or tags that never end take the parser quadratic time, hence two passes before it: the
-# first cuts comments, declarations and instructions, the second takes a hostile page's "<" as text.
+# Many comments, declarations or unclosed tags take the parser quadratic time. So a first pass cuts comments,
+# declarations and instructions, and a second one treats a hostile page's "<" as text.
 _MARKUP_DECLARATION = re.compile(r"<!--.*?(?:-->|\Z)|<[!?][^>]*>?", re.DOTALL)
 _CHARSET = re.compile(
     rb"""<(?:meta|\?xml)\b[^>]{0,200}?(?:charset|encoding)\s*=\s*["']?([\w.:-]{2,30})""", re.IGNORECASE
 )
 _OPEN_ANGLE = re.compile(r"<(?=[^<>]*(?:<|\Z))")
 _MOST_WORK = 1_000_000_000
-"""Characters looked at again for every "<" that begins no tag."""
-# What the parser must know to be inside of.
+"""The most characters scanned for all "<" that begin no tag."""
+# Elements whose depth the parser tracks.
 _INSIDE = {
     **dict.fromkeys(("script", "style", "template", "svg", "noscript", "select", "textarea", "iframe"), "silent"),
     **dict.fromkeys(("nav", "footer", "aside", "dialog", "menu"), "furniture"),
@@ -43,7 +44,7 @@ _DATES = {"date", "dc.date", "dcterms.date", "dcterms.created", "article:publish
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a person reads of an HTML document: a line per paragraph, item or table row. Quotations begin with ">"."""
+    """The readable text of an HTML document: a line per paragraph, item or table row. Quotations begin with ">"."""
 
     title: str
     date: datetime | None
@@ -51,7 +52,7 @@ class Page:
 
 
 def read_html(path: Path, max_bytes: int) -> Iterator[Document]:
-    """One page. Raises UnreadableFile."""
+    """Yield one page. Raises UnreadableFile."""
     data = read_whole(path, max_bytes)
     page = parse_html(decode_file(data, declared_charset(data)))
     date = page.date or date_in(path.stem) or date_in(page.title)
@@ -60,7 +61,7 @@ def read_html(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def parse_html(text: str) -> Page:
-    """The main text, if the page says what that is; else all but navigation; else all. Never fails."""
+    """Return the main text, if the page marks it; else all but navigation; else everything. Never fails."""
     parser = _Parser()
     text = _MARKUP_DECLARATION.sub("", text)
     if sum(1 for _ in _OPEN_ANGLE.finditer(text)) * len(text) > _MOST_WORK:
@@ -75,7 +76,7 @@ def parse_html(text: str) -> Page:
 
 
 def declared_charset(data: bytes) -> str | None:
-    """The charset an HTML file claims in its head."""
+    """Return the charset that an HTML file declares in its head."""
     match = _CHARSET.search(data[:4096])
     return match[1].decode("ascii") if match else None
 
@@ -87,7 +88,7 @@ class _Region(IntEnum):
 
 
 class _Gap(IntEnum):
-    """What stands between the text so far and what comes next; the greater outdoes the lesser."""
+    """The separator between the text so far and the next; the greater value wins."""
 
     NONE = 0
     BLOCK = 1
@@ -141,7 +142,7 @@ class _Parser(HTMLParser):
             self._add(data)
 
     def end_line(self) -> None:
-        """Close the line that was being collected."""
+        """End the current line."""
         if text := " ".join("".join(self._parts).split()):
             self.lines.append((self._region, f"> {text}" if self._quoted else text))
         self._parts.clear()

@@ -1,4 +1,4 @@
-"""One mail, from its bytes: who, when, about what, and its own words. Knows no file; eml, mbox and Maildir share it."""
+"""Reads one mail from its bytes: people, date, subject, and its own words. Shared by eml, mbox and Maildir."""
 
 import hashlib
 import re
@@ -22,7 +22,7 @@ from device_app.knowledge.readers.quotes import own_words
 from shared.errors import UnreadableFile
 from shared.types import Block, Document
 
-# What the parts of the email package let out on broken headers.
+# The errors of the email package's parts on broken headers.
 _BROKEN = (LookupError, ValueError, TypeError, AttributeError, AssertionError, RecursionError, MessageError)
 _FIELD = re.compile(rb"[!-9;-~]{1,76}:")
 _LONGEST_HEADER = 1 << 15
@@ -31,7 +31,7 @@ _ID = re.compile(r"<([^<>\s]{3,250})>")
 
 
 class _Bounded(Compat32):
-    """Reads headers up to a length: parsing their parameters takes quadratic time."""
+    """Truncates headers to a maximum length, since parsing their parameters takes quadratic time."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
@@ -42,7 +42,7 @@ _BOUNDED = _Bounded()
 
 
 def read_eml(path: Path, max_bytes: int) -> Iterator[Document]:
-    """One mail. Raises UnreadableFile, also for what is no mail."""
+    """Yield one mail. Raises UnreadableFile, also for a file that is no mail."""
     data = read_whole(path, max_bytes)
     if not any(_FIELD.match(line) for line in data[:_LONGEST_HEADER].splitlines()[:3]):
         raise UnreadableFile("not a mail")
@@ -50,7 +50,7 @@ def read_eml(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def mail_document(data: bytes) -> Document:
-    """The mail as a document. Its key is its Message-ID, else a hash of it. Never fails."""
+    """Return the mail as a document. Its key is its Message-ID, else a hash of the mail. Never fails."""
     try:
         message = message_from_bytes(data, policy=_BOUNDED)
     except RecursionError:  # parts within parts within parts
@@ -71,7 +71,7 @@ def mail_document(data: bytes) -> Document:
 
 
 def people_of(headers: Iterable[str]) -> tuple[str, ...]:
-    """Everyone in these headers, as `name <address>`, once each, in order."""
+    """Return every person in these headers, as `name <address>`, once each, in order."""
     people: dict[str, None] = {}
     for header in headers:
         try:
@@ -86,7 +86,7 @@ def people_of(headers: Iterable[str]) -> tuple[str, ...]:
 
 
 def _headers(message: Message) -> dict[str, str]:
-    """Raw values by lower-case name, the first of each, with bytes beyond ASCII as surrogates."""
+    """Return raw values by lower-case name, the first of each, with bytes beyond ASCII as surrogates."""
     headers: dict[str, str] = {}
     for name, value in message.raw_items():
         headers.setdefault(name.lower(), str(value))
@@ -94,7 +94,7 @@ def _headers(message: Message) -> dict[str, str]:
 
 
 def _decoded(value: str) -> str:
-    """A header as its reader sees it, on one line."""
+    """Return a header as its reader sees it, on one line."""
     text = _utf8(value)
     if "=?" in text:
         try:
@@ -118,7 +118,7 @@ def _date(header: str) -> datetime | None:
 
 
 def _body(message: Message) -> tuple[list[Block], list[str]]:
-    """Blocks of the text, preferring plain to HTML, and the names of what is attached."""
+    """Return the blocks of the text, preferring plain text to HTML, and the names of the attachments."""
     plain: list[str] = []
     html: list[str] = []
     attachments: list[str] = []
@@ -138,7 +138,7 @@ def _body(message: Message) -> tuple[list[Block], list[str]]:
 
 
 def _parts(message: Message) -> Iterator[Message]:
-    """The leaves in order; a mail that is attached counts as one."""
+    """Yield the leaf parts in order; an attached mail is one part."""
     waiting = [message]
     for _ in range(_MOST_PARTS):
         if not waiting:
@@ -156,7 +156,7 @@ def _inner(part: Message) -> list[Message]:
 
 
 def _file_name(part: Message) -> str | None:
-    """The name of an attachment, None for a part that is shown."""
+    """Return the name of an attachment, None for a part that is displayed."""
     if part.get_content_maintype() == "message":
         return next((_decoded(_headers(mail).get("subject", "")) for mail in _inner(part)), "")
     try:

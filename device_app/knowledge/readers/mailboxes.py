@@ -1,4 +1,4 @@
-"""Mailboxes: mbox files, read as a stream, one mail at a time. What a cut-off last mail still holds is read."""
+"""Reads mbox files as a stream, one mail at a time; a truncated last mail is read as far as it goes."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _ESCAPED = re.compile(rb">+From ")
 
 
 def read_mbox(path: Path, max_bytes: int) -> Iterator[Document]:
-    """The mails in order. Of one larger than `max_bytes` the start is read. Raises UnreadableFile."""
+    """Yield the mails in order; of a mail larger than `max_bytes`, only the start. Raises UnreadableFile."""
     with open_regular(path) as stream:
         if not _is_mbox(head(stream, 1024)):
             raise UnreadableFile("not a mailbox")
@@ -45,5 +45,5 @@ def _messages(stream: BinaryIO, max_bytes: int) -> Iterator[bytes]:
 
 
 def _is_mbox(start: bytes) -> bool:
-    """Whether a file that begins like this is a mailbox."""
+    """Whether a file with this beginning is a mailbox."""
     return bool(_SEPARATOR.match(start.lstrip(b"\r\n")))

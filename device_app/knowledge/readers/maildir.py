@@ -1,4 +1,4 @@
-"""Maildir: a folder with a file per mail, moved from `new` to `cur` and renamed as its flags change."""
+"""Maildir: a folder with one file per mail, moved from `new` to `cur` and renamed as its flags change."""
 
 import os
 import re
@@ -8,8 +8,8 @@ _FLAGS = re.compile(rb"[:;!]2,[A-Za-z]*$")
 
 
 def is_maildir(folder: Path) -> bool:
-    """Whether the folder holds `cur`, `new` and `tmp`."""
-    # Unlike Path.is_dir, this raises nothing where the folder may be listed but not entered.
+    """Whether the folder contains `cur`, `new` and `tmp`."""
+    # Unlike Path.is_dir, this raises no error where the folder may be listed but not entered.
     return all(os.path.isdir(folder / name) for name in ("cur", "new", "tmp"))  # noqa: PTH112
 
 
@@ -19,7 +19,7 @@ def in_maildir(path: Path) -> bool:
 
 
 def identity(path: Path) -> bytes:
-    """What names the file for as long as it is the same one: its path, of a mail in a Maildir whatever its flags."""
+    """Return a stable identity of the file: its path; for a mail in a Maildir, its path in `cur` without flags."""
     if not in_maildir(path):
         return os.fsencode(path)
     return os.fsencode(path.parent.parent / "cur") + b"/" + _FLAGS.sub(b"", os.fsencode(path.name))

@@ -1,4 +1,4 @@
-"""Markdown: the readable text, headings as blocks of their own, front matter as metadata."""
+"""Reads Markdown: the visible text, with headings as blocks of their own and front matter as metadata."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,14 +16,14 @@ from device_app.knowledge.readers.paragraphs import numbered_blocks
 from shared.types import Block, Document
 
 _FENCES = ("---", "+++")
-# In characters; a note beyond them is read as plain text. The parser takes quadratic time for brackets and stars in a
-# paragraph, and a hundred bytes of memory for one of text.
+# In characters; a longer note is read as plain text. The parser takes quadratic time for brackets and stars in a
+# paragraph, and a hundred bytes of memory per byte of text.
 _LONGEST_NOTE, _LONGEST_PARAGRAPH = 1 << 20, 20_000
 _FIELD = re.compile(r"(\w[\w -]{0,30})\s*[:=]\s*(\S.*)")
 
 
 def read_markdown(path: Path, max_bytes: int) -> Iterator[Document]:
-    """One note. Raises UnreadableFile."""
+    """Yield one note. Raises UnreadableFile."""
     lines = lines_of(decode_file(read_whole(path, max_bytes)))
     fields, body = _front_matter(lines)
     if sum(map(len, lines)) > _LONGEST_NOTE or _longest_paragraph(lines) > _LONGEST_PARAGRAPH:
@@ -47,7 +47,7 @@ def _longest_paragraph(lines: list[str]) -> int:
 
 
 def _front_matter(lines: list[str]) -> tuple[dict[str, str], int]:
-    """Its plain fields and the index of the first line behind it."""
+    """Return the front matter's plain fields, and the index of the first line after it."""
     fence = lines[0].rstrip()
     if fence not in _FENCES:
         return {}, 0
@@ -83,7 +83,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
 
 
 def _text(inline: Sequence[Token]) -> str:
-    """What a reader sees of a paragraph, in the lines of the file."""
+    """Return the visible text of a paragraph, with the file's line breaks."""
     shown = {"text", "code_inline", "image"}
     breaks = {"softbreak", "hardbreak"}
     return "".join("\n" if token.type in breaks else token.content if token.type in shown else "" for token in inline)

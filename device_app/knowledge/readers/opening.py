@@ -1,4 +1,4 @@
-"""Opens files for the readers: regular ones only, within a size limit. The edge to the disk; knows no format."""
+"""Opens files for the readers: only regular files, within a size limit. Independent of formats."""
 
 import os
 import stat
@@ -8,13 +8,13 @@ from typing import BinaryIO
 from shared.errors import UnreadableFile
 
 MAX_BYTES = 64 << 20
-"""Largest file that is read in one piece, and longest single message or line of a container, in bytes."""
+"""The largest size in bytes of a file read in one piece, and of a single message or line of a container."""
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """The file's bytes. Raises UnreadableFile if it is empty or no regular file: opening a pipe could wait for ever.
+    """Open the file. Raises UnreadableFile if it is empty or no regular file: opening a pipe could block for ever.
 
-    OSError (missing, no permission, a failing disk) is left to the caller, as it is while reading.
+    OSError (missing, no permission, a failing disk) is left to the caller, here and while reading.
     """
     status = path.stat()
     if stat.S_ISDIR(status.st_mode):
@@ -27,7 +27,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_whole(path: Path, max_bytes: int) -> bytes:
-    """The content of a file that holds one document. Raises UnreadableFile if it is larger than `max_bytes`."""
+    """Return the content of a file that holds one document. Raises UnreadableFile if it exceeds `max_bytes`."""
     with open_regular(path) as stream:
         small = os.fstat(stream.fileno()).st_size <= max_bytes
         data = stream.read(max_bytes + 1) if small else b""

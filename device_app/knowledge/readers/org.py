@@ -1,6 +1,6 @@
-"""Emacs Org: headings, text, tables; drawers, settings and comments left out.
+"""Reads Emacs Org: headings, text, tables, without drawers, settings and comments.
 
-Read line by line: of the one library for it, a single impossible date loses the file, a body has no line numbers, and
+Reads line by line: in the only library for it, one invalid date loses the whole file, bodies have no line numbers, and
 60 kB of brackets take a minute.
 """
 
@@ -21,7 +21,7 @@ _LINK = re.compile(r"\[\[([^][]+)\](?:\[([^][]+)\])?\]")
 
 
 def read_org(path: Path, max_bytes: int) -> Iterator[Document]:
-    """One note. Raises UnreadableFile."""
+    """Yield one note. Raises UnreadableFile."""
     lines = lines_of(decode_file(read_whole(path, max_bytes)))
     settings = {match[1].lower(): match[2] for line in lines if (match := _SETTING.match(line))}
     blocks = tuple(_blocks(lines))

@@ -1,4 +1,4 @@
-"""Lines to blocks. A block is one logical line: a paragraph however it was wrapped, a list item, a line of verse."""
+"""Groups lines into blocks. A block is one logical line: a paragraph before wrapping, a list item, a line of verse."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from shared.types import Block
 
 _NARROWEST, _WIDEST = 50, 100
-"""Columns at which programs and people wrap text by hand."""
+"""The range of columns at which programs and people wrap text."""
 _ITEM = re.compile(r"\s*(?:[-*+•–>|#]|\d{1,3}[.)]|\[[ xX]\])\s")
 
 
 def logical_lines(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines that were one before wrapping, stripped, each with the index of its first line."""
+    """Yield runs of lines that were one line before wrapping, stripped, each with the index of its first line."""
     start = 0
     for index in range(len(lines) + 1):
         if index == len(lines) or not lines[index].strip():
@@ -21,12 +21,12 @@ def logical_lines(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def numbered_blocks(lines: Sequence[str], first: int = 1) -> Iterator[Block]:
-    """Blocks with the line they begin on; a line break inside a block is one of wrapping. `first` is lines[0]'s."""
+    """Yield blocks with their first line's number, keeping the line breaks. `first` is the number of lines[0]."""
     return (Block("\n".join(run), line=first + index) for index, run in logical_lines(lines))
 
 
 def joined_blocks(lines: Sequence[str], page: int | None = None) -> Iterator[Block]:
-    """Blocks of a format without lines: what was wrapped is one line again, words cut by a hyphen whole."""
+    """Yield blocks for a format without line numbers: wrapped lines are joined, and hyphenated words restored."""
     for _, run in logical_lines(lines):
         text = run[0]
         for line in run[1:]:
@@ -36,7 +36,7 @@ def joined_blocks(lines: Sequence[str], page: int | None = None) -> Iterator[Blo
 
 
 def _unwrapped(start: int, lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    # Whoever wraps puts on a line what fits: a line goes on in the next if the next one's first word had no room.
+    # Wrapping fills lines: a line continues in the next one if the next one's first word did not fit.
     width = max((len(line) for line in lines if " " in line), default=0)
     run = [lines[0]]
     for number, line in enumerate(lines[1:], start=1):

@@ -1,4 +1,4 @@
-"""PDF: the text of its pages."""
+"""Reads the text of a PDF's pages."""
 
 import io
 import logging
@@ -16,7 +16,7 @@ from device_app.knowledge.readers.paragraphs import joined_blocks
 from shared.errors import UnreadableFile
 from shared.types import Block, Document
 
-# What pypdf raises, beside its own errors, for files that are broken in ways it does not expect.
+# The errors of pypdf, besides its own, for files broken in ways it does not expect.
 _BROKEN = (
     *(PyPdfError, ValueError, TypeError, LookupError, AttributeError, AssertionError, ArithmeticError),
     *(EOFError, OSError, NotImplementedError, RecursionError, UnboundLocalError),
@@ -24,7 +24,7 @@ _BROKEN = (
 
 
 def read_pdf(path: Path, max_bytes: int) -> Iterator[Document]:
-    """One document, its blocks with their pages. Raises UnreadableFile: broken, encrypted, or pictures without text."""
+    """Yield one document with page numbers. Raises UnreadableFile: broken, encrypted, or images without text."""
     data = read_whole(path, max_bytes)
     # pypdf logs every flaw that it repairs.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
@@ -34,7 +34,7 @@ def read_pdf(path: Path, max_bytes: int) -> Iterator[Document]:
             raise UnreadableFile("encrypted PDF")
         pages = len(reader.pages)
     except DependencyError as error:
-        # A cipher that needs a compiled library.
+        # The cipher needs a compiled library.
         raise UnreadableFile("encrypted PDF") from error
     except _BROKEN as error:
         raise UnreadableFile("broken PDF") from error
@@ -46,7 +46,7 @@ def read_pdf(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def _facts(reader: PdfReader) -> tuple[str, str, datetime | None]:
-    """Title, author and time of creation, where the file says."""
+    """Return title, author and time of creation; "" or None where the file has none."""
     try:
         facts = reader.metadata
         if facts is None:
@@ -57,7 +57,7 @@ def _facts(reader: PdfReader) -> tuple[str, str, datetime | None]:
 
 
 def _blocks(reader: PdfReader, number: int) -> Iterator[Block]:
-    """The blocks of the page with this index; none if it is broken, which the other pages may not be."""
+    """Yield the blocks of the page with this index; none if it is broken, since other pages may be intact."""
     try:
         lines = lines_of(reader.pages[number].extract_text())
     except _BROKEN:

@@ -1,7 +1,7 @@
-"""A mail's own words: without quoted repetition, signature and list footer.
+"""Extracts a mail's own words: removes quoted text, signatures and list footers.
 
-Line by line, in linear time. The library for it loses whole texts (it takes a list's first hyphen or a line beginning
-with "Thanks," for a signature and cuts all that follows) and answers written below a quotation.
+Works line by line, in linear time. The existing library loses whole texts (it takes a list's first hyphen or a line
+beginning with "Thanks," for a signature and cuts all that follows) and replies written below a quotation.
 """
 
 import re
@@ -39,9 +39,9 @@ _SIGNATURE_LINES, _FOOTER_LINES = 15, 6
 
 
 def own_words(lines: Sequence[str]) -> list[str]:
-    """The lines its sender wrote; where that is none, what is quoted, without its marks."""
+    """Return the lines that the sender wrote; if there are none, the quoted lines without their marks."""
     for index, line in enumerate(lines):
-        if _FORWARD.match(line):  # what is passed on is new to its reader
+        if _FORWARD.match(line):  # forwarded text is new to its reader
             return _own(lines[:index]) + [text.lstrip("> ") for text in lines[index:]]
     own = _own(lines)
     return own if any(line.strip() for line in own) else [line.lstrip("> ") for line in lines]
@@ -52,8 +52,8 @@ def _own(lines: Sequence[str]) -> list[str]:
 
 
 def _above_original(lines: list[str]) -> list[str]:
-    """What stands above a mail that was appended whole, if anything does."""
-    # Above quoted lines, answers may follow: those are for the next step.
+    """Return the lines above an appended original mail, if there are any; else all lines."""
+    # Replies may follow quoted lines: `_without_quotations` handles these.
     last_quoted = max((index for index, line in enumerate(lines) if line.startswith(">")), default=-1)
     for index, line in enumerate(lines[last_quoted + 1 :], start=last_quoted + 1):
         if len(line) <= _LONGEST and (_ORIGINAL.match(line) or _ATTRIBUTION.match(line) or _heads_copy(lines, index)):
@@ -65,7 +65,7 @@ def _above_original(lines: list[str]) -> list[str]:
 
 
 def _heads_copy(lines: list[str], index: int) -> bool:
-    """Whether a header as mail programs copy it starts here: From, then at least two more fields."""
+    """Whether a header as copied by mail programs begins here: From, then at least two more fields."""
     first = _HEADER.match(lines[index])
     if not first or first[1].lower() not in ("from", "von", "de", "da", "van"):
         return False
@@ -86,7 +86,7 @@ def _without_quotations(lines: list[str]) -> list[str]:
 
 
 def _drop_attribution(kept: list[str]) -> None:
-    """Take the line or two above a quotation away if they say who wrote it."""
+    """Remove the one or two lines above a quotation if they say who wrote it."""
     end = len(kept)
     while end and not kept[end - 1].strip():
         end -= 1

@@ -1,4 +1,4 @@
-"""JSON and JSON Lines: chats, mails and texts as records, and data of any other shape as readable lines."""
+"""Reads JSON and JSON Lines: chats, mails and texts as records, and any other data as readable lines."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ _DEEPEST = 12
 
 
 def read_json(path: Path, max_bytes: int) -> Iterator[Document]:
-    """The chats in it, by day; else its texts; else all of it as lines `name: value`. Raises UnreadableFile."""
+    """Yield the file's chats, by day; else its texts; else all data as lines `name: value`. Raises UnreadableFile."""
     text = decode_file(read_whole(path, max_bytes))
     try:
         data = json.loads(text)
@@ -43,9 +43,9 @@ def read_json(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def read_jsonl(path: Path, max_bytes: int) -> Iterator[Document]:
-    """A chat's days, a document per text, other records as rows; read as a stream. Raises UnreadableFile.
+    """Stream a document per chat and day, one per text, and other records as rows. Raises UnreadableFile.
 
-    Lines that are no JSON (the last one of a file still being written) are passed over, unless none is any.
+    Lines that are not JSON (such as the last one of a file still being written) are skipped, unless all are.
     """
     with open_text(path) as stream:
         records = _parsed(limited_lines(stream, max_bytes))
@@ -64,7 +64,7 @@ def _parsed(lines: Iterable[str]) -> Iterator[tuple[Any, int]]:
 
 
 def _record_lists(data: Any, title: str, depth: int = 0) -> Iterator[tuple[str, list[Any]]]:
-    """The lists of messages or texts in the data, each with the nearest title above it."""
+    """Yield the lists of messages or texts in the data, each with the nearest title above it."""
     if isinstance(data, list):
         sample = data[:20]
         if sum(isinstance(record, dict) and bool(words_of(record)) for record in sample) * 2 > len(sample):
@@ -77,7 +77,7 @@ def _record_lists(data: Any, title: str, depth: int = 0) -> Iterator[tuple[str, 
 
 
 def _oldest_first(records: list[Any]) -> list[Any]:
-    """Some messengers export the newest message first."""
+    """Return the records oldest first: some messengers export the newest first."""
     dates = [date for record in records if isinstance(record, dict) and (date := date_of(record))]
     return records[::-1] if dates and dates[0].isoformat() > dates[-1].isoformat() else records
 
@@ -105,7 +105,7 @@ def _documents(records: Iterable[tuple[Any, int | None]], title: str, path: Path
 
 
 def _text(record: Mapping[str, Any], text: str, title: str, line: int | None) -> Document:
-    """A record that is a text of its own: a mail if it has a subject and a sender, else a note."""
+    """Return a document from a record with a text: a mail if it has a subject and a sender, else a note."""
     key = first(record, _KEY) or hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
     lines = lines_of(text)
     if "subject" in record and "from" in record:
@@ -120,7 +120,7 @@ def _text(record: Mapping[str, Any], text: str, title: str, line: int | None) ->
 
 
 def _speakers(lines: list[str]) -> list[str]:
-    """Who speaks in a text that is a conversation, written as `Name: words`."""
+    """Return the speakers in a text that is a conversation, written as `Name: words`."""
     said = [match for line in lines if (match := _SPOKEN.match(line)) and not date_in(match[2])]
     return [match[1] for match in said] if len(said) * 3 >= 2 * len(lines) > 2 else []
 
@@ -136,7 +136,7 @@ def _cells(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _lines(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
-    """Any data as lines `where: value`, in order."""
+    """Yield any data as lines `path: value`, in order."""
     if depth > _DEEPEST:
         return
     if isinstance(value, dict):

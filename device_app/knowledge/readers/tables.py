@@ -1,4 +1,4 @@
-"""CSV: each row as a readable line under the names of its columns."""
+"""Reads CSV: each row as a readable line with the names of its columns."""
 
 import csv
 from collections.abc import Iterable, Iterator
@@ -11,11 +11,11 @@ from shared.errors import UnreadableFile
 from shared.types import Block, Document
 
 ROWS = 2000
-"""Rows of one document: a table may be larger than memory."""
+"""The most rows of one document: a table may be larger than memory."""
 
 
 def read_csv(path: Path, max_bytes: int) -> Iterator[Document]:
-    """A document per 2,000 rows, read as a stream. Raises UnreadableFile."""
+    """Yield a document per 2,000 rows, read as a stream. Raises UnreadableFile."""
     csv.field_size_limit(max_bytes)  # for the whole process, which reads no other tables; the default is 128 KB
     with open_text(path) as stream:
         header = stream.readline(max_bytes)
@@ -33,12 +33,12 @@ def read_csv(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def table(path: Path, part: int, rows: tuple[Block, ...]) -> Document:
-    """The `part`th (from 1) piece of a file of rows."""
+    """Return the document of the `part`th (from 1) piece of a file of rows."""
     return Document("" if part == 1 else f"part {part}", "table", path.stem, rows, date_in(path.stem))
 
 
 def row_text(cells: Iterable[tuple[str, str]]) -> str:
-    """`column: value; …` without the empty cells; a cell without a column stands alone."""
+    """Return `column: value; …` without the empty cells; a cell without a column name is written alone."""
     filled = ((" ".join(name.split()), " ".join(cell.split())) for name, cell in cells if cell.strip())
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in filled)
 
@@ -50,7 +50,7 @@ def _rows(lines: Iterable[str], separator: str) -> Iterator[Block]:
     for row in reader:
         line, start = start, reader.line_num + 1
         if columns is None:
-            # A table of one row has no names for its columns.
+            # A table with a single row has no column names.
             columns = row if any(cell.strip() for cell in row) else None
             continue
         names = columns + [""] * (len(row) - len(columns))

@@ -1,4 +1,4 @@
-"""Plain text, and the text exports of WhatsApp among it."""
+"""Reads plain text, including the text exports of WhatsApp."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from shared.types import Document
 
 
 def read_txt(path: Path, max_bytes: int) -> Iterator[Document]:
-    """One note, or a chat's days. Raises UnreadableFile."""
+    """Yield one note, or one document per day of a chat. Raises UnreadableFile."""
     lines = lines_of(decode_file(read_whole(path, max_bytes)))
     if is_export(lines):
         yield from whatsapp_days(lines, path)

@@ -1,4 +1,4 @@
-"""WhatsApp's text export: `[14.03.26, 09:30:00] Ana: …` or `3/14/26, 9:30 AM - Ana: …`, a message a line or more."""
+"""Reads WhatsApp's text export: `[14.03.26, 09:30:00] Ana: …` or `3/14/26, 9:30 AM - Ana: …`, and further lines."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ def is_export(lines: Sequence[str]) -> bool:
 
 
 def whatsapp_days(lines: Sequence[str], path: Path) -> Iterator[Document]:
-    """A document a day. Notices of the program, which have no sender, are left out."""
+    """Yield one document per day. The app's notices, which have no sender, are left out."""
     messages = [(index, match) for index, line in enumerate(lines) if (match := _LINE.match(line))]
     day_first = _day_first([match for _, match in messages])
     name = path.parent.name if path.stem == "_chat" else path.stem
@@ -35,10 +35,9 @@ def whatsapp_days(lines: Sequence[str], path: Path) -> Iterator[Document]:
 
 
 def _day_first(matches: Sequence[re.Match[str]]) -> bool:
-    """Whether the day stands before the month, as the phone's country has it.
+    """Whether dates have the day before the month, which depends on the phone's country.
 
-    Of the two readings the one that gives real dates in rising order is right. If both do, only where clocks have
-    AM and PM is the month first.
+    The right order gives valid and rising dates. If both orders do, the month is first only if times have AM and PM.
     """
     disorder = {}
     for day_first in (True, False):
