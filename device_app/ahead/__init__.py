@@ -1,1 +1,1 @@
-"""Work ahead of questions while the device is idle: the daemon, when it may work, what it reads and predicts."""
+"""Work ahead of questions while the device is idle: the daemon, the idle conditions, reading and prediction."""

@@ -1,7 +1,8 @@
-"""Working ahead while the device is idle (PerCache §4.1.2): when, for how long, under which budget.
+"""The daemon: works ahead while the device is idle (PerCache §4.1.2), and decides when, for how long, and within which
+budget.
 
-Knows neither what the work is nor what it is good for. Nothing here has to be put in order after a kill: the lock is
-the system's, and every item ends checkpointed.
+It is independent of what the work does. A kill needs no recovery: the lock is the system's, and every item of work ends
+with a checkpoint.
 """
 
 from __future__ import annotations
@@ -31,30 +32,30 @@ if TYPE_CHECKING:
     from device_app.settings import Daemon as Rules
 
 TICK_S = 0.5
-"""The resident process sleeps so long at a time; a signal is noticed after it."""
+"""Seconds that the resident process sleeps at a time; it notices a signal afterwards."""
 
 TURN_S = 15.0
-"""Between two checks whether work may begin."""
+"""Seconds between two checks whether work may begin."""
 
 LOOK_S, SETTLE_S = 30.0, 3.0
-"""Between two looks at the folders, and while something in them still changes."""
+"""Seconds between two checks of the folders, and while something in them still changes."""
 
 LOOK_SHARE = 100
-"""Folders are left alone for so many times what the last look took."""
+"""The folders are checked again after at least this multiple of the last check's duration."""
 
 AGAIN_S = 900.0
-"""After this, work that had come to its end is asked again, though nothing seems to have changed."""
+"""Seconds after which finished work is run again, even if nothing seems to have changed."""
 
 RETRY_S = 60.0
 READING_QUIET_MINUTES = 1 / 6
-"""What has changed is read so soon after a question, and on battery power too: it may be asked about next."""
+"""Changed files are read this soon after a question, and on battery power too: they may be asked about next."""
 
 State = Literal["waiting", "reading", "working", "paused", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What stands in the status file. `spent` are the last hour's tokens and joules, by minutes."""
+    """The contents of the status file. `spent` are the last hour's tokens and joules, by minutes."""
 
     pid: int
     state: State
@@ -64,7 +65,7 @@ class Status:
 
 
 def read_status(paths: Paths) -> Status | None:
-    """What the last process that worked ahead has said; None where there was none or it is unreadable."""
+    """Return the last status of a process that worked ahead; None where there is none or it is unreadable."""
     try:
         return msgspec.json.decode(paths.daemon_status.read_bytes(), type=Status)
     except (OSError, ValueError, msgspec.DecodeError):
@@ -72,14 +73,14 @@ def read_status(paths: Paths) -> Status | None:
 
 
 def forget_last(paths: Paths) -> None:
-    """Strike what was worked on last: it may name what a person has just had forgotten. Raises NotWritable."""
+    """Delete the last step from the status file: it may name what the person just deleted. Raises NotWritable."""
     status = read_status(paths)
     if status and status.last:
         write_private(paths.daemon_status, msgspec.json.encode(replace(status, last=None)).decode())
 
 
 def pause(paths: Paths, *, paused: bool) -> None:
-    """Let nothing be worked ahead from now on, what is being done within a second; or let it go on.
+    """Pause work ahead, stopping the current work within a second; or resume it.
 
     Raises NotWritable.
     """
@@ -92,7 +93,7 @@ def pause(paths: Paths, *, paused: bool) -> None:
 
 @dataclass
 class Daemon:
-    """The one process that works ahead. `open` gives a fresh device each time, under the settings then in force."""
+    """The one process that works ahead. `open` returns a new device each time, with the settings then in force."""
 
     paths: Paths
     open: Callable[[], AbstractContextManager[Device]]
@@ -111,17 +112,17 @@ class Daemon:
     _problem: str | None = None
 
     def run(self) -> None:
-        """Stay and work ahead until SIGTERM or SIGINT. Raises UsageError where another process does."""
+        """Run and work ahead until SIGTERM or SIGINT. Raises UsageError where another process works ahead."""
         with self._alone():
             while not self._ended:
                 self._turn()
                 self.sleep(TICK_S)
 
     def once(self, *, force: bool = False, seconds: float = math.inf, also: Sequence[Reason] = ()) -> WorkReport:
-        """Work ahead now until there is nothing left, if the device is idle; `force` goes without that.
+        """Work ahead now until nothing is left, if the device is idle; with `force`, even if not.
 
-        Gives way after so many seconds, and for what else is given as reasons to. Raises UsageError where another
-        process works ahead, and what the work raises.
+        Stops after so many seconds, and for the reasons in `also`. Raises UsageError where another process works ahead,
+        and the work's own errors.
         """
         with self._alone(), self.open() as device:
             rules = device.settings.daemon
@@ -134,13 +135,13 @@ class Daemon:
 
     @property
     def activity(self) -> Activity:
-        """When the last question was asked."""
+        """The record of when the last question was asked."""
         return Activity(self.paths.activity)
 
     # The resident process
 
     def _turn(self) -> None:
-        """Look around, and work if it may."""
+        """Check the folders, and work if allowed."""
         now = self.clock()
         if self._paused():
             self._publish("paused")
@@ -152,7 +153,7 @@ class Daemon:
                     self._look(device)
                     self._publish("waiting", self._act(device))
                 self._problem = None
-            except JackdawError as error:  # a full disk, a model that is not there: told, and tried again
+            except JackdawError as error:  # a full disk, a missing model: report and retry
                 self._turn_at = self._look_at = now + RETRY_S
                 if str(error) != self._problem:
                     self.on_problem(str(error))
@@ -160,7 +161,7 @@ class Daemon:
                 self._publish("waiting", self._problem)
 
     def _look(self, device: Device) -> None:
-        """Look at the folders, if it is time."""
+        """Check the folders for changes, if it is time."""
         began = self.clock()
         if began < self._look_at:
             return
@@ -170,7 +171,7 @@ class Daemon:
         self._look_at = now + pause
 
     def _act(self, device: Device) -> str:
-        """Work or read, whichever may be done now; then say what it waits for."""
+        """Work or read, whichever is allowed now; return what the daemon then waits for."""
         rules = device.settings.daemon
         mark = self.activity.mark()
         if not self._seen.settled:
@@ -195,9 +196,9 @@ class Daemon:
     def _work(
         self, device: Device, state: State, rules: Rules | None, mark: bytes, also: Sequence[Reason] = ()
     ) -> WorkReport:
-        """Work, giving way to questions since the mark and to what else is given as reasons to.
+        """Run the work, stopping for questions since the mark and for the reasons in `also`.
 
-        `rules` where the device has to be idle meanwhile.
+        With `rules`, also stop when the device is no longer idle.
         """
         self._publish(state)
         stop = [self._told_to_end, self._asked_since(mark), self._paused, *also]
@@ -214,7 +215,7 @@ class Daemon:
         return report
 
     def _finished(self, device: Device, step: Step) -> None:
-        """Account for a step, tell the status file and whoever listens."""
+        """Add up the step's cost, write the status file, and call `on_step`."""
         spent = self._status.spent
         if step.tokens:
             parameters = device.begin_loading().result().engine.info.parameters
@@ -246,17 +247,17 @@ class Daemon:
     def _publish(self, state: State, why: str | None = None) -> None:
         if (state, why) != (self._status.state, self._status.why):
             written = read_status(self.paths)
-            last = self._status.last if written is None or written.last else None  # struck meanwhile
+            last = self._status.last if written is None or written.last else None  # deleted meanwhile
             self._save(replace(self._status, state=state, why=why, last=last))
 
     def _save(self, status: Status) -> None:
         self._status = status
-        with suppress(NotWritable):  # it is there to be looked at; the work does not need it
+        with suppress(NotWritable):  # the file is only shown; the work does not need it
             write_private(self.paths.daemon_status, msgspec.json.encode(status).decode())
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Be the one process that works ahead; begin and end the status file."""
+        """Hold the lock of the one process that works ahead; write its first and last status."""
         holder = read_status(self.paths)
         with ended_by_signals(self._end), alone(self.paths.daemon_lock, holder.pid if holder else None):
             before = read_status(self.paths)
@@ -272,11 +273,11 @@ class Daemon:
 
 
 def reading_rules(rules: Rules) -> Rules:
-    """Under which changed files are read: soon, and on battery power as well while there is enough."""
+    """Return the rules for reading changed files: soon, and on battery power too while the charge is high enough."""
     return replace(rules, quiet_minutes=min(rules.quiet_minutes, READING_QUIET_MINUTES), mains=False)
 
 
 def spent_within_the_hour(status: Status, now: float) -> tuple[int, float]:
-    """Tokens and joules."""
+    """Return the tokens and joules spent in the last hour."""
     spent = recent(status.spent, now)
     return sum(entry.tokens for entry in spent), sum(entry.joules for entry in spent)

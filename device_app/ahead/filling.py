@@ -1,4 +1,4 @@
-"""What fills the caches ahead of questions, put together from the parts of a device."""
+"""Builds the work that fills the caches ahead of questions from the parts of a device."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def population(device: Device, give_way: Callable[[], bool]) -> Population:
-    """The work ahead, which stops within a batch once `give_way()` holds. Loads the model. Raises WeightsError."""
+    """Return the work ahead, which stops within a batch once `give_way()`. Loads the model. Raises WeightsError."""
     loaded = device.begin_loading().result()
-    cache, options, counters = device.settings.cache, device.options(), device.counters  # under what was loaded
+    cache, options, counters = device.settings.cache, device.options(), device.counters  # as loaded
     source = replace(loaded, engine=interruptible(loaded.engine, give_way))
     embedder = InPieces(device.embedder, give_way)
     retriever = replace(device.retriever, embedder=embedder)

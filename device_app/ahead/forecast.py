@@ -1,4 +1,4 @@
-"""What a model will take of memory and of the disk, before it is fetched and before it is used."""
+"""Forecasts the memory and disk space that a model takes, before it is fetched and before it is used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """What a file says of itself. `file` is its bytes; `kv_values` and `context` as a Shape has them."""
+    """The facts in a model file. `file` is its size in bytes; `kv_values` and `context` are as in a Shape."""
 
     file: int
     parameters: int
@@ -28,8 +28,8 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Bytes. `weights` and `attention` are of memory, None where nothing is known of the file; `fetch` of the disk, 0
-    for what is here; `free_memory` and `free_disk` are what there is.
+    """A forecast in bytes. `weights` and `attention` are of memory, `weights` None where the file's contents are
+    unknown; `fetch` is of the disk, 0 for a model that is here; `free_memory` and `free_disk` are available now.
     """
 
     weights: int | None
@@ -41,24 +41,24 @@ class Forecast:
 
     @property
     def memory(self) -> int | None:
-        """What it takes while it runs, about; None where that is not known."""
+        """The memory that the model takes while it runs, about; None where that is unknown."""
         return None if self.weights is None else self.weights + self.attention
 
     @property
     def fits_memory(self) -> bool:
-        """Whether there is memory for it now, as far as that is known."""
+        """Whether there is enough memory now, as far as that is known."""
         return (self.memory or 0) <= self.free_memory
 
     @property
     def fits_disk(self) -> bool:
-        """Whether the disk has room to fetch it."""
+        """Whether the disk has room to fetch the model."""
         return self.fetch <= self.free_disk
 
 
 def forecast(weights: Weights, entry: Entry, model: Model) -> Forecast:
-    """What the entry takes under the settings of the model section. A file of one's own is looked into.
+    """Return the forecast for an entry under the settings of the model section. A person's own file is opened.
 
-    Raises WeightsDamaged or EngineError for such a file that is no model.
+    Raises WeightsDamaged or EngineError where such a file is no model.
     """
     import psutil
 
@@ -81,7 +81,7 @@ def forecast(weights: Weights, entry: Entry, model: Model) -> Forecast:
 
 
 def looked_into(weights: Weights, entry: Entry) -> Inside:
-    """What the file says of itself. Raises WeightsDamaged or EngineError where it is no model to answer with."""
+    """Read the facts in a model file. Raises WeightsDamaged or EngineError where it is no model for answers."""
     from models.llama_model import LlamaModel
 
     path = weights.path(entry)

@@ -1,6 +1,6 @@
-"""Whether the device is idle (PerCache §4.1.2: predictions are made while it is idle and charging).
+"""Decides whether the device is idle (PerCache §4.1.2: predictions are made while it is idle and charging).
 
-`why_not` decides; `Sensors` is the edge that looks. Knows no work and no schedule.
+`why_not` decides; `Sensors` reads the device. Independent of the work and its schedule.
 """
 
 import os
@@ -20,25 +20,25 @@ import psutil
 from device_app.settings import Daemon as Rules
 
 PACE_S = 0.5
-"""Between two looks while there is work, so that an unplugged cable is seen within a second."""
+"""Seconds between two readings during work, so that an unplugged cable is noticed within a second."""
 
 _COST = 20
-"""A look is followed by at least so many times its own duration: asking a phone for its battery is not free."""
+"""A reading is followed by a pause of at least this multiple of its duration: a phone's battery is slow to read."""
 
 _TERMUX_S = 2.0
-"""After this the phone's answer is not waited for: the command hangs where its companion app is missing."""
+"""Seconds to wait for the phone's command, which hangs where its companion app is missing."""
 
 _LOAD_WINDOW_S, _LEAST_WINDOW_S = 10.0, 0.2
 _PROCESSOR = ("coretemp", "k10temp", "zenpower", "cpu", "soc", "x86_pkg_temp", "acpitz")
-"""How Linux names the sensors of processors; those of disks and radios run hotter or colder by nature."""
+"""Prefixes of the names of processor sensors on Linux; those of disks and radios have other temperature ranges."""
 
 _MISSING = (AttributeError, NotImplementedError, OSError, RuntimeError, ValueError, psutil.Error)
-"""What psutil's sensors raise where there are none, or where looking is denied."""
+"""The errors of psutil's sensors where there are none, or where reading is denied."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The device at one moment; None is unknown. `load_per_core` (0..1) is that of other programs."""
+    """The device's conditions at one moment; None is unknown. `load_per_core` (0..1) is that of other programs."""
 
     quiet_s: float | None = None
     on_mains: bool | None = None
@@ -49,7 +49,7 @@ class Conditions:
 
 
 def why_not(conditions: Conditions, rules: Rules) -> str | None:
-    """Why work has to wait, in words; None where it need not. What is unknown is taken to be fine."""
+    """Return why work has to wait, in words; None where it need not. Unknown conditions count as fine."""
     now = conditions
     reasons = (
         (
@@ -84,20 +84,20 @@ def _over(value: float | None, limit: float) -> bool:
 
 
 class Sensors:
-    """Looks at power, heat and load. Sensors that are missing or fail are None."""
+    """Reads power, temperature and load. Missing or failing sensors give None."""
 
     def __init__(self) -> None:
         self._load = _OthersLoad()
         self._termux = shutil.which("termux-battery-status")
 
     def read(self) -> Conditions:
-        """The device now, all but `quiet_s`. Takes a millisecond; on a phone up to two seconds."""
+        """Read the conditions, except `quiet_s`. Takes a millisecond; on a phone up to two seconds."""
         power = _phone(self._termux) if self._termux else _computer()
         return replace(power, temperature_c=_processor_c(), load_per_core=self._load.read())
 
     @contextmanager
     def watched(self) -> Iterator[Callable[[], Conditions]]:
-        """A call that gives the latest look at no cost: a thread looks again and again meanwhile."""
+        """Yield a function that returns the latest conditions at no cost, from a thread that reads them repeatedly."""
         latest = self.read()
         over = threading.Event()
 
@@ -121,7 +121,7 @@ class Sensors:
 class _OthersLoad:
     """The share of the processor that other programs used in the last seconds.
 
-    The system's load average counts the work ahead itself, which would then stop for its own sake.
+    The system's load average would include the work ahead, which would then stop itself.
     """
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class _OthersLoad:
         self._sample()
 
     def read(self) -> float | None:
-        """From 0 to 1; None where the system does not tell."""
+        """Return the share from 0 to 1; None where the system does not provide it."""
         if not self._samples:
             return None
         time.sleep(max(0.0, self._samples[0][0] + _LEAST_WINDOW_S - time.monotonic()))
@@ -145,7 +145,7 @@ class _OthersLoad:
         now = time.monotonic()
         with suppress(*_MISSING):
             times, mine = psutil.cpu_times(), self._process.cpu_times()
-            # Guests are counted among the users already.
+            # Guest time is part of user time already.
             busy = sum(times) - sum(getattr(times, name, 0.0) for name in ("idle", "iowait", "guest", "guest_nice"))
             self._samples.append((now, busy, mine.user + mine.system))
         while len(self._samples) > 2 and self._samples[1][0] <= now - _LOAD_WINDOW_S:
@@ -174,7 +174,7 @@ def _processor_c() -> float | None:
 
 
 def _phone(command: str) -> Conditions:
-    """What `termux-battery-status` tells."""
+    """Return the conditions that `termux-battery-status` reports."""
     try:
         battery = msgspec.json.decode(_said(command), type=_Battery)
     except (OSError, ValueError, msgspec.DecodeError, subprocess.TimeoutExpired):
@@ -194,7 +194,7 @@ class _Battery:
 
 
 def _said(command: str) -> bytes:
-    """Its output. Where it hangs it is ended with all it has started, lest they gather on the phone."""
+    """Return a command's output. If it hangs, kill its process group, so that no processes gather on the phone."""
     with subprocess.Popen(
         [command],
         stdin=subprocess.DEVNULL,

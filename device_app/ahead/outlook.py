@@ -1,6 +1,6 @@
-"""What is likely to be asked next and is answered already, and how much work ahead there is. Reads, changes nothing.
+"""Likely next questions that already have an answer, and the amount of work ahead left. Read-only.
 
-Does not know when the work is done (device_app/ahead/daemon.py) nor how (device_app/cache/population.py).
+Decides neither when the work is done (device_app/ahead/daemon.py) nor how (device_app/ahead/population.py).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from shared.types import StoredPassage
 
 CANDIDATES = 200
-"""Predicted questions that are looked at, the latest first."""
+"""The most predicted questions that are considered, latest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What the work ahead would find to do now. `room` is in bytes, for attention states."""
+    """The amount of work ahead left. `room` is in bytes, for attention states."""
 
     answers: int
     questions_since: int
@@ -40,8 +40,8 @@ class Ahead:
 
 
 def ahead(device: Device) -> Ahead:
-    """A read-only estimate: what waits or is out of date under the settings in force, what was read or asked since,
-    what has no state yet. Raises StoreError, UsageError.
+    """Estimate, read-only: queued and stale answers under the settings in force, passages read and questions asked
+    since, and passages without states. Raises StoreError, UsageError.
     """
     cache, records = device.settings.cache, CacheRecords(device.database)
     marks = device.counters.all()
@@ -55,10 +55,10 @@ def ahead(device: Device) -> Ahead:
 
 
 def likely(device: Device, count: int, today: date) -> list[str]:
-    """Predicted questions that would be answered at once, the likeliest first, each about another document.
+    """Return predicted questions that would be answered at once, likeliest first, each about another document.
 
-    Likely is what is near to the questions asked last, or stands in the files that answered them
-    (`predictor.expected_use`); before the first question, what is newest.
+    The likeliest are near to the latest questions, or from the files that answered them (`predictor.expected_use`);
+    before the first question, the newest come first.
     """
     if device.settings.cache.threshold >= 1:
         return []
@@ -85,7 +85,7 @@ def likely(device: Device, count: int, today: date) -> list[str]:
 
 
 def _serves(entry: Entry, today: date) -> bool:
-    """Whether the same words mean the same today, and the answer says anything."""
+    """Whether the question means the same today, and the answer says more than the question."""
     if not adds(entry.question, entry.answer or ""):
         return False
     if moves(entry.question) and datetime.fromisoformat(entry.answered_at).astimezone().date() != today:
@@ -97,7 +97,7 @@ def _serves(entry: Entry, today: date) -> bool:
 def _asked(
     device: Device, records: CacheRecords, entries: QAEntries, today: date
 ) -> tuple[list[predictor.Vectors], list[StoredPassage]]:
-    """Vectors of the questions asked last, and the passages that answered them."""
+    """Return the vectors of the latest questions, and the passages that answered them."""
     latest = [query.parse(text, today).text for _, text in device.conversations.questions(HISTORY)]
     known = records.asked(latest)
     by_id = entries.get(list(known.values()))
@@ -108,13 +108,13 @@ def _asked(
 
 
 def _vectors(records: CacheRecords, entries: Sequence[Entry]) -> dict[int, predictor.Vectors]:
-    """Entry to its question's vector, shape (dimensions,)."""
+    """Map each entry's id to its question's vector, shape (dimensions,)."""
     packed = records.vectors([entry.id for entry in entries])
     return {entry: np.frombuffer(vector, "<f4") for entry, vector in packed.items()}
 
 
 def _sources(device: Device, entries: Sequence[Entry]) -> dict[int, StoredPassage]:
-    """Entry to the first passage that its answer was drawn from."""
+    """Map each entry's id to the first passage that its answer was drawn from."""
     own = [entry for entry in entries if not entry.is_public]
     first = {entry.id: sources[0]["id"] for entry in own if (sources := entry.record.get("sources"))}
     passages = device.knowledge.passages(set(first.values()))

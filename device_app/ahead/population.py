@@ -1,7 +1,7 @@
 """The work ahead (PerCache, sections 4.1.2, 4.1.3, 4.3): small items, each finished and kept before the next.
 
-In order: drop what can never be used, answer what waits or went stale, predict questions from what is new and prepare
-them, make evicted states again and read passages ahead while there is room. A stop loses one item at the most.
+In order: drop unusable entries, answer queued and stale questions, predict questions from new passages and prepare
+them, restore evicted states, and read passages ahead while there is room. A stop loses at most one item.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,17 +25,17 @@ from storage.qa_entries import Entry, Origin
 
 _LIMIT_MARK, _PREDICTED_MARK = "restored_to", "predicted_under"
 _FULL, _LIKELIEST = 0.02, 0.5
-"""Shares of the room for states: what reading ahead leaves free, and the most it takes for what is likeliest."""
+"""Shares of the room for states: kept free when reading ahead, and the most for the likeliest passages."""
 
 
 def fill_again(counters: Counters) -> None:
-    """Let states be made again that went though there was room for them."""
+    """Allow evicted states to be restored again, after room became free."""
     counters.forget(_LIMIT_MARK)
 
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Idle work over one person's caches."""
+    """The work ahead for one person's caches."""
 
     assistant: Assistant
     options: Options
@@ -45,10 +45,10 @@ class Population:
     prediction: Prediction
     cutoff: float
     look: Callable[[], None] = lambda: None
-    """Raises GaveWay once somebody needs the machine; the engine and the embedder look for themselves."""
+    """Raises GaveWay once the machine is needed; the engine and the embedder check that themselves."""
 
     def steps(self) -> Iterator[Step]:
-        """Do all there is to do, an item at a time. Ends early, quietly, where the engine is asked to give way."""
+        """Do all the work, yielding a step after each item. Ends quietly once the engine has to give way."""
         try:
             yield from self._prune()
             yield from self._refresh()
@@ -77,7 +77,7 @@ class Population:
             yield Step.free("refresh", f"{stale} of {looked} questions", "something newer bears on their answers")
 
     def _adopt(self) -> Iterator[Step]:
-        """Other models and settings had questions of their own; they are not predicted again, but prepared again."""
+        """Queue questions kept under other models and settings, which saves predicting them again."""
         if not self.bank.limit:
             return
         if waiting := self.bank.adopt(self.options.fingerprint, self.assistant.embedder):
@@ -103,15 +103,15 @@ class Population:
             if isinstance(predicted, Step):
                 yield self._counted(predicted)
             else:
-                with suppress(UsageError):  # it looks like a filter and is none: nobody can ask it so
-                    # As it will be read when it is asked: the days it names decide what is found, and what serves.
+                with suppress(UsageError):  # an invalid filter in it: it cannot be asked
+                    # Parsed as when it will be asked: the days it names decide which passages and answers fit.
                     asked_so = query.parse(predicted.text, date.today())
                     why = f"predicted from {predicted.source}; {strategy.why}"
                     yield self._prepared(asked_so, "predicted", why, decode=strategy.decode)
 
     def _restore(self) -> Iterator[Step]:
-        """Make evicted states of kept questions again, the most used first, while there is room."""
-        # Looked at once for each limit: what did not fit then does not fit now.
+        """Restore evicted states of kept questions, the most used first, while there is room."""
+        # Checked once for each limit: states that did not fit before do not fit now.
         if self.counters.all().get(_LIMIT_MARK) == self.tree.limit:
             return
         for entry in [entry for entry in self.bank.entries.all() if entry.fingerprint == self.options.fingerprint]:
@@ -122,14 +122,14 @@ class Population:
         self.counters.set(_LIMIT_MARK, self.tree.limit)
 
     def _read_ahead(self) -> Iterator[Step]:
-        """Keep states of passages that no question has asked for yet.
+        """Keep states of passages that no question has used yet.
 
-        For the likeliest, what was not used for long goes; the newest are read while there is room.
+        The likeliest passages replace states unused for long; the newest are read while there is room.
         """
         limit = self.tree.limit
         likeliest, newest = self.prediction.likeliest(), self.prediction.newest()
         yield from self._read(likeliest, limit * _LIKELIEST, "it is likely to be asked about next")
-        for _ in likeliest:  # the share is read now: a second run would read the rest in its place
+        for _ in likeliest:  # skip the rest, which a second run would read otherwise
             pass
         room = limit - self.tree.rows.bytes()
         yield from self._read(newest, room, "it may be asked about, and there is room for its state")
@@ -140,7 +140,7 @@ class Population:
             self.look()
             if room < self.tree.limit * _FULL:
                 return
-            # A file takes a little more than its state: what fits only just would evict another in the end.
+            # A file is a little larger than its state: without a margin, it would evict another.
             if trace := self.assistant.read(passage, room - self.tree.limit * _FULL / 2):
                 room -= trace.tokens_prefilled * per_token
                 yield self._counted(Step.traced("read ahead", passage.title, why, trace))
@@ -148,7 +148,7 @@ class Population:
     def _prepared(
         self, question: Query, origin: Origin, why: str, entry: Entry | None = None, *, decode: bool = False
     ) -> Step:
-        """Prepare a question; an `entry` that waits and cannot be answered is not tried again."""
+        """Prepare a question; an `entry` in the queue that cannot be answered is not tried again."""
         newest = self.assistant.retriever.store.newest_passage()
         try:
             prepared = self.assistant.prepare(question, self.options, origin, decode=decode)

@@ -1,8 +1,8 @@
-"""Predicted questions, from what was read since and from what was asked since (PerCache, section 4.1.2).
+"""Predicts questions from passages read and questions asked since the last run (PerCache, section 4.1.2).
 
-Composes what `predictor`, `questions` and a model that was taught to ask propose, and keeps the questions that are like
-none that is known and, where they were made from a passage, find that very passage first. Marks how far it came, so
-that nothing is predicted from twice.
+Combines proposals of `predictor`, `questions` and a model trained to ask. Keeps those that are unlike any known
+question and, if made from a passage, retrieve that passage first. Marks its progress, so that nothing is predicted from
+twice.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,31 +30,32 @@ from storage.counters import Counters
 from storage.vectors import Vectors
 
 HISTORY = 10
-"""Questions asked last that the next ones are predicted from."""
+"""The number of latest questions from which the next ones are predicted."""
 
 KNOWLEDGE_MARK, HISTORY_MARK, _READ_MARK = "predicted_passage", "predicted_turn", "read_turn"
 _NEAR_MARK, _NEAR_DONE = "near_turn", "near_done"
-"""The turn whose nearest passages are being predicted from, and how many of them are done."""
+"""The turn whose nearest passages are being used, and how many of them are done."""
 
 _QUESTION_TOKENS, _ABSTRACT_TOKENS = 40, 60
-"""Tokens that the model is let write for a question, and for an abstract."""
+"""The most tokens that the model may write for a question, and for an abstract."""
 
 _ABSTRACTS = 2
-"""Abstracts that questions are predicted from at a time, each of `stride` passages."""
+"""The number of abstracts from which questions are predicted at a time, each of `stride` passages."""
 
 PER_PASSAGE, WRITTEN_PER_PASSAGE = 2, 4
-"""Questions predicted from one passage by its form, and by what a model writes of it."""
+"""The most questions per passage from its form, and written by a model."""
 
 _GOES_ON, _GOES_ON_NEAR = 3, 4
-"""In how many ways the model goes on from each beginning of a question about a passage; about one that is near to what
-was asked, in more."""
+"""How many continuations the model writes for each beginning of a question about a passage; and about a passage near
+the latest questions.
+"""
 
 _NEAR, _AROUND = 30, 6
-"""Passages looked at for each question that was asked last, and on both sides of the one that answered it."""
+"""Passages considered for each of the latest questions, and on either side of the one that answered it."""
 
 
 def predict_again(counters: Counters) -> None:
-    """Predict all questions again, from the first passage on."""
+    """Reset the progress, so that questions are predicted again from the first passage on."""
     counters.forget(KNOWLEDGE_MARK, HISTORY_MARK, _NEAR_MARK)
 
 
@@ -70,8 +71,8 @@ class Predicted:
 class Prediction:
     """Prediction over one person's files and history. `stride` is how many questions are predicted at a time.
 
-    What is new in the files is predicted from passage by passage, by its form or by a model that was taught to ask, or
-    from abstracts that the model writes.
+    New passages are used one by one, through their form or a model trained to ask, or through abstracts that the model
+    writes.
     """
 
     assistant: Assistant
@@ -82,7 +83,7 @@ class Prediction:
     predict_from: Literal["passages", "abstracts", "questioner"] = "passages"
 
     def questions(self) -> Iterator[Predicted | Step]:
-        """What may be asked next, and the steps that the model took to tell.
+        """Yield questions that may be asked next, and the model's steps to predict them.
 
         Each question is marked as predicted once the next one is taken.
         """
@@ -101,7 +102,7 @@ class Prediction:
         self.counters.set(HISTORY_MARK, newest)
 
     def _near(self, latest: Sequence[str], newest: int) -> Iterator[Predicted | Step]:
-        """Questions about the passages most likely asked about next: about each once, however often this is stopped."""
+        """Yield questions about the passages most likely asked about next: once each, also after interruptions."""
         if self.counters.all().get(_NEAR_MARK) != newest:
             self.counters.set(_NEAR_DONE, 0)
             self.counters.set(_NEAR_MARK, newest)
@@ -112,7 +113,7 @@ class Prediction:
             self.counters.set(_NEAR_DONE, number)
 
     def _like(self, latest: Sequence[str]) -> Iterator[Predicted | Step]:
-        """What the model writes after these questions."""
+        """Yield the questions that the model writes after these."""
         trace = Trace()
         prompt = predictor.history_prompt(latest, self.stride)
         like = self._new(predictor.parse(self._questions(prompt, trace), self.stride), self.stride)
@@ -129,7 +130,7 @@ class Prediction:
                 self.counters.set(KNOWLEDGE_MARK, mark)
 
     def _of(self, passage: StoredPassage, source: str, why: str, count: int) -> Iterator[Predicted | Step]:
-        """Questions about a passage: those that the model writes, and those that its form lets one expect."""
+        """Yield questions about a passage: those that the model writes, and those that follow from its form."""
         trace = Trace()
         written = self._written_about(passage, count, trace)
         if trace.tokens_decoded:
@@ -140,7 +141,7 @@ class Prediction:
             yield Predicted(question, source)
 
     def _written_about(self, passage: StoredPassage, count: int, trace: Trace) -> list[str]:
-        """What the model asks of the passage, the nearest to it first; nothing where it was not taught to ask.
+        """Return the model's questions about the passage, nearest first; none if the model was not trained to ask.
 
         The passage's states are kept for the answers.
         """
@@ -167,7 +168,7 @@ class Prediction:
             yield from self._from_next_abstracts()
 
     def _from_next_abstracts(self) -> Iterator[Predicted | Step]:
-        """Abstracts of the next passages, and questions from these (PerCache, Figures 26 and 27)."""
+        """Write abstracts of the next passages, and yield questions from them (PerCache, Figures 26 and 27)."""
         trace, mark, last = Trace(), self._mark(), ""
         abstracts: list[str] = []
         for _ in range(_ABSTRACTS):
@@ -185,9 +186,9 @@ class Prediction:
         return int(self.counters.all().get(KNOWLEDGE_MARK, 0))
 
     def likeliest(self) -> Iterator[StoredPassage]:
-        """What will most likely be read for the next question; nothing until another is asked.
+        """Yield the passages most likely read for the next question; none until another question is asked.
 
-        Reading them ahead, without any question, hits more than predicted questions do (`scripts/bench percache`).
+        Reading them ahead, without any question, gives more hits than predicted questions (`scripts/bench percache`).
         """
         newest = self._newest_turn()
         if newest > self.counters.all().get(_READ_MARK, 0):
@@ -195,7 +196,7 @@ class Prediction:
             self.counters.set(_READ_MARK, newest)
 
     def newest(self) -> Iterator[StoredPassage]:
-        """All passages, the newest first: of what nobody has asked about yet, people ask most about what is new."""
+        """Yield all passages, newest first: of those not asked about yet, new ones are asked about most."""
         return self.assistant.retriever.store.newest_passages()
 
     def _newest_turn(self) -> int:
@@ -205,7 +206,7 @@ class Prediction:
         return [query.parse(text, date.today()).text for _, text in self.assistant.conversations.questions(HISTORY)]
 
     def _next(self, latest: Sequence[str], count: int) -> list[StoredPassage]:
-        """The passages most likely asked about next, after these questions."""
+        """Return the passages most likely asked about next, after these questions."""
         retriever, store = self.assistant.retriever, self.assistant.retriever.store
         near_hits = [retriever.search(Query(text), _NEAR) for text in latest]
         sources = [hits[0].passage for hits in near_hits if hits]
@@ -221,15 +222,15 @@ class Prediction:
         return [passages[place] for place in np.argsort(-scores, kind="stable")[:count].tolist()]
 
     def _questions(self, prompt: str, trace: Trace) -> str:
-        """What the model writes where it is asked for `stride` questions."""
+        """Return the model's reply to a prompt for `stride` questions."""
         return self._written(prompt, _QUESTION_TOKENS * self.stride, trace)
 
     def _abstract(self, passages: Sequence[StoredPassage], trace: Trace) -> str:
-        """What the model writes where it is asked to sum these up."""
+        """Return the model's summary of the passages."""
         return self._written(predictor.abstract_prompt(passages), _ABSTRACT_TOKENS, trace).strip()
 
     def _written(self, text: str, most: int, trace: Trace) -> str:
-        """What the model writes to this, always the likeliest token; nothing where it does not fit."""
+        """Return the model's greedy reply to a prompt; "" where the prompt leaves no room."""
         source = self.assistant.source()
         prompt = prompts.turn(text, source.template)
         most = min(most, source.room(prompt))
@@ -246,12 +247,12 @@ class Prediction:
         return self._new(questions.analogues(last, people), 1, near)
 
     def about(self, passage: StoredPassage) -> list[str]:
-        """Questions that the passage's form lets one expect; takes no model."""
+        """Return questions that follow from the passage's form; runs no model but the embedder."""
         near = self.assistant.embedder.embed([embedded_text(passage.title, passage.text)])[0]
         return self._finding(passage, self._new(questions.from_passage(passage), PER_PASSAGE, near))
 
     def _finding(self, passage: StoredPassage, candidates: Sequence[str]) -> list[str]:
-        """The questions that find their own passage first: others are vague, or answered better elsewhere."""
+        """Return the questions that retrieve their own passage first: others are vague, or fit other passages."""
         return [
             question
             for question in candidates
@@ -260,7 +261,7 @@ class Prediction:
         ]
 
     def _new(self, candidates: Sequence[str], most: int, near: Vectors | None = None) -> list[str]:
-        """At most `most` candidates, unlike what is kept and each other; the nearest to `near`."""
+        """Return at most `most` candidates that differ from kept questions and each other, nearest to `near` first."""
         if not candidates:
             return []
         vectors = self.assistant.embedder.embed(candidates)

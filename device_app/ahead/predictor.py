@@ -1,6 +1,6 @@
-"""What will be asked next: prompts for the model, what is kept of its replies, and which of it (PerCache, 4.1.2, B.3).
+"""Predicting questions: prompts for the model, parsing of its replies, and choosing among them (PerCache, 4.1.2, B.3).
 
-Knows no engine and no store: the caller lets a model write to a prompt, embeds, retrieves and answers.
+Pure: the caller runs the model on a prompt, embeds, retrieves and answers.
 """
 
 import re
@@ -18,25 +18,26 @@ Vectors = npt.NDArray[np.float32]
 Scores = npt.NDArray[np.float32]
 
 STRIDE = 5
-"""Questions predicted at a time (PerCache, Table 1)."""
+"""The number of questions predicted at a time (PerCache, Table 1)."""
 
 ALIKE = 0.9
-"""Cosine from which two questions count as one: what is cached for the first would be served for the second."""
+"""The cosine from which two questions count as one: a cached answer to the first would serve the second."""
 
 RECENT = 5
-"""Questions from which what comes next is read."""
+"""The number of latest questions used to predict the next ones."""
 
 FADING, SAME_DOCUMENT, NEXT_DOCUMENT = 0.5, 0.3, 0.15
-"""How much a question counts against the one after it, and what a place beside its source adds to a cosine."""
+"""A question's weight relative to the next one's; bonuses for a passage in a source's document, and in an adjacent one.
+"""
 
 LEAST_WORDS, MOST_WORDS = 4, 30
 
-# A list's items, whether each has a line or all stand in one.
+# Separates the items of a list, on lines of their own or all on one line.
 _BORDER = re.compile(r"[\r\n]+|(?<=\?)[\"”’*]*[;,]?\s+(?=\(?\d{1,2}[.):])")
 _MARK = re.compile(r"\s*(?:[-*•–]\s+)?(?:\(?\d{1,2}[.):]+\s*)?(?:(?:question|q)\s?\d{0,2}\s?[.):]+\s*)?", re.IGNORECASE)
 _QUOTES = "\"“”‘’'`*_ \t"
 _PLACEHOLDER = re.compile(r"X{2,}|_{2,}|\.{3}|…|[\[\]{}<>]")
-# The model speaks of itself or to the person, or of the prompt: nobody asks their files such a thing.
+# The model refers to itself, the person, or the prompt: not a question to one's files.
 _ASIDE = re.compile(
     r"\b(?:your|yours|yourself|AI|assistant|chatbot|language model"
     r"|(?:this|the|these|above|following|given|provided) "
@@ -51,30 +52,30 @@ _CARELESS = re.compile(
 _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
 
 
-# The prompts say little. Told whose questions these are, what to mind and how to write them down, the smallest model
-# writes fewer and vaguer ones; `parse` sees to the form.
+# The prompts are short. With instructions on whose questions these are, or on their form, the smallest model writes
+# fewer and vaguer ones; `parse` checks the form.
 
 
 def history_prompt(history: Sequence[str], stride: int = STRIDE) -> str:
-    """The turn that asks for questions like those asked before, the latest last (PerCache, Figure 28)."""
+    """Return the prompt for questions like the earlier ones, the latest of which is last (PerCache, Figure 28)."""
     listed = "\n".join(history)
     return f"{listed}\n\nWrite {stride} more questions like these."
 
 
 def abstract_prompt(passages: Sequence[StoredPassage]) -> str:
-    """The turn that asks for one sentence about some passages (PerCache, Figure 26)."""
+    """Return the prompt for one sentence about some passages (PerCache, Figure 26)."""
     texts = "\n".join(map(passage_text, passages))
     return f"{texts}\nSummarize this in one sentence."
 
 
 def knowledge_prompt(abstracts: Sequence[str], stride: int = STRIDE) -> str:
-    """The turn that asks for questions about what is known, from its abstracts (PerCache, Figure 27)."""
+    """Return the prompt for questions about the files, from their abstracts (PerCache, Figure 27)."""
     listed = "\n".join(abstracts)
     return f"{listed}\n\nWrite {stride} questions about this."
 
 
 def parse(text: str, stride: int = STRIDE) -> list[str]:
-    """The questions in a model's reply, at most `stride`; what rambles, repeats or was cut off is left out."""
+    """Return the questions in a model's reply, at most `stride`, without other text, repetitions and cut ones."""
     by_text: dict[str, str] = {}
     for item in _BORDER.split(text):
         question = " ".join(item[_item_start(item) :].strip(_QUOTES).split())
@@ -84,16 +85,16 @@ def parse(text: str, stride: int = STRIDE) -> list[str]:
 
 
 def as_question(text: str) -> str:
-    """What a model wrote where it was asked for one question; what it was taught with people typed, some carelessly."""
+    """Fix the form of a question from a model trained on typed ones: add a missing capital and question mark."""
     text = text.strip()
     return f"{text[0].upper()}{text[1:]}?" if _CARELESS.fullmatch(text) else text
 
 
 def choose(candidates: Sequence[str], embeddings: Vectors, limit: int, near: Vectors | None = None) -> list[str]:
-    """The first `limit` candidates that are like none before them.
+    """Return the first `limit` candidates that are unlike the ones chosen before them.
 
-    `embeddings` has a row for each candidate. They are taken in the order given, or the nearest to the vector `near`
-    first, shape (dimensions,): of the questions made of a passage, those are what it is about.
+    `embeddings` has a row for each candidate. They are taken in the order given or, with a vector `near`, shape
+    (dimensions,), nearest first: among the questions made from a passage, those are about its subject.
     """
     order = range(len(candidates)) if near is None else np.argsort(-(embeddings @ near), kind="stable").tolist()
     kept: list[int] = []
@@ -108,11 +109,11 @@ def choose(candidates: Sequence[str], embeddings: Vectors, limit: int, near: Vec
 def expected_use(
     passages: Sequence[StoredPassage], vectors: Vectors, asked: Vectors, sources: Sequence[StoredPassage]
 ) -> Scores:
-    """How much each passage is expected to be asked about next, shape (passages,): the more, the sooner to predict for.
+    """Return how likely each passage is to be asked about next, as scores of shape (passages,), higher for likelier.
 
-    `asked` holds the questions so far, the latest last, `sources` the passage that answered each; the last RECENT are
-    read. What counts is nearness to them, and standing in the same document as a source, or in the one before or behind
-    it in its file: people go on with what they have begun. Each question counts half as much as the one after it.
+    `asked` holds the vectors of the questions so far, latest last, `sources` the passage that answered each; the last
+    RECENT are used. A score sums the similarity to them, and a bonus for being in a source's document, or the one
+    before or after it in its file, since people stay with a subject. Each question weighs half as much as the next.
     """
     asked, sources = asked[-RECENT:], sources[-RECENT:]
     weights = FADING ** np.arange(len(sources) - 1, -1, -1, dtype=np.float32)
@@ -126,7 +127,7 @@ def expected_use(
 
 
 def normalised(question: str) -> str:
-    """The question as repetitions are told by: its words alone, in small letters."""
+    """Return the words of the question in lower case, to detect repetitions."""
     return " ".join(_WORD.findall(question.casefold()))
 
 

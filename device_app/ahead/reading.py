@@ -1,4 +1,4 @@
-"""Bringing the remembered folders up to date, in pieces between which it gives way. Knows no schedule."""
+"""Updates the remembered folders in small pieces, between which it can give way. Independent of the schedule."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from models.engine import Embedder
 
 READ_AGAIN_S = 1.5
-"""A file that has changed is read again within an answer for so long at most, a few texts more."""
+"""The most seconds for reading a changed file again while answering; a batch of texts may exceed it."""
 
 _PIECE_S = 0.3
-"""Between two questions whether to give way, about, on a fast device as on a slow one."""
+"""About how many seconds pass between two checks whether to give way, on fast and slow devices."""
 
 _FIRST_TEXTS = 8
 BATCH_PASSAGES = 32
-"""Stored at a time: what giving way loses at most. A slow device that is often asked gets on all the same."""
+"""The passages stored at a time, the most work lost by giving way: even slow, busy devices progress."""
 
 
 def reading(device: Device) -> Work:
-    """Work that brings the remembered folders up to date, as one step."""
+    """Return the work that updates the remembered folders, as one step."""
 
     def work(give_way: GiveWay) -> Iterator[Step]:
         folders = [Path(os.fsdecode(path)) for path in device.knowledge.folders()]
@@ -49,7 +49,7 @@ def reading(device: Device) -> Work:
             ingestion.batch_passages = BATCH_PASSAGES
             ingestion.embedder = InPieces(ingestion.embedder, give_way)
             ingestion.on_progress = lambda _: go_on(give_way)
-            with suppress(GaveWay):  # what was finished is stored; the rest is read next time
+            with suppress(GaveWay):  # finished files are stored, the rest is read next time
                 ingestion.run(folders)
         if subject := _said(ingestion.report):
             ms = (time.monotonic() - began) * 1000
@@ -59,7 +59,7 @@ def reading(device: Device) -> Work:
 
 
 def read_again(device: Device, path: Path) -> str:
-    """Bring what is known of a file up to date, if that is done within READ_AGAIN_S; why it cannot be read, or "".
+    """Read a changed file again, if that takes at most READ_AGAIN_S; return why it cannot be read, or "".
 
     Raises GaveWay, with nothing stored, where it takes longer; StoreLocked where another process reads files;
     StoreError, NotWritable.
@@ -73,18 +73,18 @@ def read_again(device: Device, path: Path) -> str:
 
 
 def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> IngestReport:
-    """Read files and folders. The caller holds the lock. Raises StoreError; what was finished before stays."""
+    """Read files and folders. The caller holds the lock. Raises StoreError; files finished before that stay stored."""
     report = ingestion.run(paths)
     if report.documents or report.removed:
-        device.qkv_tree.prune()  # what was read of a passage goes with it
+        device.qkv_tree.prune()  # drop the states of removed passages
     return report
 
 
 @contextmanager
 def alone(file: Path, on_wait: Callable[[], object] | None = None) -> Iterator[None]:
-    """Hold the lock of the one process that reads files; where another has it, call `on_wait` and wait for it.
+    """Hold the lock of the one process that reads files; if it is taken, call `on_wait` and wait.
 
-    Without that nobody waits: raises StoreLocked. Raises NotWritable.
+    Without `on_wait`, raises StoreLocked instead of waiting. Raises NotWritable.
     """
     private_folder(file.parent)
     lock = FileLock(file, mode=0o600)
@@ -105,14 +105,14 @@ def alone(file: Path, on_wait: Callable[[], object] | None = None) -> Iterator[N
 
 
 def go_on(give_way: GiveWay) -> None:
-    """Raise GaveWay if that is to be done."""
+    """Raise GaveWay if `give_way()` holds."""
     if give_way():
         raise GaveWay("Reading gave way. It goes on when nothing else needs the machine.")
 
 
 @dataclass(frozen=True, slots=True)
 class InPieces:
-    """An embedder that gives way between a few texts and the next."""
+    """An embedder that checks between small batches of texts whether to give way."""
 
     embedder: Embedder
     give_way: GiveWay
@@ -133,7 +133,7 @@ class InPieces:
             began = time.monotonic()
             parts.append(self.embedder.embed(texts[start : start + size]))
             start += size
-            # Twice as many at most: the first call also loads the model.
+            # Batches at most double: the first call also loads the model.
             size = max(1, min(2 * size, int(size * _PIECE_S / max(time.monotonic() - began, 1e-6))))
         return np.concatenate(parts)
 

@@ -1,7 +1,7 @@
-"""Which work to do ahead (PerCache, section 4.3): pure decisions, each with its reason in words.
+"""Decides which work to do ahead (PerCache, section 4.3): pure decisions, each with its reason in words.
 
-A kept answer needs prefill and decode, kept attention state prefill alone. Where the threshold is so high that few
-questions will be served a kept answer, decoding for one is wasted.
+A kept answer needs prefill and decode, a kept attention state prefill alone. If the threshold is so high that few
+questions are served kept answers, decoding is wasted.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from storage.qa_entries import Origin
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """How predicted questions are prepared: with their answers, or their attention states alone."""
+    """How predicted questions are prepared: with their answers, or only with their attention states."""
 
     decode: bool
     why: str
 
 
 def strategy(threshold: float, cutoff: float) -> Strategy:
-    """PerCache's section 4.3.1, by τ_query and its cutoff."""
+    """Return the strategy of PerCache's section 4.3.1, from τ_query and its cutoff."""
     if threshold > cutoff:
         return Strategy(
             False, f"states alone: the threshold {threshold:g} is above the cutoff {cutoff:g}, hits are rare"
@@ -27,17 +27,17 @@ def strategy(threshold: float, cutoff: float) -> Strategy:
 
 
 def why(*, stale: bool, origin: Origin) -> str:
-    """Why an entry waits for an answer."""
+    """Return why an entry is queued for an answer."""
     if stale:
         return "the files it was answered from have changed"
     return "it was asked, and has no answer of its own" if origin == "asked" else "it may be asked"
 
 
 def to_answer(origin: Origin, plan: Strategy) -> bool:
-    """Whether an entry that waits is decoded now (section 4.3.3). What a person asked is, whatever the strategy."""
+    """Whether a queued entry is decoded now (section 4.3.3). A question that a person asked always is."""
     return plan.decode or origin == "asked"
 
 
 def restores(kept_bytes: int, limit: int, entry_bytes: int) -> bool:
-    """Whether there is room to make evicted states again from kept questions (section 4.3.3, QA to QKV)."""
+    """Whether there is room to restore evicted states from kept questions (section 4.3.3, QA to QKV)."""
     return kept_bytes + entry_bytes <= limit

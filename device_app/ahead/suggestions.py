@@ -1,6 +1,6 @@
-"""What a newcomer may ask first: a few questions that the person's own files answer, each from another document.
+"""Suggests first questions to a new person: a few that their own files answer, each from another document.
 
-Made as predictions are (device_app/ahead/prediction.py), so each finds its own passage. Needs the embedder alone.
+Made like predictions (device_app/ahead/prediction.py), so that each retrieves its own passage. Needs only the embedder.
 """
 
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from shared.text import embedded_text
 from shared.types import StoredPassage
 
 LOOKED_AT = 36
-"""Passages that questions are made from: two or three seconds of work on a phone."""
+"""The number of passages that questions are made from: two or three seconds of work on a phone."""
 
 _OWN_KIND = 0.2
-"""What being of a kind that no other suggestion is of adds to a cosine."""
+"""The addition to a cosine if no chosen suggestion is from a document of the same kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """A question, the document and its kind that it was made from, and its cosine with that passage."""
+    """A question, the document that it was made from, that document's kind, and its cosine with the passage."""
 
     question: str
     document: int
@@ -28,7 +28,7 @@ class Suggested:
 
 
 def suggest(prediction: Prediction, count: int) -> list[str]:
-    """So many questions, or as many as can be made. Raises StoreError, and what the embedder raises."""
+    """Return `count` questions, or as many as can be made. Raises StoreError, and the embedder's errors."""
     suggested = []
     for passage in prediction.assistant.retriever.store.spread(LOOKED_AT):
         suggested += _about(prediction, passage)
@@ -36,7 +36,7 @@ def suggest(prediction: Prediction, count: int) -> list[str]:
 
 
 def choose(suggested: Sequence[Suggested], count: int) -> list[str]:
-    """The nearest to their passages first, if possible each of another document and kind than those before."""
+    """Return the questions nearest to their passages, each of another document and kind if possible."""
     left, chosen = list(suggested), list[Suggested]()
     while left and len(chosen) < count:
         documents, kinds = {candidate.document for candidate in chosen}, {candidate.kind for candidate in chosen}

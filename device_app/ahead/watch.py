@@ -1,7 +1,7 @@
-"""The remembered folders: whether something in them has changed, and has settled since.
+"""Detects whether the remembered folders have changed, and whether the changes have settled.
 
-They are looked at again and again rather than watched: that finds changes on network drives and on phones as well,
-needs no handle per folder, and a file that waits half a minute is still read long before it is asked about.
+The folders are polled: that finds changes on network drives and on phones as well, needs no handle per folder, and half
+a minute of delay is short compared with the time until somebody asks about a file.
 """
 
 import hashlib
@@ -14,12 +14,12 @@ from typing import Self
 from device_app.knowledge import readers
 
 MOST_LOOKS = 20
-"""Looks after which files that never settle, such as logs, are read as they are."""
+"""The number of checks after which files that never settle, such as logs, are read as they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the looks at the folders have shown; fingerprints as `fingerprint` makes them."""
+    """The checks of the folders so far: `read` is the `fingerprint` when last read, `last` the latest one."""
 
     read: bytes | None = None
     last: bytes | None = None
@@ -27,25 +27,25 @@ class Seen:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing moves any more, or has moved for so long that waiting makes no sense."""
+        """Whether the files no longer change, or have changed for too long to wait for."""
         return self.looks == 0 or self.looks > MOST_LOOKS
 
     @property
     def unread(self) -> bool:
-        """Whether there is something to read."""
+        """Whether there are changes to read."""
         return self.settled and self.last != self.read
 
     def looked(self, digest: bytes) -> Self:
-        """After one more look."""
+        """Return the results after one more check."""
         return replace(self, last=digest, looks=0 if digest == self.last else self.looks + 1)
 
     def as_read(self) -> Self:
-        """After what was seen last has been read."""
+        """Return the results after the changes at the last check were read."""
         return replace(self, read=self.last, looks=0)
 
 
 def fingerprint(folders: Sequence[Path]) -> bytes:
-    """Changes when a readable file under the folders comes, goes or changes. Opens none; 45 µs for each."""
+    """Return a digest that changes when a readable file comes, goes or changes. Opens none; 45 µs per file."""
     digest = hashlib.blake2b(digest_size=16)
     for file in readers.walk(folders):
         try:

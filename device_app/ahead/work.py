@@ -1,4 +1,4 @@
-"""Work that is done ahead: a run of finished items that gives way when it is told to. Knows no work and no schedule."""
+"""Work ahead as runs of finished items, which give way on request. Independent of the kind of work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shared.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An item of work that is finished and stored: what was done, to what, and why it was chosen."""
+    """A finished and stored item of work: what was done, to what, and why it was chosen."""
 
     action: str
     subject: str
@@ -24,28 +24,28 @@ class Step:
 
     @classmethod
     def traced(cls, action: str, subject: str, why: str, trace: Trace) -> Step:
-        """A step of the model, and what it took."""
+        """Return a step that ran the model, with its cost from the trace."""
         return cls(action, subject, why, trace.tokens_prefilled, trace.tokens_decoded, round(trace.elapsed_ms(), 1))
 
     @classmethod
     def free(cls, action: str, subject: str, why: str) -> Step:
-        """A step that the model had no part in."""
+        """Return a step that did not run the model."""
         return cls(action, subject, why, 0, 0, 0.0)
 
     @property
     def tokens(self) -> int:
-        """All that the model read and wrote."""
+        """The tokens that the model read and wrote."""
         return self.tokens_prefilled + self.tokens_decoded
 
 
 GiveWay = Callable[[], bool]
 Work = Callable[[GiveWay], Iterator[Step]]
-"""Called with `give_way`, which it asks many times a second: once that is true, it ends without another step."""
+"""Work is called with `give_way`, which it checks many times a second; once true, it ends without another step."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkReport:
-    """One run of work. `stopped` is why it gave way, None where it came to its end."""
+    """The result of one run of work. `stopped` is why it gave way, None where it finished."""
 
     steps: Sequence[Step]
     stopped: str | None
@@ -53,21 +53,21 @@ class WorkReport:
 
     @property
     def tokens(self) -> int:
-        """All that the model read and wrote."""
+        """The tokens that the model read and wrote."""
         return sum(step.tokens for step in self.steps)
 
     def as_json(self) -> dict[str, Any]:
-        """The object that `daemon run-once --json` prints."""
+        """Return the object that `daemon run-once --json` prints."""
         steps = [asdict(step) for step in self.steps]
         return {"steps": steps, "tokens": self.tokens, "seconds": round(self.seconds, 3), "stopped": self.stopped}
 
 
 Reason = Callable[[], str | None]
-"""Why to give way, in words; None while there is no reason to."""
+"""Returns a reason to give way, in words; None while there is none."""
 
 
 class Stop:
-    """Whether work has to give way, and why: the first of the reasons that spoke. Once said, it stays."""
+    """Whether work has to give way, and the first reason for it. Once true, it stays true."""
 
     def __init__(self, *reasons: Reason) -> None:
         self._reasons = reasons
@@ -79,7 +79,7 @@ class Stop:
 
 
 def run_once(work: Work, stop: Stop, on_step: Callable[[Step], None] = lambda _: None) -> WorkReport:
-    """Work until it comes to its end or has to give way."""
+    """Run the work until it finishes or has to give way."""
     began = time.monotonic()
     steps: list[Step] = []
     with closing(_steps(work, stop)) as stream:
@@ -92,7 +92,7 @@ def run_once(work: Work, stop: Stop, on_step: Callable[[Step], None] = lambda _:
 
 
 def in_turn(*works: Work) -> Work:
-    """One work after the other."""
+    """Return work that does the given works one after the other."""
 
     def work(give_way: GiveWay) -> Iterator[Step]:
         for each in works:

@@ -183,8 +183,7 @@ class Assistant:
         return source.prefill(prompt, self.tree) if is_wanted else None
 
     def states_kept(self, request: Request, hits: Sequence[Hit]) -> set[int]:
-        """Return the ids of the passages whose kept attention states would be reused to answer the request from `hits`.
-        """
+        """Return the ids of the passages whose kept attention states an answer from `hits` would reuse."""
         prompt = self._writer(request).attempt(hits).prompt if hits else None
         return kept_passages(self.source(), self.tree, prompt) if prompt else set()
 
@@ -268,8 +267,7 @@ class Assistant:
         return answer
 
     def _may_serve(self, answer: Answer) -> bool:
-        """Whether the answer may be served again: one from a server's passages may only where `public_days` is above 0.
-        """
+        """Whether the answer may be served again: with a server's passages, only if `public_days` is above 0."""
         return self.bank.public_days > 0 or all(hit.side == "device" for hit in answer.hits)
 
     def _remember(self, request: Request, answer: Answer, newest: int, fingerprint: str) -> None:

@@ -112,8 +112,7 @@ class Check:
         return sureness.yes_margin
 
     def _look(self, hit: Hit, unit: Unit) -> Written | None:
-        """Return the answer read from this sentence or row alone; None if it is empty, an abstention, or "Yes" or "No".
-        """
+        """Return the answer from this unit alone; None if it is empty, an abstention, or "Yes" or "No"."""
         alone = replace(hit.passage, text=unit.text)
         prompt = prompts.build(self.asked.text, [alone], self.source.template, self.earlier)
         most = min(self.source.room(prompt), LOOK_TOKENS)

@@ -1,5 +1,4 @@
-"""Predicts whether a question needs the model, before any heavy import, so that the model may load in the background.
-"""
+"""Predicts whether a question needs the model, before heavy imports, so that the model may load in the background."""
 
 from __future__ import annotations
 

@@ -49,8 +49,7 @@ _RELATIVE = re.compile(
 
 
 def named(question: str, today: date) -> list[Span]:
-    """Return the days, months and years that a question names; a date without a year gives the last one and the next.
-    """
+    """Return the days, months and years that a question names; without a year, the last and the next such date."""
     spans: list[Span] = []
     for read in (_in_digits, _by_name, _relative):
         spans += read(question, today)

@@ -1,1 +1,1 @@
-"""The model of this device, as a source of tokens: what it reads, and how sure it is of what it writes."""
+"""This device's model as a source of tokens: prefill, decode, and the confidence of its answers."""

@@ -1,4 +1,4 @@
-"""Whether to abstain, judged before the first token; and what may be drawn where an answer is given."""
+"""Decides before the first token whether to abstain, and corrects the distribution where the model answers."""
 
 import math
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from models.engine import Logits
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Whether the answer is to be the abstention, spelled by `tokens`. Where it is not, though it is likeliest,
-    `shifts` hold what each of its tokens loses in log probability behind those before it.
+    """The decision whether to abstain, with the abstention's `tokens`. If the model has to answer although the
+    abstention is likeliest, `shifts` are the changes in log probability of each of its tokens, given those before it.
     """
 
     abstains: bool
@@ -23,8 +23,8 @@ class Judged:
     shifts: Sequence[float] = ()
 
     def given_an_answer(self, mixture: Logits, drawn: Sequence[int]) -> Logits:
-        """Log probabilities of the next token, but for a constant, behind those drawn: the `mixture` without the share
-        of it that would have become the abstention. Shape (vocabulary,).
+        """Return the log probabilities of the token after those drawn, up to a constant: the `mixture` without the
+        share that would have become the abstention. Shape (vocabulary,).
         """
         place = len(drawn)
         if place >= len(self.shifts) or list(drawn) != list(self.tokens[:place]):
@@ -35,11 +35,11 @@ class Judged:
 
 
 def judge(decoder: Decoder, tokens: Sequence[int], threshold: float, sureness: Sureness | None = None) -> Judged:
-    """Abstain where the log odds of these tokens are the threshold or more. `decoder` has written nothing and keeps as
-    many mixtures (`ahead`) as there are tokens; it is as before then. `sureness` is told how likely they are.
+    """Decide to abstain where the log odds of these tokens reach the threshold. `decoder` has written nothing and keeps
+    as many mixtures (`ahead`) as there are tokens; its state is restored. `sureness` records the tokens' probability.
 
-    The tokens are read one by one, for as long as they are likely enough, or what the model would write itself, or it
-    matters to `sureness`: where it would not begin like that, none is. Raises ContextFull.
+    Tokens are read one by one while they are likely enough, or the model's own choice, or relevant to `sureness`;
+    otherwise none is read. Raises ContextFull.
     """
     logs: list[float] = []
     is_likeliest = True
@@ -63,6 +63,6 @@ def judge(decoder: Decoder, tokens: Sequence[int], threshold: float, sureness: S
 
 
 def _shifts(logs: Sequence[float]) -> list[float]:
-    """By token, from its log probabilities behind one another: the log of the share of it that goes on otherwise."""
+    """Return for each token the log of the share of its probability that does not go on as the abstention."""
     goes_on = [math.fsum(logs[place + 1 :]) for place in range(len(logs))]
     return [math.log(-math.expm1(log_share)) if log_share < 0 else -math.inf for log_share in goes_on]

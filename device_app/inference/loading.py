@@ -1,6 +1,6 @@
-"""Loading the catalog's models that the settings name.
+"""Loads the catalog's models that the settings name.
 
-Each import stands where it delays nothing: the weights are read while another thread imports the rest.
+Imports are placed so that the weights are read while another thread does the slow imports.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def engine(weights: catalog.Weights, settings: Model) -> Engine:
-    """The model, without what would change its answers on this machine. Raises WeightsMissing, WeightsDamaged."""
+    """Load the model, without features that would change answers here. Raises WeightsMissing, WeightsDamaged."""
     from models.llama_model import LlamaModel
 
     entry = catalog.find(settings.name, "engine")
@@ -40,7 +40,7 @@ def engine(weights: catalog.Weights, settings: Model) -> Engine:
 
 
 def source(engine: Engine) -> LocalSource:
-    """The model as a source of tokens, with the chat template that it comes with."""
+    """Return the model as a source of tokens, with its own chat template."""
     from device_app.inference.local import LocalSource
     from models.chat_template import parse
 
@@ -48,7 +48,7 @@ def source(engine: Engine) -> LocalSource:
 
 
 def embedder(weights: catalog.Weights, settings: EmbedderSettings) -> Embedder:
-    """Text to vectors. Raises WeightsMissing, WeightsDamaged."""
+    """Load the model that turns text into vectors. Raises WeightsMissing, WeightsDamaged."""
     from models.embedder import OnnxEmbedder
 
     entry = catalog.find(settings.name, "embedder")

@@ -1,7 +1,7 @@
-"""Tokens from the model on this device, from one row or from several rows mixed.
+"""Tokens from the model on this device, from one row or from a mixture of several rows.
 
-A row is one sequence of the engine: system, passage(s), question. With several rows, each holding one passage, the
-next token is drawn from the mixture of their distributions, weighted by relevance (DRAGON, eq. 2, on one side).
+A row is one sequence of the engine: system, passage(s), question. With several rows, each holding one passage, the next
+token is drawn from the mixture of their distributions, weighted by relevance (DRAGON, eq. 2, on one side).
 """
 
 import math
@@ -22,11 +22,11 @@ from shared.prompt import NOT_FOUND, ChatTemplate, Prompt
 from shared.trace import Trace
 
 ROW_COST = 50.0
-"""Decoding an answer in one more row takes about as long as prefilling so many tokens (`scripts/bench reuse`)."""
+"""Decoding an answer in one more row takes about as long as prefilling this many tokens (`scripts/bench reuse`)."""
 
 
 def forecast(prefilled: int, rows: int) -> float:
-    """What an answer takes besides its decode in one row, in tokens prefilled."""
+    """Return the cost of an answer beyond decoding it in one row, in tokens prefilled."""
     return prefilled + ROW_COST * (rows - 1)
 
 
@@ -37,12 +37,12 @@ class LocalSource(Prefilling):
     template: ChatTemplate
 
     def count(self, prompt: Prompt) -> int:
-        """Tokens that answering the prompt prefills; what rows share counts once."""
+        """Return the number of tokens prefilled for the prompt; what rows share counts once."""
         parts = (prompt.head, *(part for passage in prompt.passages or ((),) for part in (passage, prompt.tail)))
         return sum(len(self.tokens(part)) for part in parts)
 
     def room(self, prompt: Prompt) -> int:
-        """Tokens of an answer that fit the engine in each row of the prompt; not above 0 where the prompt does not."""
+        """Return the tokens of an answer that fit in each row of the prompt; 0 or less if the prompt does not fit."""
         rows = max(len(prompt.passages), 1)
         info = self.engine.info
         return (info.context - self.count(prompt)) // rows if rows <= info.sequences else 0
@@ -61,11 +61,11 @@ class LocalSource(Prefilling):
     ) -> Generator[Piece, None, None]:
         """Answer the prompt, one row for each of its passages (`Prompt.joined()` makes that one row).
 
-        `similarities` weigh the rows, one for each. `relevance` is how likely the best passage is relevant: with it, a
-        model that was taught to abstain does so from its threshold on; without, where that is what it would write; and
-        never where there are no passages. `sureness` is told how likely the answer was.
-        What the `tree` keeps of the prompt is joined, not computed. Raises ContextFull when the rows do not fit the
-        engine. Close it where it is not read to its end: the trace has its steps then.
+        `similarities` weigh the rows, one for each. `relevance` is the probability that the best passage is relevant:
+        with it, a model trained to abstain does so from its threshold on; without it, if the abstention is likeliest;
+        never without passages. `sureness` records the answer's probability. States that the `tree` keeps of the prompt
+        are joined, not computed. Raises ContextFull when the rows do not fit the engine. Close the generator if it is
+        not read to its end, so that the trace has its steps.
         """
         trace = trace or Trace()
         with trace.step("prefill"):
@@ -79,7 +79,7 @@ class LocalSource(Prefilling):
     def decoder(
         self, prompt: Prompt, similarities: Sequence[float], *, ahead: int, trace: Trace, tree: QKVTree | None
     ) -> Decoder:
-        """Where `stream` would begin to draw: the prompt is prefilled, for whoever draws, and rolls back, himself.
+        """Prefill the prompt, and return a decoder for a caller that draws tokens and rolls back itself.
 
         The decoder keeps the last `ahead` mixtures. Raises ContextFull.
         """
@@ -97,9 +97,10 @@ class LocalSource(Prefilling):
         trace: Trace,
         tree: QKVTree | None = None,
     ) -> list[str]:
-        """Answers in one row: behind each beginning, and each of the `count` likeliest next tokens, the likeliest text.
+        """Return greedy answers in one row that start with each beginning and each of the `count` likeliest next
+        tokens.
 
-        What does not end within `max_tokens`, its beginning counted, is left out. Raises ContextFull.
+        Answers that do not end within `max_tokens`, including the beginning, are left out. Raises ContextFull.
         """
         with trace.step("prefill"):
             (logits,) = self.prefilled(prompt.joined(), trace, tree)
@@ -120,7 +121,7 @@ class LocalSource(Prefilling):
         return texts
 
     def _distinct(self, logits: Logits, count: int) -> list[int]:
-        """The likeliest tokens; of those that are alike but for spaces and the case of letters, the likeliest."""
+        """Return the likeliest tokens; of tokens that differ only in spaces and case, only the likeliest."""
         by_text: dict[bytes, int] = {}
         for token in likeliest(logits, 2 * count):
             if not self.engine.is_end(token):
@@ -128,7 +129,7 @@ class LocalSource(Prefilling):
         return list(by_text.values())[:count]
 
     def _drawn(self, decoder: Decoder, token: int, most: int, trace: Trace) -> Iterator[int]:
-        """The token, and the likeliest behind it, the end too; at most so many."""
+        """Yield the token and the greedy tokens after it, including the end; at most `most`."""
         yield token
         for _ in range(most - 1):
             trace.tokens_decoded += 1
@@ -140,9 +141,9 @@ class LocalSource(Prefilling):
     def go_on(
         self, prompt: Prompt, accepted: Sequence[int], sampling: SamplingSettings, *, max_tokens: int, trace: Trace
     ) -> Generator[int, None, None]:
-        """The token ids of an answer, in one row, behind those `accepted` that are written already.
+        """Yield the token ids of an answer, in one row, that follow the `accepted` ones.
 
-        What the engine still holds of the prompt and of them is not computed again. `max_tokens` counts them.
+        Tokens that the engine still holds are not computed again. `max_tokens` includes the accepted ones.
         """
         with trace.step("prefill"):
             logits = self.prefilled_behind(prompt, accepted, trace)
@@ -185,7 +186,7 @@ class LocalSource(Prefilling):
                     decoder.append(token)
 
     def _threshold(self, prompt: Prompt, relevance: float | None) -> float | None:
-        """The log odds from which on it abstains: never, where there are no passages; None where nobody judges."""
+        """Return the log odds from which to abstain: infinite without passages; None if they are not to be judged."""
         abstention = self.engine.info.abstention
         if abstention is None:
             return None
@@ -201,7 +202,7 @@ class LocalSource(Prefilling):
         threshold: float | None,
         sureness: Sureness | None,
     ) -> Judged:
-        """Whether to abstain behind the prompt; no, where nobody judges, or there is no room to say so."""
+        """Decide whether to abstain after the prompt; no without a threshold, or without room for the abstention."""
         tokens = self.engine.tokenize(NOT_FOUND) if threshold is not None else []
         if threshold is None or max_tokens < len(tokens):
             return Judged(False)
@@ -209,7 +210,7 @@ class LocalSource(Prefilling):
         return judge(decoder, tokens, threshold, sureness)
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
-        """Compute what the tree lacks of the prompt and keep it, without answering. Raises as `stream` and `keep`."""
+        """Compute and keep the prompt's states that the tree lacks; answer nothing. Raises as `stream` and `keep`."""
         trace = trace or Trace()
         with trace.step("prefill"):
             self.prefilled(prompt, trace, tree)
@@ -217,11 +218,11 @@ class LocalSource(Prefilling):
         return trace
 
     def missing(self, prompt: Prompt, tree: QKVTree) -> int:
-        """Bytes of the prompt's states that the tree lacks."""
+        """Return the bytes of the prompt's states that the tree lacks."""
         return self.uncached(prompt, tree) * self.engine.info.kv_bytes_per_token
 
     def cost(self, prompt: Prompt, tree: QKVTree) -> float:
-        """What answering the prompt takes, forecast, in tokens prefilled."""
+        """Return the predicted cost of answering the prompt, in tokens prefilled."""
         rows = len(prompt.passages)
         return forecast(
             self.uncached(prompt, tree) + rows * len(self.tokens(prompt.tail)),

@@ -1,4 +1,4 @@
-"""A prompt brought into the engine: what the tree keeps of it is joined, the rest computed, and what rows share once.
+"""Prefills a prompt: joins the states that the tree keeps, and computes the rest, what rows share only once.
 
 A row is one sequence of the engine: system, passage(s), question.
 """
@@ -14,16 +14,16 @@ from shared.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Prefilling:
-    """The engine of this device, with prompts brought into it."""
+    """The engine of this device, with prompts prefilled into its rows."""
 
     engine: Engine
 
     def tokens(self, segments: Sequence[Segment]) -> list[int]:
-        """The token ids of the segments."""
+        """Return the token ids of the segments."""
         return [token for segment in segments for token in self.engine.tokenize(segment.text, special=segment.special)]
 
     def paths(self, prompt: Prompt) -> list[list[Node]]:
-        """Each row's nodes: the head, then a node a passage."""
+        """Return each row's nodes: the head, then one node per passage."""
         head = Node(prompt.head, self.tokens(prompt.head))
         return [
             [head, *(Node((segment,), self.tokens((segment,))) for segment in passages)]
@@ -31,20 +31,20 @@ class Prefilling:
         ]
 
     def uncached(self, prompt: Prompt, tree: QKVTree) -> int:
-        """Tokens of the prompt, before its question, whose states the tree lacks."""
+        """Return the number of tokens before the prompt's question whose states the tree lacks."""
         key = self.engine.info.kv_key
         by_name = {name: len(node.tokens) for path in self.paths(prompt) for name, node in tree.missing(key, path)}
         return sum(by_name.values())
 
     def prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
-        """Each row's logits behind the prompt. Raises ContextFull."""
+        """Prefill the prompt, and return each row's logits at its end. Raises ContextFull."""
         for sequence in range(self.engine.info.sequences):
             self.engine.clear(sequence)
         nodes, tail = self.paths(prompt), self.tokens(prompt.tail)
         trace.tokens_prefilled += len(nodes) * len(tail)
         if len(nodes) == 1:
             return [self.engine.prefill(0, [*self._join(0, nodes[0], 0, trace, tree), *tail])]
-        # What the rows share is computed once.
+        # Compute once what the rows share.
         if head := self._join(0, nodes[0][:1], 0, trace, tree):
             self.engine.prefill(0, head)
         states = self._computed_alone(nodes, trace, tree) if self.engine.info.sliceable else []
@@ -60,7 +60,7 @@ class Prefilling:
         return rows
 
     def prefilled_behind(self, prompt: Prompt, accepted: Sequence[int], trace: Trace) -> Logits:
-        """The logits behind the prompt and these tokens, in row 0; as much as stands there already is not computed."""
+        """Return row 0's logits after the prompt and the accepted tokens; tokens already in the row are reused."""
         whole = [token for part in (prompt.head, *prompt.passages, prompt.tail) for token in self.tokens(part)]
         whole += accepted
         same = 0
@@ -75,24 +75,24 @@ class Prefilling:
         return self.engine.prefill(0, whole[same:])
 
     def extend(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> int:
-        """Join what the tree keeps of the path behind its first `start` nodes; how many the row holds then."""
+        """Join the kept nodes that follow the path's first `start` ones; return how many nodes the row then holds."""
         reached = tree.extend(self.engine, row, path, start) if tree else start
         trace.segments_cached += reached - start
         trace.tokens_cached += sum(len(node.tokens) for node in path[start:reached])
         return reached
 
     def _join(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> list[int]:
-        """As `extend`; the tokens that are left to compute."""
+        """Call `extend`, and return the tokens that are left to compute."""
         reached = self.extend(row, path, start, trace, tree)
         rest = [token for node in path[reached:] for token in node.tokens]
         trace.tokens_prefilled += len(rest)
         return rest
 
     def _computed_alone(self, nodes: Sequence[Sequence[Node]], trace: Trace, tree: QKVTree | None) -> list[KVSlice]:
-        """The states of each path behind the head, which row 0 holds alone, then and afterwards.
+        """Return the states of each path after the head, which is all that row 0 holds before and afterwards.
 
-        Each is computed as if it were the only row: f16 sums round by the cell they lie in, and only so are the states
-        those that a prompt of one row, or another row, keeps and joins.
+        Each path is computed as if it were the only row: f16 sums round by the cell they lie in, and only then do the
+        states equal those that a prompt of one row, or another row, keeps and joins.
         """
         border = self.engine.length(0)
         states = []

@@ -1,4 +1,4 @@
-"""The prompt that answers a question from its passages: ordered by what is kept of it, cut to the model's context."""
+"""Builds the prompt for a question and its passages: ordered by the kept states, and cut to the model's context."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,11 +13,11 @@ from shared.protocol.messages import Offer
 from shared.types import Hit
 
 SHORT_ANSWER = 64
-"""Tokens for which passages are left out where the context is full; a longer answer is cut instead."""
+"""Passages are left out until an answer of this many tokens fits; a longer answer is cut instead."""
 
 
 def too_few(offer: Offer, max_tokens: int) -> str:
-    """Why a server that offers this cannot write an answer of so many tokens; "" where it can."""
+    """Return why a server with this offer cannot write an answer of so many tokens; "" where it can."""
     if offer.max_tokens >= min(max_tokens, SHORT_ANSWER):
         return ""
     return f"it writes {counted(offer.max_tokens, 'token')} at most"
@@ -32,12 +32,12 @@ def fitted(
     arrangement: Arrangement,
     max_tokens: int,
 ) -> tuple[Prompt, Sequence[Hit]]:
-    """The prompt and the passages in it: the weakest are left out until a short answer has room."""
+    """Return the prompt and the passages in it: the weakest are left out until a short answer fits."""
     needed = min(max_tokens, SHORT_ANSWER)
     while True:
         prompt = prompts.build(question, [hit.passage for hit in hits], source.template, earlier)
         if arrangement != "rows":
-            # What follows a kept path need not be computed; a row each needs no order.
+            # Passages that follow a kept path need not be computed; with a row each, the order does not matter.
             order = tree.order(source.engine.info.kv_key, prompt.head, prompt.passages)
             joined, rows = prompt.ordered(order).joined(), prompt
             prompt = joined
@@ -49,7 +49,7 @@ def fitted(
 
 
 def kept_passages(source: LocalSource, tree: QKVTree, prompt: Prompt) -> set[int]:
-    """Ids of the passages in the prompt whose states answering it would join."""
+    """Return the ids of the prompt's passages whose kept states an answer would reuse."""
     beginnings = ((row[:end], row[end - 1]) for row in prompt.passages for end in range(1, len(row) + 1))
     return {
         last.passage

@@ -1,5 +1,4 @@
-"""The interface of the sources that write an answer: this device alone, also from fetched passages, jointly, in a race.
-"""
+"""The interface of an answer's sources: this device alone, with fetched passages, with a server, or a race."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
