@@ -38,7 +38,7 @@ TURN_S = 15.0
 """Seconds between two checks whether work may begin."""
 
 LOOK_S, SETTLE_S = 30.0, 3.0
-"""Seconds between two checks of the folders, and while something in them still changes."""
+"""Seconds between two checks of the folders: usually, and while their files still change."""
 
 LOOK_SHARE = 100
 """The folders are checked again after at least this multiple of the last check's duration."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def population(device: Device, give_way: Callable[[], bool]) -> Population:
     """Return the work ahead, which stops within a batch once `give_way()`. Loads the model. Raises WeightsError."""
     loaded = device.begin_loading().result()
-    cache, options, counters = device.settings.cache, device.options(), device.counters  # as loaded
+    cache, options, counters = device.settings.cache, device.options(), device.counters  # of the loaded adapter
     source = replace(loaded, engine=interruptible(loaded.engine, give_way))
     embedder = InPieces(device.embedder, give_way)
     retriever = replace(device.retriever, embedder=embedder)

@@ -34,7 +34,7 @@ HISTORY = 10
 
 KNOWLEDGE_MARK, HISTORY_MARK, _READ_MARK = "predicted_passage", "predicted_turn", "read_turn"
 _NEAR_MARK, _NEAR_DONE = "near_turn", "near_done"
-"""The turn whose nearest passages are being used, and how many of them are done."""
+"""Counters: the turn whose nearest passages are predicted from, and how many of these passages are done."""
 
 _QUESTION_TOKENS, _ABSTRACT_TOKENS = 40, 60
 """The most tokens that the model may write for a question, and for an abstract."""
@@ -113,7 +113,7 @@ class Prediction:
             self.counters.set(_NEAR_DONE, number)
 
     def _like(self, latest: Sequence[str]) -> Iterator[Predicted | Step]:
-        """Yield the questions that the model writes after these."""
+        """Yield the questions that the model writes after the latest ones."""
         trace = Trace()
         prompt = predictor.history_prompt(latest, self.stride)
         like = self._new(predictor.parse(self._questions(prompt, trace), self.stride), self.stride)

@@ -2,7 +2,7 @@
 
 A small model that was taught to answer in a few words reads a whole passage, and may copy words next to the answer. So
 the two sentences or rows that share most with the question are read again, each by itself; the answer of the three with
-the highest confidence counts. If even that is below the threshold, it is a guess.
+the highest confidence counts. If even that is below the threshold, the answer is a guess.
 """
 
 from collections.abc import Sequence
@@ -42,9 +42,9 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Checks the answer to the question `asked`, given the retrieved passages `near` it, best first. `lacks` is
-    non-empty where the files say nothing about a part of the question. With `fetched`, `near` includes passages fetched
-    from a server.
+    """Checks the answer to the question `asked`, given the retrieved passages `near` the question, best first. `lacks`
+    is non-empty where the files say nothing about a part of the question. With `fetched`, `near` includes passages
+    fetched from a server.
     """
 
     source: LocalSource

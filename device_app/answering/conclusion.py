@@ -1,4 +1,4 @@
-"""Builds the finished answer for each outcome of a question, and searches for its evidence. No other module does."""
+"""Builds the finished answer for each outcome of a question, and searches for its evidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -76,7 +76,7 @@ def nothing_anywhere(trace: Trace) -> Answer:
 
 
 def still_silent(silent: Answer, raced: Answer) -> Answer:
-    """Return the answer that neither the files nor the passages a server found afterwards say."""
+    """Return the abstention that neither the files nor the passages found by a server hold an answer."""
     raced.trace.first_token()
     hits = [*silent.hits, *raced.hits]
     text, found_out = not_told(hits), raced.decided or silent.decided

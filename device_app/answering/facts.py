@@ -97,8 +97,8 @@ class Facts:
         return Retrieved(hits, self._missing(search_query, hits), quoted, newest)
 
     def _missing(self, asked: Query, near: Sequence[Hit]) -> str:
-        """Name what the question asks for beyond the files; "" where that is nothing, or the question has filters or is
-        open.
+        """Say which words of the question the files know nothing of; "" for none, or with filters, or for an open
+        question.
         """
         if not near or asked.is_limited or asked.is_open:
             return ""

@@ -38,8 +38,8 @@ NEARER: Final = "the server has nothing nearer to it"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action, and the reasons for it as shown to the person. `lacks` names what the files do not hold of the
-    question, where no server is asked for it or none answered, so that a server may be asked next time.
+    """An action, and the reasons for it as shown to the person. `lacks` names the part of the question that the files
+    do not answer, where no server is asked for it or none answers: a later attempt may ask one.
     """
 
     kind: Kind
@@ -57,8 +57,8 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The passages nearest to the search query, best first; `missing` names what they do not hold; `quoted` is the
-    quote from them, where the question asks for one. `newest` is the id of the newest passage before the retrieval.
+    """The passages nearest to the search query, best first; `missing` says what the files lack of the question;
+    `quoted` is their quote, where the question asks for one. `newest` is the id of the newest passage before.
     """
 
     hits: Sequence[Hit] = ()
@@ -88,7 +88,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Costed:
-    """The prompt that the model would read from the files, and the choice of plan that its cost leads to."""
+    """The prompt that the model would read from the files, and the choice of plan that follows from its cost."""
 
     attempt: Attempt
     choice: Choice

@@ -20,14 +20,12 @@ _NUMBERED: Final = re.compile(r"\b(?=\w*[^\W\d])\w*\d\w*\b")
 """Matches a name with a digit in it."""
 
 PASSAGES: Final = 3
-"""The most passages quoted: another speaker's view is often in another passage. For a question about a day, all are
-quoted.
-"""
+"""The most passages quoted: another speaker is often in another passage. For a question about a day, all are quoted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """What the files say, below its subject, in Markdown; and the passages that it is from."""
+    """The quoted sentences as a Markdown list below a heading, and the passages they are from."""
 
     text: str
     hits: Sequence[Hit]

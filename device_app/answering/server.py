@@ -61,7 +61,7 @@ class Server:
 
     @property
     def public(self) -> PublicQuestions:
-        """The questions interface of the connected server; there has to be one."""
+        """The interface for public questions to the server. Requires `connected`."""
         assert self.connected
         return self.connected
 

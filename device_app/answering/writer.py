@@ -55,7 +55,7 @@ class Writer:
         return self.request.options.fingerprint_with(self.model.engine.info.adapter)
 
     def costed(self, state: State) -> Costed:
-        """Return the files' prompt, and the choice of plan that its cost leads to."""
+        """Return the files' prompt, and the choice of plan that follows from its cost."""
         assert state.connection
         attempt = self.attempt(self._first(state))
         assert attempt.prompt

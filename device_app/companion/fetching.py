@@ -1,4 +1,4 @@
-"""Fetches passages from the server for a question, which alone leaves the device."""
+"""Fetches passages from the server for a question; only the question leaves the device."""
 
 import time
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Search:
     sent_bytes: int = 0
 
     def run(self, link: Link, question: str, passages: int) -> None:
-        """Fetch at most so many passages. Raises LinkError, with the reason, where none can come."""
+        """Fetch at most `passages` passages. Raises LinkError, with the reason, where none can come."""
         inbox: SimpleQueue[RequestEvent] = SimpleQueue()
         started = time.monotonic()
         ask = m.Ask(

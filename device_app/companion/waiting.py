@@ -13,22 +13,22 @@ class WaitLimits:
     """Limits in seconds. An answer that needs no server waits less than one that does, a command longest."""
 
     connect_s: float = 3.0
-    """For a connection, while an answer is waiting."""
+    """Limit for a connection, while an answer is waiting for it."""
 
     check_s: float = 4.0
-    """For a connection, while a person looks at its state."""
+    """Limit for a connection, while a person looks at its state."""
 
     pair_s: float = 15.0
-    """For a connection, while a person connects a server that may still be starting."""
+    """Limit for a connection, while a person connects a server that may still be starting."""
 
     passages_s: float = 4.0
-    """For passages that the answer can do without."""
+    """Limit for passages that the answer can do without."""
 
     sources_s: float = 10.0
-    """For passages that the answer cannot do without."""
+    """Limit for passages that the answer needs."""
 
     token_s: float = 5.0
-    """For the next token, beyond what the server promised; then the device writes."""
+    """Limit for the next token, beyond what the server promised; then the device writes."""
 
 
 LIMITS = WaitLimits()

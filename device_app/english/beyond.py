@@ -23,7 +23,7 @@ NEAR: Final = 10
 """The most relevant passages that are searched for the words, best first."""
 
 _OTHERS = 1000
-"""A word is missing if at most one passage, and one more per this many passages in all, has it."""
+"""A word counts as missing if at most 1 + total / 1000 passages have it."""
 
 
 def words(question: str, passages: Sequence[StoredPassage], held: Callable[[str, int], int], total: int) -> list[str]:

@@ -39,7 +39,7 @@ _AND_ASKS = re.compile(r"\band (?:how|why|when|where|who|what)\b", re.IGNORECASE
 
 
 def subject(question: str) -> str:
-    """Return the subject of such a question, to search for: words like "discussion" occur in no discussion.
+    """Return the subject of a question for what was said, to search for: few discussions have "discussion" in them.
 
     "" for a question about a fact, or with a second question in it.
     """

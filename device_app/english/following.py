@@ -48,8 +48,8 @@ _OF_SOMETHING = word_set(
 def is_follow_up(query: Query) -> bool:
     """Whether understanding the question takes the one before it.
 
-    That is so where it continues it ("And on Friday?"), has a pronoun without a name for it ("What did it cost?"), or
-    names nothing itself ("Why?").
+    That is so if it continues the earlier one ("And on Friday?"), has a pronoun without a name for it ("What did it
+    cost?"), or names nothing itself ("Why?").
     """
     text = query.text
     goes_on = _GOES_ON.match(text)

@@ -144,7 +144,7 @@ _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non")
 
 
 def _meanings() -> dict[str, frozenset[tuple[int, int]]]:
-    """Return the pairs of field and alternative for each stem."""
+    """Map each stem to its places in the table, as pairs of field and alternative."""
     places: dict[str, set[tuple[int, int]]] = {}
     for field, line in enumerate(_FIELDS.strip().splitlines()):
         for alternative, words in enumerate(line.split("|")):
@@ -158,7 +158,7 @@ _NO_MEANING: frozenset[tuple[int, int]] = frozenset()
 
 
 def synonymous(stem: str, other: str) -> bool:
-    """Whether two stems are equal or are in the same alternative."""
+    """Whether two stems are equal, or listed as meaning the same."""
     return stem == other or bool(_MEANINGS.get(stem, _NO_MEANING) & _MEANINGS.get(other, _NO_MEANING))
 
 

@@ -172,7 +172,7 @@ def _is_foreign(text: str) -> bool:
 
 
 def _asks(value: str) -> str:
-    """Return the question word for such a value; "" for a value that nobody would look up."""
+    """Return the question word for a value, such as "When" for a time; "" for one that nobody would look up."""
     if _WHEN.search(value):
         return "When"
     if _MONEY.search(value):
@@ -181,13 +181,13 @@ def _asks(value: str) -> str:
 
 
 def _named_by(question: str, name: str) -> tuple[str, int] | None:
-    """Return the form of the name that the question uses, and its place among the forms; None if it names nobody."""
+    """Return the form of the name that the question uses, and its place among the forms; None if it uses none."""
     forms = ((form, place) for place, form in enumerate(_forms(name)) if _mention(form).search(question))
     return next(forms, None)
 
 
 def _name_of(person: str, place: int) -> str:
-    """Return the form of the name at that place; the whole name where there is no such form."""
+    """Return the form of the person's name at that place; the whole name where there is no such form."""
     forms = _forms(person)
     return forms[place] if place < len(forms) else forms[0]
 

@@ -38,8 +38,8 @@ def judge(decoder: Decoder, tokens: Sequence[int], threshold: float, sureness: S
     """Decide to abstain where the log odds of these tokens reach the threshold. `decoder` has written nothing and keeps
     as many mixtures (`ahead`) as there are tokens; its state is restored. `sureness` records the tokens' probability.
 
-    Tokens are read one by one while they are likely enough, or the model's own choice, or relevant to `sureness`;
-    otherwise none is read. Raises ContextFull.
+    Tokens are read one by one, only as long as they are likely enough, or the model's own choice, or relevant to
+    `sureness`. Raises ContextFull.
     """
     logs: list[float] = []
     is_likeliest = True

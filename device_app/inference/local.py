@@ -186,7 +186,7 @@ class LocalSource(Prefilling):
                     decoder.append(token)
 
     def _threshold(self, prompt: Prompt, relevance: float | None) -> float | None:
-        """Return the log odds from which to abstain: infinite without passages; None if they are not to be judged."""
+        """Return the log odds from which to abstain: infinite without passages; None if nothing is judged."""
         abstention = self.engine.info.abstention
         if abstention is None:
             return None

@@ -22,7 +22,7 @@ from storage.knowledge import FileState, KnowledgeStore
 from storage.passages import Ids, show
 
 ROUNDS: Final = 4
-"""The most further searches: each may find other changed files."""
+"""The most searches after the first one: each may find other changed files."""
 
 Reread = Callable[[Path], str]
 """Reads a file again as `jackdaw add` does; returns why it could not be read, or "". Raises JackdawError."""
@@ -40,7 +40,7 @@ class Freshness:
     def search(
         self, find: Callable[[Ids | None], Sequence[Hit]], cited: int | None, looked: Looked, trace: Trace
     ) -> Sequence[Hit]:
-        """Return the hits of `find` after the files of its first `cited` hits were updated; of all hits where it is
+        """Return the hits of `find` after the files of its first `cited` hits were updated, or of all if `cited` is
         None.
 
         `find` is called with the ids of passages to leave out.

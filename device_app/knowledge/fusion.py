@@ -39,8 +39,8 @@ DUPLICATE = 0.9
 class Candidate:
     """A passage found by one of the searches.
 
-    `dated` is 0, or for a passage from a day that the question names, the natural logarithm of all passages per passage
-    from these days.
+    `dated` is 0 or, if the passage is from a day that the question names, the natural logarithm of the number of all
+    passages divided by the number from that day.
     """
 
     passage: StoredPassage

@@ -25,7 +25,7 @@ from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
 from storage.passages import show
 
 BATCH_PASSAGES = 128
-"""The passages embedded together: enough to fill the embedder's batches, and little memory and lost work."""
+"""The passages embedded together: enough to fill the embedder's batches, few enough to bound memory and losses."""
 
 PART_CHARACTERS = 500_000
 """The most characters of a document: a longer one is stored in parts, each about a book, or a minute's work."""

@@ -23,7 +23,7 @@ HOLDS: Final = 0.35
 """The share of the question's content from which a sentence that has the answer proves it."""
 
 _FARTHER = 0.3
-"""The number of question words that outweigh one rank of a passage."""
+"""The lead in question words that a unit needs for each rank by which its passage is lower."""
 
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _WHETHER = re.compile(
@@ -118,8 +118,9 @@ class Subject:
         return sum(rare for held in _words_of(unit) for word, rare in self._rarity.items() if word in held) / whole / 2
 
     def _is_about(self, unit: Unit, *, by_name: bool = True) -> bool:
-        """Whether the unit is about the question's subject: it has every name in it, and itself a further word of the
-        question; a sentence with every name in itself is enough with `by_name`.
+        """Whether the unit is about the question's subject: every name of the question is in it or its context (for a
+        row, in the row itself), and another word of the question is in it; with `by_name`, all names in a sentence are
+        enough.
         """
         inside, beside = _words_of(unit)
         subject = [word for word in self._words if word not in self._names and not words.is_measure(word)]

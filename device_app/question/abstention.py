@@ -20,7 +20,7 @@ _STEM = NOT_FOUND.rstrip(".")
 
 
 def not_told(hits: Sequence[Hit]) -> str:
-    """Return the sentence that these passages do not hold the answer."""
+    """Return the sentence saying that the answer is not in these passages."""
     sides = {hit.side for hit in hits}
     if "server" not in sides:
         return NOT_TOLD

@@ -184,7 +184,7 @@ def drawn_from(origin: str, sides: Collection[str]) -> str:
 
 
 def fell_short(decided: Iterable[str]) -> Iterable[str]:
-    """Yield the reasons shown without being asked for: that the server did not do its part."""
+    """Yield only the reasons that are always shown: that the server did not do its part."""
     return (reason for reason in decided if reason.startswith((APART, WENT_ON, AT)))
 
 

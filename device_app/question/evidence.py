@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 Support = Literal["word for word", "proven", "near", "none"]
-"""Support of an answer: it is a sentence of a source and proves itself, a sentence proves it, one is near it, or none.
-"""
+"""How well the sources support an answer: it is a sentence of theirs, a sentence proves it, one is near it, or none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A sentence or row of the passage with this number, from 1, as the citation mark has it; `share` is how much of
-    what was asked about it holds, 0..1.
+    """A sentence or row that supports an answer. `source` is the number of its passage, from 1, as in the citation
+    mark; `share` is how much of the question's content it holds, 0..1.
     """
 
     source: int
@@ -23,8 +22,8 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What carries an answer: the sentence that proves it or, where none does, the `nearest` one, if one comes near.
-    `support` is None where it was not looked for.
+    """The support found for an answer: the sentence that proves it or, where none does, the `nearest` sentence, if one
+    is near. `support` is None where no evidence was searched for.
     """
 
     proof: Evidence | None

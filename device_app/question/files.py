@@ -25,7 +25,7 @@ class Stale:
 
 @dataclass(slots=True)
 class Looked:
-    """The states of files found out for one answer; each file is checked once.
+    """The files checked for one answer, each at most once, and the changes found.
 
     `read` says whether any file was read again, and `room` how many bytes of files may still be read.
     """

@@ -63,7 +63,7 @@ class Own:
         return None
 
     def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the passages unchanged: the prompt is all that is read."""
+        """Return the passages unchanged: none are added while writing."""
         return hits
 
     used = read

@@ -36,7 +36,7 @@ class Raced:
         return begin, _ended(self._race.rewritten(pieces[:begin]))
 
     def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the passages unchanged: the race reads no others."""
+        """Return the passages unchanged: none are added while writing."""
         return hits
 
     used = read

@@ -34,8 +34,8 @@ class TokenSource(Protocol):
     def rewritten(
         self, attempt: Attempt, pieces: Sequence[Piece], sureness: Sureness | None
     ) -> tuple[int, Pieces] | None:
-        """If the pieces cannot be read, return how many to keep and a stream that replaces the rest; None if they can,
-        or where no other side can write.
+        """If the pieces have no visible text, return the number of pieces to keep and a stream that replaces the rest;
+        return None otherwise, or where no other side can write.
         """
         ...
 

@@ -27,8 +27,8 @@ from storage.vectors import VectorIndex, Vectors
 from storage.wrong_answers import Mark, WrongAnswers
 
 CANDIDATES = 8
-"""The most cached questions that are compared, most similar first; if others are among them, as many again of the
-fingerprint in force.
+"""The most cached questions that are compared, most similar first; if some have another fingerprint, as many again of
+the one in force.
 """
 
 _AMONG_OTHERS = 512
@@ -185,7 +185,7 @@ class QABank:
         return len(unchecked), stale
 
     def adopt(self, fingerprint: str, embedder: Embedder) -> int:
-        """Queue questions kept under other fingerprints since the last call under this one too; return how many."""
+        """Queue under this fingerprint the questions kept under others since the last call; return how many."""
         mark = _ADOPTED + fingerprint
         others = self.entries.of_others(fingerprint, int(self.counters.all().get(mark, 0)))
         if not others:
@@ -198,7 +198,7 @@ class QABank:
         return len(fresh)
 
     def drop_replaced(self, fingerprint: str, now: datetime) -> int:
-        """Drop answers of other fingerprints unused for SWITCH_DAYS that this one has too; return how many."""
+        """Drop answers of other fingerprints, unused for SWITCH_DAYS and present under this one; return how many."""
         gone = self.entries.replaced(
             fingerprint, (now - timedelta(days=SWITCH_DAYS)).isoformat(timespec="microseconds")
         )

@@ -35,8 +35,8 @@ def withheld(
 ) -> Generator[Found | Wrote | Answer]:
     """Yield the events of an answer, but no text while it may still become an answer that is marked wrong.
 
-    A marked answer is replaced by the notice that it is, above its passages. `marks_now` is called once, with the first
-    text: files read again before that may end a mark. Kept answers are passed on: the bank checks their marks.
+    A marked answer is replaced by a notice, above its passages. `marks_now` is called once, with the first text: files
+    read again before that may end a mark. Kept answers are passed on: the bank checks their marks.
     """
     text = held = ""
     marks: Sequence[Mark] | None = None

@@ -125,7 +125,7 @@ class QKVTree:
         """Drop slices that can never be joined again, and files that no slice names; return how many slices.
 
         These are slices of deleted passages or, with a `kv_key`, of another model or setting; slices without a file;
-        and slices that cannot be reached from a root without them. Raises NotWritable.
+        and all slices below these in the tree. Raises NotWritable.
         """
         rows, sizes = self.rows.all(), self.blobs.sizes()
         gone = set(self.rows.of_missing_passages())

@@ -1,1 +1,1 @@
-"""Decisions which side starts an answer, and how a live one moves to the other (DiSCo), without clock or socket."""
+"""Decides which side starts an answer, and when a live answer moves to the other (DiSCo), without clock or socket."""

@@ -14,7 +14,7 @@ from shared.aggregation.scheduler import Figures
 Plan = Literal["alone", "fetch", "together"]
 
 WORTH: Final = 0.9
-"""Drafts may reveal what the files say: a joint answer must be read within this fraction of the time of fetching."""
+"""A joint answer must be read within this fraction of the time of fetching, since its drafts may reveal the files."""
 
 
 AGREE: Final = "link.together = fitting"

@@ -81,7 +81,7 @@ class DeviceSide:
             prompt = self._fitted(passages, source)
             source = replace(source, engine=interruptible(source.engine, stopped.is_set))
             ids = _ids(accepted, source)
-            # The server's tokens have no ids of this model, so that their text may be another number of its tokens.
+            # Of a server with another vocabulary, the same text may be another number of this model's tokens.
             before = len(accepted) - len(ids)
             most = self._max_tokens - before
             drawn = source.go_on(prompt, ids, self._sampling, max_tokens=most, trace=self.trace)

@@ -11,7 +11,7 @@ from typing import Any
 from device_app.system.battery import Reading
 
 LEAST_S, MOST_S = 60.0, 1800.0
-"""Limits of a stretch's length: long enough to average out the screen's consumption, short enough to be uniform."""
+"""Limits of a stretch's seconds: long enough to average out the screen's power, short enough to be uniform."""
 
 LEAST_STEPS = 5
 """The fewest steps of the battery's counter in a stretch: fewer are mostly rounding."""
@@ -108,7 +108,7 @@ class Energy:
         return Estimate(_within(self.held, prior), known / (known + prior**-2), self.count)
 
     def _solved(self, prior: float) -> float:
-        """Return the least-squares joules per GFLOP; either prior counts as one stretch of its certainty."""
+        """Return the joules per GFLOP by least squares, with prior terms for the idle watts and for them."""
         a, b, d, e, f = self.sums
         a, d, e, f = a + _IDLE_W**-2, d + prior**-2, e + 1 / _IDLE_W, f + 1 / prior
         idle = min(max((d * e - b * f) / (a * d - b * b), 0.0), _MOST_IDLE_W)

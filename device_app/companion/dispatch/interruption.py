@@ -27,7 +27,7 @@ class Interruption(Generic[T]):
         self._held: list[Token[T] | Ended] | None = None
 
     def receive(self, event: Token[T] | Ended | Failed) -> list[Command]:
-        """Handle an event of a stream."""
+        """Handle an event of a stream; return the commands that follow."""
         if isinstance(event, Failed):
             return self._migration.receive(event) + self._release()
         if event.side == "server":
@@ -38,7 +38,7 @@ class Interruption(Generic[T]):
         return self._migration.receive(event)
 
     def lost(self, now: float) -> list[Command]:
-        """Handle the loss of the connection; called again at each attempt to connect that fails."""
+        """Handle the loss of the connection; called again at each failed attempt to connect."""
         if self.until is not None:
             return []
         self.until = now + self._patience()
@@ -49,7 +49,7 @@ class Interruption(Generic[T]):
         return commands
 
     def doubted(self) -> list[Command]:
-        """Let the device get ready, if the server is writing the answer and may have stopped."""
+        """Start the device in reserve, if the server is writing the answer and may have stopped."""
         return self._migration.receive(Doubtful("server", self._migration.epoch))
 
     def back(self) -> None:

@@ -168,7 +168,7 @@ class Migration(Generic[T]):
         return Begin(side, self._target_epoch, self.buffer.count, reason)
 
     def _take_back(self) -> None:
-        """Return to the source, whose own tokens follow the index at which it was paused."""
+        """Let the source go on, and accept the tokens that it wrote as insurance."""
         for token in self._insurance:
             self.buffer.put(self.buffer.count, token)
         self._insurance.clear()

@@ -33,7 +33,7 @@ TAIL_WEIGHT = 4.0
 _LATE, _RARE = 0.9, 0.0005
 
 _EXCEEDED = np.concatenate([[1.0], np.linspace(0.98, 0.1, 31), np.geomspace(0.09, 0.001, 16)])
-"""P(T_s > w) of the waits considered for a device."""
+"""The probabilities P(T_s > w) of the waits w considered for a device."""
 
 _SCENARIOS, _LENGTHS = 8, 48
 

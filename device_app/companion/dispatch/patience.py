@@ -36,7 +36,7 @@ class ServerPatience:
         self._from = min(now, self._from + PACE_S)
 
     def promised(self, now: float, seconds: float) -> None:
-        """Wait for a server that says it begins in `seconds`."""
+        """Extend the wait to the start that a server promises in `seconds`; end it if that is too late."""
         at = now + seconds
         self._from = at if at <= self.since + MOST_PROMISED_S else now - self.limit_s
 

@@ -68,9 +68,9 @@ class Ledger:
 class Waiting:
     """Algorithm 2, device-constrained: the server starts at once, the device after w(l).
 
-    Corrected: the budget left after the tail is (b - α)·E[l]; a length that starts at once costs what the tail has not
-    paid for; at the boundary length 1 - F(w) = α + left/(p(l)·l), within [0, w_tail]. Unseen lengths follow the step: 0
-    below the boundary, w_tail above it.
+    Corrected: the budget left after the tail is (b - α)·E[l]; a length that starts at once costs only what the tail's
+    budget does not cover; at the boundary length 1 - F(w) = α + left/(p(l)·l), within [0, w_tail]. Unseen lengths
+    follow the step: 0 below the boundary, w_tail above it.
     """
 
     server: Distribution

@@ -55,7 +55,7 @@ class PublicQuestions:
     """Public questions to one server. `connect` makes the link, `battery` returns a reading or None where it is
     unknown.
 
-    `private` answers never come here; a race's question may go to the server.
+    Private answers never come here; the question of a race may go to the server.
     """
 
     connect: Callable[[], Link]
@@ -107,7 +107,7 @@ class PublicQuestions:
         return Aggregated(self.link, source, asked, trace, tree)
 
     def weighed(self, text: str, max_tokens: int) -> Weighed:
-        """Return the facts that decide about a question. Sends nothing."""
+        """Return the estimates, costs and budget that decide on a question. Sends nothing."""
         held = self.memory.held
         knowledge = held.knowledge
         prompt = max(knowledge.prompts.quantile(0.5), len(text.split()) * _WORD_TOKENS)

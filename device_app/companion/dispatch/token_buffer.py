@@ -66,7 +66,7 @@ class TokenBuffer(Generic[T]):
         return self._held[start : self._given]
 
     def next_due(self) -> float | None:
-        """Return when `due` next has a token; None while the buffer is empty."""
+        """Return the time at which `due` next returns a token; None while the buffer is empty."""
         if not self.waiting:
             return None
         return self._next_at if self.paced else float("-inf")

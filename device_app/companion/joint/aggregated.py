@@ -243,7 +243,7 @@ class Aggregated:
         return settled
 
     def _listen(self, event: RequestEvent) -> None:
-        """Queue an event; an honest server never fills the queue, and a dropped message runs out its time limit."""
+        """Queue an event. An honest server never fills the queue; of others, events are dropped until they time out."""
         most = MOST_WAITING
         if self._terms.rule == "coupled":
             most = max(most, 2 * self._terms.max_tokens)

@@ -25,7 +25,7 @@ from shared.prompt import Prompt
 from shared.trace import Trace
 
 VERDICT_S: Final = 0.01
-"""The most seconds to wait for a draft's verdict before reading it: the thread that gives it may be held up longer."""
+"""Seconds to wait for a draft's verdict before the model reads it: whoever gives the verdict may be held up longer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,22 +6,22 @@ from typing import Literal
 from shared.protocol.messages import CloseCode
 
 Cause = Literal[
-    "token",  # not one that it knows
+    "token",  # unknown to the server
     "crowded",  # too many connections with this token
     "certificate",
-    "key",  # of the server, which is another than when this device was paired
-    "insecure",  # no TLS at the other end, or one that cannot be spoken
+    "key",  # the server's key has changed since pairing
+    "insecure",  # no TLS at the other end, or an incompatible one
     "elsewhere",
-    "stranger",  # whoever answers is no companion server
+    "stranger",  # no companion server answers at the address
     "version",
-    "protocol",  # it does not keep to it
+    "protocol",  # the server breaks it
     "unreachable",
     "lost",
     "silent",
     "busy",
     "ending",
-    "failing",  # by its own word
-    "crashed",  # here
+    "failing",  # the server reports a failure
+    "crashed",  # the link's own thread
 ]
 
 _ADDRESS = "Look whether the address is right, then: jackdaw connect URL"

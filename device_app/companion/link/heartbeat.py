@@ -8,7 +8,7 @@ PING_S, SILENT_S = 1.0, 2.0
 """While a request is open: seconds between pings, and seconds of silence after which the connection counts as lost."""
 
 IDLE_PING_S, IDLE_SILENT_S = 20.0, 60.0
-"""The same while no request is open."""
+"""While no request is open: the same two durations."""
 
 WELCOME_S = 10.0
 """The seconds within which a server has to send its welcome."""

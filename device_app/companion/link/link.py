@@ -65,7 +65,7 @@ class Link:
         return self.current.state
 
     def wait(self, seconds: float) -> LinkState:
-        """Return the state after the first attempt to connect has ended, or after so many seconds."""
+        """Wait until the first attempt to connect has ended, or so many seconds, and return the state."""
         return self.current.wait(seconds)
 
     def ask(self, ask: m.Ask, on_event: OnEvent) -> RemoteRequest:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class SentTokens:
-    """The tokens sent, by position, and whether the weight was; resending after a reconnect does not count again."""
+    """The tokens sent, by position, and whether the passages' weight was sent; resending counts nothing twice."""
 
     weighed: bool = False
     drafts: set[tuple[int, int, int]] = field(default_factory=set)

@@ -62,7 +62,7 @@ class CurrentState:
         self._watchers: tuple[Callable[[LinkState], None], ...] = ()
 
     def wait(self, seconds: float) -> LinkState:
-        """Return the state after the first one was published, or after so many seconds."""
+        """Wait until the first state is published, or so many seconds, and return the state."""
         self._settled.wait(seconds)
         return self.state
 

@@ -44,7 +44,7 @@ def decode(data: bytes, declared: str | None = None) -> str:
         if encoding:
             try:
                 return data.decode(encoding)
-            except (LookupError, ValueError):  # the former for codecs that are no charsets
+            except (LookupError, ValueError):  # LookupError: a codec that is no charset
                 continue
     return data.decode(marked or _guess(data[:_SAMPLE]), "replace")
 
