@@ -11,7 +11,7 @@ from storage.qa_entries import Origin
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """How predicted questions are prepared: with their answers, or only with their attention states."""
+    """A way to prepare predicted questions: with their answers, or only with their attention states."""
 
     decode: bool
     why: str

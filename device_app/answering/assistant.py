@@ -35,8 +35,9 @@ Events = Generator[Found | Wrote | Answer, None, None]
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How a question would be answered now, found out without the network: `step` is the next step, and `otherwise` the
-    next step if no kept answer could be served. A step is a `Fact` where finding that fact out needs the network.
+    """A preview of how a question would be answered, found out without the network: `step` is the next step, and
+    `otherwise` the next step if no kept answer could be served. A step is a `Fact` where finding that fact out needs
+    the network.
     """
 
     request: Request

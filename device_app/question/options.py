@@ -14,8 +14,8 @@ Reach = Literal["asked", "question", "fitting"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a model answers: from how many passages, in which arrangement, and whether it writes summaries of what was
-    said about a subject, or quotes the files instead.
+    """A model's way of answering: from how many passages, in which arrangement, and whether it writes summaries of what
+    was said about a subject, or quotes the files instead.
     """
 
     passages: int

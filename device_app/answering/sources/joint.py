@@ -23,14 +23,14 @@ class Joint:
         self._is_given_up = False
 
     def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:  # noqa: ARG002  (unknown of both)
-        """See `TokenSource`."""
+        """Yield the pieces of the joint answer."""
         assert attempt.prompt
         return joint_pieces(self._aggregated, attempt.prompt, similarities(attempt), self._own.room(attempt))
 
     def rewritten(
         self, attempt: Attempt, pieces: Sequence[Piece], sureness: Sureness | None
     ) -> tuple[int, Pieces] | None:
-        """See `TokenSource`."""
+        """If the joint answer has no visible text, return 0 and this device's own stream; else None."""
         if visible("".join(piece.text for piece in pieces)):
             return None
         self._is_given_up = True
@@ -47,7 +47,7 @@ class Joint:
         return [*hits, *map(public_hit, self._aggregated.report.sources)]
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """See `TokenSource`."""
+        """Return the answer with its writer, and why this device went on alone, if it did."""
         report, reasons = self._aggregated.report, action.reasons
         if report.alone:
             since = f" from token {report.together} on" if report.together else ""

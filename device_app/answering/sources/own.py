@@ -38,7 +38,7 @@ class Own:
         return max(min(self.max_tokens, self.source.room(attempt.prompt)), 1)
 
     def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:
-        """See `TokenSource`."""
+        """Yield the pieces of the answer to the prompt."""
         assert attempt.prompt
         stream = self.source.stream(
             attempt.prompt,
@@ -69,7 +69,7 @@ class Own:
     used = read
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """See `TokenSource`."""
+        """Return the answer with the reasons of the action."""
         reasons = tuple(UNTOLD if answer.abstained and reason == OWN else reason for reason in action.reasons)
         return replace(answer, decided=reasons, lacks=action.lacks)
 
@@ -78,7 +78,7 @@ class Fetched(Own):
     """Implements `TokenSource` from passages of the files and of a server."""
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """See `TokenSource`."""
+        """Return the answer with the reasons, and how many of the server's passages it is from."""
         theirs = sum(hit.side == "server" for hit in answer.hits)
         read = f"this device wrote from your files and {counted(theirs, 'passage')} of the server" if theirs else FULL
         return replace(answer, decided=(*action.reasons, read))

@@ -20,7 +20,7 @@ class Raced:
         self._race = race
 
     def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:  # noqa: ARG002  (the race has its prompt)
-        """See `TokenSource`."""
+        """Yield the pieces of the race's answer."""
         return _ended(self._race.pieces())
 
     def rewritten(
@@ -42,7 +42,7 @@ class Raced:
     used = read
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """See `TokenSource`."""
+        """Return the answer with its writer and model, and the race's reasons."""
         report = self._race.report
         decided = (*action.reasons, *report.reasons)
         return replace(answer, model=report.model, model_hash="", written=report.origin, decided=decided)

@@ -91,7 +91,7 @@ class JointReport:
 
     @property
     def sent(self) -> tuple[str, ...]:
-        """What left the device, in words."""
+        """The data that left the device, in words."""
         if not self.sent_bytes:
             return ()
         counted = (
@@ -120,7 +120,7 @@ class JointRequest:
 
     @property
     def due(self) -> float | None:
-        """When `flush` has something to send, by the monotonic clock; None for nothing."""
+        """The time at which `flush` has something to send, by the monotonic clock; None for nothing."""
         return self._sent_at + GATHER_S if self._gathering else None
 
     def send(self, message: a.Message, step_s: float = 0.0) -> None:

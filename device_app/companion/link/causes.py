@@ -1,4 +1,4 @@
-"""What may be wrong between this device and its server, and how a person fixes it. Pure."""
+"""Possible problems between this device and its server, and how a person fixes them. Pure."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -47,7 +47,7 @@ REMEDIES: Mapping[Cause, str] = {
     "failing": _LATER,
     "crashed": "Start Jackdaw again, and tell its makers.",
 }
-"""What the person can do; URL stands for the server's address."""
+"""The step for a person to take on each problem; URL stands for the server's address."""
 
 _CODES: Mapping[int, Cause] = {
     CloseCode.DONE: "ending",

@@ -22,8 +22,8 @@ MOST_REFUSED_S = 3600.0
 
 
 class Parted(NamedTuple):
-    """How a connection ended: the cause; the reason in words, if anything was wrong; the seconds to wait, if the server
-    set them; and whether that is final or another attempt is made.
+    """The end of a connection: the cause; the reason in words, if anything was wrong; the seconds to wait, if the
+    server set them; and whether that is final or another attempt is made.
     """
 
     cause: Cause = "lost"

@@ -1,4 +1,4 @@
-"""When to ping the server, the round trip time, and when silence means a lost connection. Pure."""
+"""Timing of pings to the server, the round trip time, and how long a silence means a lost connection. Pure."""
 
 from dataclasses import dataclass, field
 from itertools import islice
