@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Device:
-    """The parts of one run of the program, each made when it is first asked for. Close it, or use it with `with`."""
+    """The parts of one run of the program, each made on first use. Use it with `with`, which closes them."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Device:
         engine: Callable[[], Engine] | None = None,
         embedder: Callable[[], Embedder] | None = None,
     ) -> None:
-        """`engine` and `embedder` make these two parts; without, they are the catalog's that the settings name."""
+        """`engine` and `embedder` make these parts; by default they are made from the configured catalog entries."""
         self.paths, self.settings = paths, settings
         self._engine, self._embedder = engine, embedder
         self._closing = ExitStack()
@@ -63,50 +63,50 @@ class Device:
         self._closing.close()
 
     def go_on_under(self, cache: Cache) -> None:
-        """Take other settings of the caches; all that is loaded stays."""
+        """Replace the cache settings and discard the parts built from them; the loaded model stays."""
         self.settings = replace(self.settings, cache=cache)
         for part in ("assistant", "qa_bank", "qkv_tree"):
             vars(self).pop(part, None)
 
     @cached_property
     def database(self) -> Database:
-        """The private store."""
+        """The database of the private store."""
         from storage.database import Database
 
         self.paths.create()
         if self.paths.daemon_status.exists() and not self.paths.database.exists():
             from device_app.ahead.daemon import forget_last
 
-            forget_last(self.paths)  # of another store
+            forget_last(self.paths)  # a status file of an earlier store
         database = Database(self.paths.database)
         self._closing.callback(database.close)
         return database
 
     def is_superseded(self) -> bool:
-        """Whether another store has taken the place of the one that is open."""
+        """Return whether the file of the open database was replaced by that of another store."""
         return "database" in vars(self) and not self.database.is_here() and self.paths.database.exists()
 
     @cached_property
     def knowledge(self) -> KnowledgeStore:
-        """Files, documents, passages."""
+        """The store of files, documents and passages."""
         from storage.knowledge import KnowledgeStore
 
         return KnowledgeStore(self.database)
 
     @cached_property
     def conversations(self) -> ConversationStore:
-        """What was asked and answered."""
+        """The store of conversations: questions and their answers."""
         from storage.conversations import ConversationStore
 
         return ConversationStore(self.database)
 
     @cached_property
     def weights(self) -> catalog.Weights:
-        """Model files."""
+        """The folder of model files."""
         return catalog.Weights(self.paths.weights)
 
     def loads(self, *kinds: catalog.Kind) -> list[str]:
-        """The names of the catalog's models that it loads, of these kinds alone where any are given."""
+        """Return the names of the catalog models that this device loads, limited to `kinds` if any are given."""
         names: dict[catalog.Kind, str] = {}
         if self._engine is None:
             names["engine"] = self.settings.model.name
@@ -116,14 +116,14 @@ class Device:
 
     @property
     def adapter(self) -> Adapter | None:
-        """What the model is trained further with; it is not loaded for that. Raises WeightsMissing, WeightsDamaged."""
+        """The adapter for the model, read without loading the model. Raises WeightsMissing, WeightsDamaged."""
         return None if isinstance(self._adapter, AdapterRejected) else self._adapter
 
     @property
     def refused(self) -> str:
-        """Why the adapter that the settings name is not used; else "". Raises WeightsMissing, WeightsDamaged.
+        """The reason why the configured adapter is not used; else "". Raises WeightsMissing, WeightsDamaged.
 
-        Once the model is loaded, llama.cpp may have refused what seemed to fit.
+        Once the model is loaded, the reason may be that llama.cpp refused an adapter which passed the earlier checks.
         """
         if isinstance(self._adapter, AdapterRejected):
             return str(self._adapter)
@@ -139,7 +139,7 @@ class Device:
 
     @cached_property
     def embedder(self) -> Embedder:
-        """Text to vectors."""
+        """The embedder, which turns text into vectors."""
         if self._embedder:
             return self._embedder()
         from device_app.inference.loading import embedder
@@ -147,7 +147,7 @@ class Device:
         return embedder(self.weights, self.settings.embedder)
 
     def begin_loading(self) -> Future[LocalSource]:
-        """The model as a source of tokens, loading in the background from the first call on."""
+        """Start to load the model in the background on the first call; return the future of its token source."""
         if self._loading is None:
             if self._engine is None:
                 from models.llama_bindings import set_environment
@@ -161,7 +161,7 @@ class Device:
 
     @cached_property
     def assistant(self) -> Assistant:
-        """The room where questions are answered."""
+        """The assistant that answers questions."""
         from device_app.answering.assistant import Assistant
         from device_app.knowledge.freshness import Freshness
 
@@ -171,7 +171,7 @@ class Device:
 
     @cached_property
     def public(self) -> PublicQuestions | None:
-        """Questions for a companion server; None where there is none, or it may not be asked. Connects to nothing."""
+        """The client for questions to a companion server; None if none is set up or allowed. Opens no connection."""
         from device_app.companion.link import credentials
 
         stored = credentials.load(self.paths.link) if self.settings.link.allowed else None
@@ -185,7 +185,7 @@ class Device:
 
     @cached_property
     def retriever(self) -> Retriever:
-        """From questions to passages."""
+        """The retriever, which finds passages for a question."""
         from device_app.knowledge.retriever import Retriever
         from storage.keywords import KeywordIndex
         from storage.vectors import VectorIndex
@@ -194,14 +194,14 @@ class Device:
 
     @cached_property
     def counters(self) -> Counters:
-        """What the caches did so far."""
+        """The counters of cache hits, savings and work ahead."""
         from storage.counters import Counters
 
         return Counters(self.database)
 
     @cached_property
     def qa_bank(self) -> QABank:
-        """Answers kept by question."""
+        """The QA bank: kept answers, looked up by question."""
         from device_app.cache.answers.bank import QABank
         from storage.qa_entries import QAEntries
         from storage.vectors import QA_BANK, VectorIndex
@@ -220,7 +220,7 @@ class Device:
 
     @cached_property
     def qkv_tree(self) -> QKVTree:
-        """Attention states kept by prompt."""
+        """The QKV tree: kept attention states, looked up by prompt."""
         from device_app.cache.states.tree import QKVTree
         from storage.blobs import Blobs
         from storage.kv_slices import KVSlices
@@ -230,20 +230,20 @@ class Device:
         return QKVTree(slices, blobs, self.counters, limit=limit, policy=cache.eviction)
 
     def population(self, give_way: Callable[[], bool]) -> Population:
-        """The work ahead, which stops within a batch once `give_way()` holds."""
+        """Return the work that fills the caches ahead; it stops within a batch once `give_way()` returns true."""
         from device_app.ahead.filling import population
 
         return population(self, give_way)
 
     def options(self, *, fresh: bool = False, public: bool = True, together: bool = False) -> Options:
-        """How questions are answered under the settings in force; see `Options` for what is given here."""
+        """Return the options for questions under the current settings; `Options` explains the parameters."""
         from device_app.answering.defaults import chosen
 
         under = chosen(self.settings, self.weights, self._adapter_hash())
         return replace(under, fresh=fresh, public=public, together=together)
 
     def ingestion(self) -> Ingestion:
-        """A run of reading files into the store."""
+        """Return a new ingestion run, which reads files into the store."""
         from device_app.knowledge.ingest import Ingestion
 
         settings = self.settings.knowledge
@@ -253,13 +253,13 @@ class Device:
 
     @cached_property
     def reading(self) -> Work:
-        """What brings the remembered folders up to date."""
+        """The work that brings the remembered folders up to date."""
         from device_app.ahead.reading import reading
 
         return reading(self)
 
     def idle_work(self, give_way: Callable[[], bool]) -> Iterator[Step]:
-        """What fills the caches ahead of questions."""
+        """Return the steps that fill the caches ahead of questions."""
         return self.population(give_way).steps()
 
     def _read_again(self, path: Path) -> str:
@@ -268,17 +268,17 @@ class Device:
         return read_again(self, path)
 
     def _adapter_hash(self) -> str:
-        """Hash of the adapter that is loaded or, before that, would be; "" for none, or where it was refused."""
+        """Return the hash of the adapter that is or would be loaded; "" if there is none or it was refused."""
         if self._info:
             return self._info.adapter
         try:
             return self.adapter.hash if self.adapter else ""
         except WeightsError:
-            return ""  # without the model nothing can be answered
+            return ""  # without the model no question can be answered
 
     @property
     def _info(self) -> EngineInfo | None:
-        """Of the model, once it is loaded."""
+        """The facts about the loaded model; None until it is loaded."""
         done = self._loading and self._loading.done() and not self._loading.exception()
         return self._loading.result().engine.info if self._loading and done else None
 

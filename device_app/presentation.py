@@ -1,11 +1,11 @@
-"""Words that the command line and the app put on the same facts. Imports nothing."""
+"""Wording that the command line and the terminal app share. Imports nothing."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class OriginWords:
-    """Who answered: in a word on the app's badge, in the line below an answer, and in a sentence that explains it."""
+    """The words for one origin of an answer: the app's badge, the line below an answer, a sentence that explains it."""
 
     badge: str
     line: str
@@ -19,7 +19,7 @@ ORIGINS = {
     "migrated": OriginWords("moved", "moved", "by both sides, one after the other"),
     "aggregated": OriginWords("together", "together", "by both sides"),
 }
-"""By an answer's `origin`, as `ask --json` prints it."""
+"""The words for each value of an answer's `origin`, as `ask --json` prints it."""
 
 STEPS = {"in vain": "no answer"}
-"""Steps of an answer's trace whose names, which scripts rely on, do not speak for themselves."""
+"""Labels for steps of an answer's trace whose names are unclear to people but are kept for scripts."""

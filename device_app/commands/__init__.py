@@ -1,1 +1,1 @@
-"""What the command line and the app both do, each done once. Asks nobody, prints nothing, draws nothing."""
+"""Operations that the command line and the terminal app share. They never prompt, print or draw."""

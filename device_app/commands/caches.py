@@ -1,4 +1,4 @@
-"""Limits and clearing, by hand: what a person does to the caches."""
+"""Commands of the person for the caches: setting limits and clearing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Layer = Literal["qa", "kv"]
 
 
 def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, megabytes: float) -> int:
-    """Write a layer's limit into the settings file and evict what is over it; how much that was.
+    """Write a cache's limit to the settings file and evict what exceeds it; return the count of evicted entries.
 
-    The device goes on under it. An environment variable goes before it all the same. Raises SettingError, StoreError,
-    NotWritable.
+    The device uses the new limit at once, but an environment variable takes precedence over the file. Raises
+    SettingError, StoreError, NotWritable.
     """
     from device_app.ahead.population import fill_again
     from device_app.settings import load
@@ -31,7 +31,10 @@ def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, mega
 
 
 def clear(device: Device, *, answers: bool, states: bool) -> tuple[int, int]:
-    """Drop answers, attention states or both; how many of each. Work ahead makes them again. Raises NotWritable."""
+    """Drop kept answers, attention states or both; return how many of each. Idle work refills them.
+
+    Raises NotWritable.
+    """
     from device_app.ahead.daemon import forget_last
     from device_app.ahead.population import fill_again
     from device_app.ahead.prediction import predict_again

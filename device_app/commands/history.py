@@ -1,4 +1,4 @@
-"""Conversations as a person keeps them, as Markdown with sources, or has them forgotten."""
+"""Export of conversations, as Markdown with sources or as JSON, and their deletion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Format = Literal["md", "json"]
 
 
 def exported(conversation: int, turns: Sequence[Turn], form: Format) -> str:
-    """A conversation as the text of a file: Markdown, or one line of JSON with `conversation` and `turns`."""
+    """Return a conversation as the text of a file: Markdown, or one line of JSON with `conversation` and `turns`."""
     import msgspec
 
     if form == "md":
@@ -27,10 +27,9 @@ def exported(conversation: int, turns: Sequence[Turn], form: Format) -> str:
 
 
 def forget(device: Device, conversation: int) -> bool:
-    """Delete a conversation for good, with the answers that were kept of its questions and the marks of its wrong ones;
-    whether there was one.
+    """Delete a conversation, the kept answers to its questions and the marks of its wrong answers.
 
-    Raises StoreError, NotWritable.
+    Return whether the conversation existed. Raises StoreError, NotWritable.
     """
     from device_app.ahead.daemon import forget_last
     from device_app.english import query
@@ -45,7 +44,7 @@ def forget(device: Device, conversation: int) -> bool:
 
 
 def answer(turn: Turn) -> str:
-    """The answer as far as it was written, with a mark where there would have been more."""
+    """Return the answer as far as written, with a note if it was cut off, cut at the limit or marked wrong."""
     if not turn.complete:
         return f"{turn.answer} (cut off)".strip()
     if turn.record.get("wrong"):
@@ -54,7 +53,7 @@ def answer(turn: Turn) -> str:
 
 
 def markdown(turns: Sequence[Turn]) -> str:
-    """A conversation as Markdown: each question a heading, its answer, its sources as a list."""
+    """Return a conversation as Markdown: each question as a heading, then its answer and a list of its sources."""
     parts = []
     for turn in turns:
         heading = " ".join(turn.question.split())

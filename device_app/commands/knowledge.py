@@ -1,4 +1,4 @@
-"""What a person adds to what is known, and takes from it: files and folders. Asks nobody and prints nothing."""
+"""Adding files and folders to the person's knowledge and removing them. Never prompts, never prints."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 
 
 def absolute(path: str) -> Path:
-    """A path as the store knows it: absolute, `~` and `..` resolved, links kept."""
+    """Return a path as the store keeps it: absolute, with `~` and `..` resolved and symbolic links kept."""
     return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 (resolve() would follow links)
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What was forgotten. `watched` is the remembered folder that would bring it back; None where there is none."""
+    """The counts of removed files and folders.
+
+    `watched` is a remembered folder that contains them, so that they would be read again; None without one.
+    """
 
     files: int
     folders: int
@@ -28,16 +31,16 @@ class Removed:
 
 
 def remember(device: Device, paths: Sequence[Path]) -> None:
-    """Note the folders among these, so that they are read again when something in them changes."""
+    """Remember the folders among `paths`, so that they are read again when something in them changes."""
     for path in paths:
         if os.path.isdir(path):  # noqa: PTH112 (Path.is_dir raises where it may not look)
             device.knowledge.remember_folder(os.fsencode(path))
 
 
 def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> IngestReport:
-    """Read files and folders; folders are remembered. The caller holds the lock, see `reading.alone`.
+    """Read files and folders, and remember the folders. The caller holds the lock, see `reading.alone`.
 
-    Raises StoreError; what was finished before stays.
+    Raises StoreError; files that were finished before the error stay in the store.
     """
     from device_app.ahead import reading
 
@@ -46,7 +49,7 @@ def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> IngestR
 
 
 def remove(device: Device, path: bytes) -> Removed:
-    """Forget a file, or a folder and everything in it. The caller holds the lock, see `reading.alone`.
+    """Remove a file, or a folder and everything in it, from the store. The caller holds the lock, see `reading.alone`.
 
     Raises StoreError, NotWritable.
     """

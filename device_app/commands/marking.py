@@ -1,4 +1,4 @@
-"""Marking an answer as wrong, and taking that back: what the command line and the app share. Prints nothing."""
+"""Marking an answer as wrong and undoing the mark, for the command line and the app. Prints nothing."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ NO_ANSWER: Final = "There is no answer to mark: that question was not answered."
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """What marking an answer did: whether the mark `holds`, as files of the answer may have changed before; how many
-    kept answers were `dropped`.
+    """The result of marking an answer. `dropped` counts the deleted kept answers.
+
+    `holds` is false if the answer's files changed before the mark was made.
     """
 
     question: str
@@ -32,7 +33,7 @@ class Marked:
 
     @property
     def message(self) -> str:
-        """What follows from it, for the person."""
+        """The consequences of the mark, as a message for the person."""
         went = f" {counted(self.dropped, 'kept answer')} deleted." if self.dropped else ""
         if not self.holds:
             return f"Marked as wrong.{went} Its files have changed since: ask again to have them read as they are now."
@@ -40,7 +41,7 @@ class Marked:
 
 
 def mark_turn(device: Device, turn: Turn) -> Marked:
-    """Mark the answer of a turn. Raises NothingFound where it gave none, StoreError."""
+    """Mark the answer of a turn as wrong. Raises NothingFound if the turn gave no answer; StoreError."""
     from device_app.cache.answers.bank import scope
     from device_app.english import query
     from device_app.question.answer import own_sources, written_by
@@ -54,7 +55,7 @@ def mark_turn(device: Device, turn: Turn) -> Marked:
 
 
 def mark_kept(device: Device, entry: Entry) -> Marked:
-    """Mark an answer that is kept, though nobody may have asked. Raises NothingFound if it has none, StoreError."""
+    """Mark a kept answer as wrong, even if never shown. Raises NothingFound if the entry has no answer; StoreError."""
     from device_app.question.answer import own_sources, written_by
 
     if entry.answer is None:
@@ -64,9 +65,9 @@ def mark_kept(device: Device, entry: Entry) -> Marked:
 
 
 def mark_question(device: Device, question: str) -> Marked:
-    """Mark the last answer to this question or, where nobody asked it, the one that is kept.
+    """Mark the last answer to this question as wrong or, if the question was never asked, its kept answer.
 
-    Raises NothingFound where there is neither, StoreError.
+    Raises NothingFound if neither exists; StoreError.
     """
     from device_app.english.wording import normal
 
@@ -79,9 +80,9 @@ def mark_question(device: Device, question: str) -> Marked:
 
 
 def undo(device: Device, question: str | None = None) -> Mark:
-    """Take back the last mark, or the last of this question; one that holds before one that does not.
+    """Remove the last mark, or the last mark for this question; marks in force are chosen before outdated ones.
 
-    Raises NothingFound where there is none, StoreError.
+    Raises NothingFound if there is no such mark; StoreError.
     """
     from device_app.english.wording import normal
 
@@ -94,7 +95,7 @@ def undo(device: Device, question: str | None = None) -> Mark:
 
 
 def undo_turn(device: Device, turn: Turn) -> None:
-    """Take back the mark of a turn's answer, if there is one. Raises StoreError."""
+    """Remove the mark from a turn's answer, if it has one. Raises StoreError."""
     for mark in device.qa_bank.wrong.all():
         if mark.turn_id == turn.id:
             device.qa_bank.wrong.take_back(mark)
@@ -119,7 +120,7 @@ def _mark(
         if entry.answer is not None
         and entry.scope == scope
         and plain(entry.answer) == plain(answer)
-        # What says the same of the same passages is most likely kept for a paraphrase.
+        # An equal answer from the same passages was most likely kept for a paraphrase of the question.
         and (normal(entry.question) == normal(question) or not set(sources).isdisjoint(entries.sources(entry.id)))
     ]
     mark = device.qa_bank.wrong.mark(question, scope, answer, written_by, sources, drop, turn_id)

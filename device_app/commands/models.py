@@ -1,4 +1,4 @@
-"""The models that a person chooses and fetches."""
+"""Choosing and downloading models."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def missing(weights: Weights, names: Iterable[str]) -> list[Entry]:
 
 
 def pull(weights: Weights, entry: Entry, report: Callable[[str, int, int], None]) -> bool:
-    """Fetch a model's file, check it and make it ready; whether it was not here already.
+    """Download a model, check it and make it ready; return whether it was not here already.
 
-    `report` gets what is being done, the bytes that are done and those in all, 0 where unknown; what it raises ends the
-    fetch, which goes on there the next time. Raises PullFailed, WeightsDamaged, NotWritable.
+    `report` gets the current activity, the bytes done and the total bytes (0: unknown). An exception from it ends the
+    download, which the next call resumes. Raises PullFailed, WeightsDamaged, NotWritable.
     """
     from storage.paths import private_folder
 
@@ -34,7 +34,7 @@ def pull(weights: Weights, entry: Entry, report: Callable[[str, int, int], None]
 
 
 def use(paths: Paths, weights: Weights, name: str) -> tuple[str, Entry]:
-    """Use a model from now on; it is opened once to check. The setting that names it, and the model.
+    """Write a model into the settings after opening it once as a check; return the setting's key and the model's entry.
 
     Raises UsageError, WeightsMissing, WeightsDamaged, EngineError, NotWritable.
     """
@@ -50,7 +50,7 @@ def use(paths: Paths, weights: Weights, name: str) -> tuple[str, Entry]:
 
 
 def refused(device: Device) -> str:
-    """Why the adapter that the settings name is not used; else "". A missing model is told by what needs it."""
+    """Return why the configured adapter is not used; "" if it is used or the model's files are missing or damaged."""
     with suppress(WeightsMissing, WeightsDamaged):
         return device.refused
     return ""

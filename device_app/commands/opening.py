@@ -1,4 +1,4 @@
-"""The device of one run of the program, under the settings in force."""
+"""Opens the device for one run of the program, under the current settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from storage.paths import Paths
 
 MakeDevice = Callable[["Paths", "Settings"], "Device"]
-"""Makes a device, with the catalog's models or with others."""
+"""A factory of devices, with the catalog's models or with others."""
 
 NO_FLAGS: Mapping[str, Any] = MappingProxyType({})
 
@@ -23,9 +23,10 @@ def opened(
     flags: Mapping[str, Any] = NO_FLAGS,
     on_note: Callable[[str], None] = lambda _: None,
 ) -> Device:
-    """A device under the settings file, the environment and these flags. Without `make`, with the catalog's models.
+    """Return a device configured by the settings file, the environment and `flags`.
 
-    `on_note` gets what the person should know of their settings. Raises SettingError.
+    `make` creates the device; by default it uses the catalog's models. `on_note` gets notes about the settings for the
+    person. Raises SettingError.
     """
     from device_app.settings import load
     from storage.paths import Paths
@@ -38,7 +39,7 @@ def opened(
 
 
 def maker(make: MakeDevice | None) -> MakeDevice:
-    """What makes devices: this or, without it, one with the catalog's models."""
+    """Return `make` or, if it is None, the factory of devices with the catalog's models."""
     from device_app.device import Device
 
     return make or Device

@@ -1,4 +1,4 @@
-"""Asking a question, perhaps again in the place of its turn, and what helps where nothing is found."""
+"""Asking a question, replacing a turn by asking again, and advice for questions without relevant passages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def last_if_any(conversations: ConversationStore) -> Turn | None:
-    """What was asked last; None where nothing was. Raises StoreError."""
+    """Return the last turn of the newest conversation, or None if there is no turn. Raises StoreError."""
     newest = conversations.latest()
     turns = conversations.turns(newest) if newest is not None else []
     return turns[-1] if turns else None
 
 
 def last(conversations: ConversationStore) -> Turn:
-    """What was asked last. Raises NothingFound where nothing was, StoreError."""
+    """Return the last turn of the newest conversation. Raises NothingFound if there is no turn; StoreError."""
     turn = last_if_any(conversations)
     if turn is None:
         raise NothingFound('Nothing has been asked yet. Ask something: jackdaw ask "…"')
@@ -33,10 +33,10 @@ def last(conversations: ConversationStore) -> Turn:
 def asked(
     device: Device, question: str, options: Options, conversation: int | None, replaced: Turn | None
 ) -> Generator[Found | Wrote | Answer]:
-    """Answer a question, with all that `Assistant.ask` tells meanwhile.
+    """Answer a question and yield all events of `Assistant.ask`.
 
-    The turn that it is to replace goes, with all behind it, once there is another answer. It stays if that fails or is
-    interrupted.
+    Once the new answer is complete, `replaced` and the turns after it are deleted. They stay if the new answer fails or
+    is interrupted.
     """
     if replaced is None:
         yield from device.assistant.ask(question, options, conversation)
@@ -49,7 +49,7 @@ def asked(
 
 
 def advice(device: Device, question: str, *, local_only: bool = False) -> Iterator[str]:
-    """Sentences that say why nothing was found, and what to do about it. Raises StoreError."""
+    """Yield sentences that say why nothing was found for a question and what to do about it. Raises StoreError."""
     from device_app.knowledge.absence import not_asked, reasons
 
     yield from reasons(device.knowledge, question)
@@ -61,21 +61,21 @@ def advice(device: Device, question: str, *, local_only: bool = False) -> Iterat
 
 @dataclass(frozen=True, slots=True)
 class TurnStore(ConversationStore):
-    """The conversations as one question sees them: without the turn it replaces and those behind that.
+    """A view of the conversations for one question: without the turn that it replaces and those after that turn.
 
-    The turn that it begins is noted in `new_turns`. What it replaces goes when there is something in its place.
+    `new_turns` collects the turns begun by the question. The replaced turns are deleted once a new answer is complete.
     """
 
     replaces: int | None
     new_turns: list[Turn]
 
     def turns(self, conversation_id: int) -> list[Turn]:
-        """The turns before the one that is replaced."""
+        """Return the conversation's turns before the one that is replaced."""
         turns = ConversationStore.turns(self, conversation_id)
         return turns if self.replaces is None else [turn for turn in turns if turn.id < self.replaces]
 
     def begin(self, question: str, conversation_id: int | None = None) -> Turn:
-        """Store the question."""
+        """Store a question as a new turn and add it to `new_turns`."""
         turn = ConversationStore.begin(self, question, conversation_id)
         self.new_turns.append(turn)
         return turn
@@ -88,17 +88,17 @@ class TurnStore(ConversationStore):
         *,
         egress: dict[str, Any] | None = None,
     ) -> None:
-        """Store an answer; one that is complete takes its place."""
+        """Store an answer; a complete one replaces the old turns."""
         ConversationStore.write(self, turn_id, answer, record, egress=egress)
         if record is not None:
             self.stands()
 
     def stands(self) -> None:
-        """What was begun is to be kept, and takes its place."""
+        """Replace the old turn, and those after it, by the first new turn."""
         if self.replaces is not None and self.new_turns:
             self.replace(self.replaces, self.new_turns[0])
 
     def failed(self) -> None:
-        """Take back what was begun, if what it was to replace is there still."""
+        """Delete the new turn, if the turn that it should have replaced still exists."""
         if self.replaces is not None and self.new_turns and self.turns_with([self.replaces]):
             self.take_back(self.new_turns.pop())

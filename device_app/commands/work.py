@@ -1,4 +1,4 @@
-"""What the process that works ahead does, read from what it left on the disk."""
+"""The state of the background process (daemon), read from the files that it writes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """The process that works ahead, and what it spent within the hour.
+    """The state of the daemon, and what it spent within the last hour.
 
-    `pid` is None where it does not run, or says nothing. `seen_at` is when it last said anything, ISO 8601, UTC.
+    `pid` is None if the daemon does not run or has written no status. `seen_at` is when it last wrote its status, ISO
+    8601, UTC.
     """
 
     running: bool
@@ -39,7 +40,7 @@ class Worker:
 
 
 def worker(paths: Paths, rules: Rules) -> Worker:
-    """What it does now, or did last. Raises NotWritable."""
+    """Return the daemon's current state and its last step. Raises NotWritable."""
     running, status = is_running(paths.daemon_lock), read_status(paths)
     tokens, joules = spent_within_the_hour(status, time.monotonic()) if status else (0, 0.0)
     pid, state, why = (status.pid, status.state, status.why) if status and running else (None, "stopped", None)

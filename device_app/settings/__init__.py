@@ -1,4 +1,4 @@
-"""The device's settings: what each means (schema), how a person's file is written (file), and changing one (change)."""
+"""The device's settings: definitions (schema), writing the settings file (file), changing one setting (change)."""
 
 from device_app.settings.schema import (
     SECTIONS,

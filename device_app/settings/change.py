@@ -1,4 +1,4 @@
-"""Changing one setting in the person's file, checked first."""
+"""Changing one setting in the person's settings file, after a check of the value."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -11,14 +11,14 @@ from storage.paths import Paths, write_private
 NEW_FILE = "# The settings of Jackdaw. `jackdaw config docs` explains each of them.\n"
 
 _WEIGHTS: Mapping[str, Literal["engine", "embedder"]] = {"model.name": "engine", "embedder.name": "embedder"}
-"""Settings that name an entry of the catalog, and of which kind."""
+"""The settings that name a catalog entry, with the kind of that entry."""
 
 
 def set_value(paths: Paths, key: str, value: str, place: str = "command line") -> Value:
-    """Write the value for the key, and leave the file's comments; the value as its type.
+    """Write a value into the settings file, keeping its comments; return the value converted to the setting's type.
 
-    A path is written as an absolute one, for the daemon runs in another folder. `place` is where the person wrote it.
-    Raises SettingError, UsageError, NotWritable.
+    A path is stored as an absolute path, because the daemon runs in another folder. `place` is where the person wrote
+    the value, for error messages. Raises SettingError, UsageError, NotWritable.
     """
     if key in RETIRED:
         raise SettingError(f"There is no setting {key} any more: {RETIRED[key]}")
@@ -39,7 +39,7 @@ def set_value(paths: Paths, key: str, value: str, place: str = "command line") -
 
 
 def unset_value(paths: Paths, key: str) -> None:
-    """Take the key out of the file, even one that is unknown. Raises NothingFound, SettingError, NotWritable."""
+    """Remove the key, known or unknown, from the settings file. Raises NothingFound, SettingError, NotWritable."""
     from device_app.settings.file import removed
 
     file = read_file(paths) or File(str(paths.config_file), "")
@@ -47,11 +47,11 @@ def unset_value(paths: Paths, key: str) -> None:
 
 
 def overruled(key: str, environment: Mapping[str, str]) -> str:
-    """What a person has to know who writes the setting while an environment variable goes before it; else ""."""
+    """Return a warning if an environment variable takes precedence over the setting in the file; else ""."""
     variable = SETTINGS[key].variable
     return f"{variable} is set in the environment and goes before it." if environment.get(variable) else ""
 
 
 def spelled(value: object) -> str:
-    """A value as the file and the command line have it."""
+    """Return a value as it is written in the settings file and on the command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Changes to the person's settings file that leave its comments and order alone. Knows no setting."""
+"""Edits of the settings file's text that keep its comments and order. Knows no particular setting."""
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -8,7 +8,7 @@ from shared.settings import File, Value
 
 
 def assigned(file: File, key: str, value: Value) -> str:
-    """The file's text with the key set to the value. Raises SettingError where the file is not valid TOML."""
+    """Return the file's text with the key set to the value. Raises SettingError if the file is not valid TOML."""
     document = _parsed(file)
     section, _, name = key.partition(".")
     table = document.setdefault(section, tomlkit.table())
@@ -19,7 +19,7 @@ def assigned(file: File, key: str, value: Value) -> str:
 
 
 def removed(file: File, key: str) -> str:
-    """The file's text without the key. Raises NothingFound where it is not set, SettingError as `assigned` does."""
+    """Return the file's text without the key. Raises NothingFound if the key is not set; SettingError as `assigned`."""
     document = _parsed(file)
     section, dot, name = key.partition(".")
     table = document.get(section) if dot else document

@@ -13,7 +13,7 @@ from shared.text import PASSAGE_WORDS
 from storage.paths import HOME_VARIABLE, Paths
 
 NOT_SETTINGS = frozenset({HOME_VARIABLE, "JACKDAW_YES"})
-"""Variables that begin like a setting's and are something else."""
+"""Environment variables that begin like those of settings but are none."""
 
 RETIRED = {
     "answer.top_k": "answer.temperature and answer.min_p say how freely words are chosen.",
@@ -21,10 +21,10 @@ RETIRED = {
     "cache.reuse": "states serve exactly; blended, they made answers worse. answer.arrangement = cheapest is sooner.",
     "cache.stride": "questions are predicted five at a time; other numbers were no better.",
 }
-"""Settings of earlier versions that nobody has to choose any more, and what holds now."""
+"""Removed settings of earlier versions, each with a hint about what replaces it."""
 
 _SERVERS = "JACKDAW_SERVER_"
-"""The companion server's variables begin so. Both programs may run on one machine."""
+"""The prefix of the companion server's environment variables, which this program ignores."""
 
 
 Threads = Annotated[int, Meta(ge=0, le=1024, description="Threads it computes with; 0 takes one per physical core.")]
@@ -124,8 +124,8 @@ class Cache:
         float,
         Meta(ge=0, le=1, description="With a threshold above it, predicted questions get no answers, only states."),
     ] = 0.9
-    # None is seen to be better: of 51 questions that no training saw, the passages' forms serve none, nor do abstracts
-    # of the bare model, nor what its adapter taught it to ask (`scripts/bench predict`, one of its three meetings).
+    # By measurement, no source of predicted questions is better: of 51 questions unseen in training, questions from
+    # passages, abstracts or the trained questioner serve none (`scripts/bench predict`, one of its three meetings).
     predict_from: Annotated[
         Literal["passages", "abstracts", "questioner"],
         Meta(
@@ -141,8 +141,8 @@ class Cache:
     kv_mb: Annotated[
         float, Meta(ge=0, le=1_000_000, description="Megabytes that kept attention states may take; 0 keeps none.")
     ] = 1000.0
-    # Of the same questions and 100 MB of states, .17 were hit under lru and .04 under lfu and cost, as PerCache and
-    # RAGCache have it; with 400 MB all were alike (`scripts/bench percache`).
+    # For the same questions with 100 MB of states, lru hit .17, lfu and cost (as in PerCache and RAGCache) .04;
+    # with 400 MB all policies were alike (`scripts/bench percache`).
     eviction: Annotated[
         Literal["lfu", "lru", "cost"],
         Meta(description="What goes first: the least often used, the longest unused, or the cheapest to make again."),
@@ -173,7 +173,7 @@ class Daemon:
     joules_per_hour: Annotated[
         float, Meta(ge=0, le=1e9, description="Energy it may spend on them in any hour, as estimated.")
     ] = 20_000.0
-    # PerCache, figure 20: 51 times 485 tokens of a 3.2B model took 10% of a phone's battery: 0.07 J for 10^9 of them.
+    # PerCache, figure 20: 51 × 485 tokens of a 3.2B model took 10% of a phone's battery, 0.07 J per 10^9 operations.
     joules_per_gflop: Annotated[
         float, Meta(ge=0, le=1000, description="Energy this device takes for 10^9 operations, for that estimate.")
     ] = 0.1
@@ -189,7 +189,7 @@ class Link:
     allowed: Annotated[
         bool, Meta(description="Ask it what your own files do not answer; without, nothing leaves this device.")
     ] = True
-    # Drafts of an answer repeat what stands in the files it is drawn from: none leaves before the person says so.
+    # Drafts of an answer repeat text of the files it is drawn from, so none is sent before the person allows it.
     together: Annotated[
         Literal["asked", "question", "fitting"],
         Meta(
@@ -242,7 +242,7 @@ class App:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every section."""
+    """All sections of the settings."""
 
     model: Model = Model()
     embedder: Embedder = Embedder()
@@ -255,16 +255,16 @@ class Settings:
 
 
 SETTINGS = declared(Settings)
-"""Every setting by key."""
+"""Every setting, by key."""
 
 SECTIONS = {field.name: str(type(field.default).__doc__) for field in fields(Settings)}
-"""What each section is about."""
+"""The description of each section."""
 
 
 def load(
     paths: Paths, environment: Mapping[str, str], flags: Mapping[str, object] = MappingProxyType({})
 ) -> Resolved[Settings]:
-    """The settings in force. Raises SettingError."""
+    """Return the settings in force, from file, environment and flags. Raises SettingError."""
     return resolve(
         Settings,
         file=read_file(paths),
@@ -276,7 +276,7 @@ def load(
 
 
 def read_file(paths: Paths) -> File | None:
-    """The person's settings file as it is; None where there is none. Raises SettingError where it cannot be read."""
+    """Return the person's settings file, or None if it does not exist. Raises SettingError if it cannot be read."""
     path = paths.config_file
     try:
         return File(str(path), path.read_text(encoding="utf-8"))

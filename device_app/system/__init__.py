@@ -1,1 +1,1 @@
-"""The device that Jackdaw runs on: battery, processes, who is active, what work may cost, services at login."""
+"""The device that Jackdaw runs on: battery, processes, user activity, work budgets, services started at login."""

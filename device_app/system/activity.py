@@ -1,7 +1,7 @@
-"""When the last question was asked, told from process to process by one small file.
+"""The time of the last question, shared between processes through one small file.
 
-In it stands `time.monotonic_ns()`, which all processes share until the machine restarts: a wall clock that is set
-changes nothing. Knows neither who asks nor who waits.
+The file holds `time.monotonic_ns()`, which is the same in all processes until the machine restarts and does not change
+when the wall clock is set. Knows neither who asks nor who waits.
 """
 
 import os
@@ -15,18 +15,18 @@ from shared.errors import NotWritable
 from storage.paths import private_folder
 
 _DIGITS = 20
-"""Enough for any time, so that a later note replaces an earlier one whole."""
+"""Digits of a timestamp: a fixed width, so that each one overwrites the one before completely."""
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """The file."""
+    """The file that holds the time of the last question."""
 
     path: Path
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Note that a question is asked, and again that it has been answered."""
+        """Note the time at the start and at the end of a question."""
         self.note()
         try:
             yield
@@ -34,7 +34,7 @@ class Activity:
             self.note()
 
     def note(self) -> None:
-        """Note that somebody asks now. A disk that refuses is no reason to fail a question."""
+        """Note that a question is asked now. Errors of the disk are ignored: they must not fail the question."""
         with suppress(OSError, NotWritable):
             private_folder(self.path.parent)
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600)
@@ -44,18 +44,18 @@ class Activity:
                 os.close(descriptor)
 
     def mark(self) -> bytes:
-        """What `changed` is asked against."""
+        """Return a mark to pass to `changed` later."""
         try:
             return self.path.read_bytes()
         except OSError:
             return b""
 
     def changed(self, mark: bytes) -> bool:
-        """Whether anybody has asked since the mark was taken. Takes about 20 µs."""
+        """Return whether a question was noted since the mark was taken. Takes about 20 µs."""
         return self.mark() != mark
 
     def last(self) -> float | None:
-        """When somebody asked last, in seconds of `time.monotonic()`; None where nobody has."""
+        """Return the time of the last question in seconds of `time.monotonic()`; None if none was noted."""
         noted = self.mark()
         return int(noted) / 1e9 if noted.isdigit() else None
 

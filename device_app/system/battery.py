@@ -1,6 +1,6 @@
-"""What the batteries have left, as Linux tells in `/sys/class/power_supply`; some phones show it too, most nothing.
+"""The charge of the batteries, read from Linux's `/sys/class/power_supply`, which some phones provide and most do not.
 
-Units there are millionths: µWh or µAh, and µV. psutil tells percents alone, so that it is not asked.
+Files there count in millionths: µWh or µAh, and µV. psutil is not used because it gives percentages alone.
 """
 
 import time
@@ -10,15 +10,15 @@ from pathlib import Path
 SUPPLIES = Path("/sys/class/power_supply")
 
 _JOULES, _COULOMBS = 3600e-6, 3600e-6
-"""In a µWh, and in a µAh."""
+"""The joules in one µWh, and the coulombs in one µAh."""
 
 _STEP = 10_000 * _JOULES, 1_000 * _COULOMBS
-"""ACPI counts in tens of mWh, or in mAh."""
+"""The resolution of ACPI's counters: 10 mWh in joules, and 1 mAh in coulombs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Battery:
-    """What one battery has left: joules, or coulombs at so many volts, counted in steps of so many of them."""
+    """The charge left in one battery, and the resolution of that number, in joules or (at `volts`) in coulombs."""
 
     name: str
     left: float
@@ -36,7 +36,7 @@ class Reading:
 
 
 def read(folder: Path = SUPPLIES) -> Reading | None:
-    """The batteries that this device runs on; None on mains, and where that or what they have left is not told."""
+    """Read the batteries that this device runs on; None on mains power, or if the state or charge is not available."""
     try:
         batteries = [battery for battery in sorted(folder.iterdir()) if _is_own(battery)]
         states = [_text(battery / "status") for battery in batteries]
@@ -44,12 +44,12 @@ def read(folder: Path = SUPPLIES) -> Reading | None:
             return None
         readings = tuple(_battery(battery) for battery in batteries)
         return Reading(time.monotonic(), _asleep_s(), readings)
-    except (OSError, ValueError):  # one that vanishes, or says what is no number
+    except (OSError, ValueError):  # a battery that vanished, or a file without a number
         return None
 
 
 def _is_own(supply: Path) -> bool:
-    """Whether it is a battery that is there, of the device itself: a mouse has its own."""
+    """Return whether the supply is a present battery of the device itself, not of a mouse or another accessory."""
     return (
         _text(supply / "type") == "Battery"
         and _text(supply / "scope", "System") != "Device"
@@ -58,7 +58,7 @@ def _is_own(supply: Path) -> bool:
 
 
 def _battery(supply: Path) -> Battery:
-    """Raises OSError, ValueError."""
+    """Read the charge of one battery. Raises OSError, ValueError."""
     energy_step, charge_step = _STEP
     if (energy := _number(supply, "energy_now")) is not None:
         return Battery(supply.name, energy * _JOULES, energy_step)
@@ -76,7 +76,7 @@ def _battery(supply: Path) -> Battery:
 
 
 def _number(supply: Path, name: str) -> float | None:
-    """A number that is not negative; None where there is no such file. Raises OSError, ValueError."""
+    """Read a non-negative number from a file; None if there is no such file. Raises OSError, ValueError."""
     text = _text(supply / name, "")
     if not text:
         return None
@@ -93,7 +93,7 @@ def _required(supply: Path, name: str) -> float:
 
 
 def _text(file: Path, default: str | None = None) -> str:
-    """What stands in a file; raises OSError where it is not there and there is no default."""
+    """Read a file's text. If the file is missing, return `default`, or raise OSError if there is none."""
     try:
         return file.read_bytes()[:100].decode(errors="replace").strip()
     except FileNotFoundError:
@@ -103,5 +103,5 @@ def _text(file: Path, default: str | None = None) -> str:
 
 
 def _asleep_s() -> float:
-    """How long this device was suspended since it was started: one of its clocks goes on meanwhile, the other stops."""
+    """Return the seconds of suspension since the device's start: one clock counts them, the other does not."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()

@@ -1,4 +1,4 @@
-"""What working ahead may spend: tokens and estimated joules in any hour. Pure; times are `time.monotonic()` seconds."""
+"""The budget of work ahead: tokens and estimated joules per hour. Pure; times are `time.monotonic()` seconds."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ _MINUTE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was spent within one minute, the last of it `at`."""
+    """The tokens and joules spent within one minute; `at` is the time of its last entry."""
 
     at: float
     tokens: int
@@ -18,16 +18,16 @@ class Spent:
 
 
 Ledger = tuple[Spent, ...]
-"""At most 61 entries, the oldest first."""
+"""Spendings of the last hour: at most 61 entries, the oldest first."""
 
 
 def recent(ledger: Ledger, now: float) -> Ledger:
-    """Those of the last hour. What lies ahead of `now` was written before the machine restarted."""
+    """Return the entries of the last hour, without those after `now`, which are from before the machine's restart."""
     return tuple(entry for entry in ledger if now - HOUR_S < entry.at <= now)
 
 
 def spend(ledger: Ledger, now: float, tokens: int, joules: float) -> Ledger:
-    """The ledger with this on it."""
+    """Return the ledger with this spending added."""
     *earlier, last = recent(ledger, now) or (Spent(now, 0, 0.0),)
     if last.at // _MINUTE_S == now // _MINUTE_S:
         return (*earlier, Spent(now, last.tokens + tokens, last.joules + joules))
@@ -35,12 +35,12 @@ def spend(ledger: Ledger, now: float, tokens: int, joules: float) -> Ledger:
 
 
 def estimated_joules(parameters: int, tokens: int, joules_per_gflop: float) -> float:
-    """Energy for these tokens: a token takes two operations per parameter, read or written."""
+    """Return the energy to read or write these tokens: each takes two operations per parameter."""
     return 2 * parameters * tokens / 1e9 * joules_per_gflop
 
 
 def why_spent(ledger: Ledger, now: float, rules: Rules) -> str | None:
-    """Which budget is spent, in words; None while there is some left."""
+    """Return which budget is used up, in words; None while both have some left."""
     spent = recent(ledger, now)
     if sum(entry.tokens for entry in spent) >= rules.tokens_per_hour:
         return f"{rules.tokens_per_hour:,} tokens within an hour are spent"

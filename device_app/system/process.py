@@ -1,4 +1,4 @@
-"""Being the one process that works ahead, and ending when it is told to. Knows no work."""
+"""Ensures that one process at a time works ahead, and ends it on a signal. Knows nothing of the work itself."""
 
 import signal
 import threading
@@ -14,11 +14,12 @@ from storage.paths import private_folder, to_be_written
 
 @contextmanager
 def alone(file: Path, last: int | None) -> Iterator[None]:
-    """Hold the lock; the system lets go of it however the process ends. `last` is who held it last, for the message.
+    """Hold the lock file while in this context; the system releases it however the process ends.
 
-    Raises UsageError where another process holds it, NotWritable.
+    `last` is the id of the last process that held the lock, for the error message. Raises UsageError if another process
+    holds the lock, NotWritable.
     """
-    # Whoever only asks whether a process runs holds the lock for a moment.
+    # `is_running` holds the lock for a moment, so wait a little.
     lock = _lock(file, wait_s=1)
     if not _acquired(lock):
         process = f" (process {last})" if last else ""
@@ -30,7 +31,7 @@ def alone(file: Path, last: int | None) -> Iterator[None]:
 
 
 def is_running(file: Path) -> bool:
-    """Whether a process holds the lock. Raises NotWritable."""
+    """Return whether a process holds the lock. Raises NotWritable."""
     lock = _lock(file, wait_s=0)
     free = _acquired(lock)
     lock.release()
@@ -53,9 +54,9 @@ def _acquired(lock: FileLock) -> bool:
 
 @contextmanager
 def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Let the first SIGTERM or SIGINT call `end`, and a second one end the process as it always does.
+    """Let the first SIGTERM or SIGINT call `end`, and a second one end the process as it does by default.
 
-    In another thread than the main one, signals are left to whoever has that.
+    Outside the main thread, signal handlers are left unchanged.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

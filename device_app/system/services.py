@@ -1,6 +1,6 @@
-"""How the device's own service manager keeps the daemon running: what to write where, and what to tell it.
+"""Service definitions that keep the daemon running: the files to write and the commands to run for each manager.
 
-Pure but for `install` and `uninstall`. Uses no package manager and needs no rights beyond the person's own.
+Pure but for `install` and `uninstall`. Uses no package manager and needs only the person's own rights.
 """
 
 import plistlib
@@ -17,10 +17,10 @@ from storage.paths import HOME_VARIABLE, write_private
 NAME = "jackdaw"
 LABEL = "io.jackdaw.daemon"
 JOB_ID = "52135"
-"""The phone's number for the job; any that no other script of the person's is likely to use."""
+"""The job id on Termux: any number that other scripts of the person are unlikely to use."""
 
 PERIOD_MS = 900_000
-"""15 minutes, the shortest that phones allow."""
+"""15 minutes in milliseconds, the shortest period that phones allow."""
 
 _WAIT_S = 20.0
 
@@ -29,7 +29,7 @@ Kind = Literal["systemd", "launchd", "termux"]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A file to write. `executable` is whether it is run itself."""
+    """A file to write; `executable` sets its executable bit."""
 
     path: Path
     text: str
@@ -38,7 +38,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What `install` writes and then runs, and what `uninstall` runs before it removes the files."""
+    """A service: the files and the commands to start it, and the commands to run before the files are removed."""
 
     kind: Kind
     units: Sequence[Unit]
@@ -48,14 +48,14 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What became of one command; `problem` is None where it went well."""
+    """The result of one command; `problem` is None if it succeeded."""
 
     command: str
     problem: str | None
 
 
 def kind_of(environment: Mapping[str, str], platform: str, has: Callable[[str], bool]) -> Kind:
-    """Which service manager this device has. Raises UsageError where it is none of ours."""
+    """Return which service manager this device has. Raises UsageError if it has none of the supported ones."""
     if "com.termux" in environment.get("PREFIX", ""):
         return "termux"
     if platform == "darwin":
@@ -68,7 +68,7 @@ def kind_of(environment: Mapping[str, str], platform: str, has: Callable[[str], 
 
 
 def service(kind: Kind, program: Path, environment: Mapping[str, str], user: int) -> Service:
-    """Everything about the service that runs `program`, for the person with this environment and user id."""
+    """Return the service that runs `program`, for the person with this environment and user id."""
     home = Path(environment["HOME"])
     own = {HOME_VARIABLE: environment[HOME_VARIABLE]} if environment.get(HOME_VARIABLE) else {}
     if kind == "systemd":
@@ -126,7 +126,7 @@ def _launchd(program: Path, own: Mapping[str, str], home: Path, user: int) -> Se
 
 
 def _termux(program: Path, own: Mapping[str, str], home: Path, prefix: Path) -> Service:
-    """A resident service, and a job that works ahead when Android has ended the service: it comes while charging."""
+    """Return a resident service, and a job that works ahead while charging if Android has ended the service."""
     folder = prefix / "var" / "service" / NAME
     job = home / ".termux" / "jobs" / NAME
     shell = f"#!{prefix}/bin/sh\n"
@@ -135,7 +135,8 @@ def _termux(program: Path, own: Mapping[str, str], home: Path, prefix: Path) -> 
     log = f"exec svlogd -tt {shlex.quote(str(prefix / 'var' / 'log' / 'sv' / NAME))}\n"
     schedule = (
         *("termux-job-scheduler", "--job-id", JOB_ID, "--script", str(job), "--period-ms", str(PERIOD_MS)),
-        # Without a network is the least it asks for: an offline phone would never run it otherwise.
+        # Require the least of the network: by default a job waits for a network, and an offline phone would never run
+        # it.
         *("--charging", "true", "--battery-not-low", "true", "--persisted", "true", "--network", "none"),
     )
     return Service(
@@ -151,14 +152,14 @@ def _termux(program: Path, own: Mapping[str, str], home: Path, prefix: Path) -> 
 
 
 def _systemd_word(text: str) -> str:
-    """One word of a unit file, whatever is in it."""
+    """Return the text quoted as one word of a unit file."""
     for sign, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%")):
         text = text.replace(sign, written)
     return f'"{text}"'
 
 
 def install(service: Service) -> list[Told]:
-    """Write the files and start the service. A command that fails is told, not raised. Raises NotWritable."""
+    """Write the files and start the service; return each command's result, failures included. Raises NotWritable."""
     for unit in service.units:
         write_private(unit.path, unit.text)
         if unit.executable:
@@ -167,7 +168,7 @@ def install(service: Service) -> list[Told]:
 
 
 def uninstall(service: Service) -> tuple[list[Path], list[Told]]:
-    """End the service and remove its files: which there were, and what became of the commands. Raises NotWritable."""
+    """Stop the service and remove its files; return the removed files and each command's result. Raises NotWritable."""
     installed = [unit.path for unit in service.units if unit.path.exists()]
     reports = [_run(command) for command in service.end] if installed else []
     for path in installed:
