@@ -1,1 +1,1 @@
-"""The app in a browser: who may come in (`door`), and the server that starts one app for each page (`server`)."""
+"""The app in a browser: access control (`door`), and the server that starts one app for each page (`server`)."""

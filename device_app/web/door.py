@@ -1,7 +1,7 @@
-"""Who may come in by the browser: the one that brought the token first, and no page of anybody else. Knows no socket.
+"""Access control: only the first browser with the token is let in, and no page of another site. Knows no socket.
 
-The token in the printed address serves once: it is exchanged for a cookie. Host is compared against DNS rebinding,
-Origin against other pages: cookies tell neither ports nor, on old browsers, sites apart.
+The token in the printed address can be used once: it is exchanged for a cookie. Host is compared against DNS rebinding,
+Origin against requests from other pages: cookies are not bound to ports nor, on old browsers, to sites.
 """
 
 import ipaddress
@@ -13,18 +13,18 @@ _BYTES = 32
 
 
 class Verdict(Enum):
-    """What becomes of a request."""
+    """The decision about a request."""
 
     SERVE = auto()
-    EXCHANGE = auto()  # the token was good: set the cookie, and leave the token out of the address
-    ELSEWHERE = auto()  # meant for another name or sent by another page
-    USED = auto()  # another browser has brought the token before
+    EXCHANGE = auto()  # valid token: set the cookie and redirect to the address without the token
+    ELSEWHERE = auto()  # addressed to another host name, or sent by another page
+    USED = auto()  # the token was used by another browser before
     STRANGER = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What of a request decides; None is what it lacks."""
+    """The parts of a request that decide about access; None is a missing part."""
 
     host: str | None
     origin: str | None
@@ -35,7 +35,7 @@ class Request:
 
 @dataclass(slots=True)
 class Door:
-    """The door of one server. `origin` is its scheme, host and port, as browsers write them."""
+    """The access control of one server. `origin` is its scheme, host and port, as browsers write them."""
 
     origin: str
     token: str = field(default_factory=lambda: secrets.token_urlsafe(_BYTES), repr=False)
@@ -44,11 +44,11 @@ class Door:
 
     @property
     def authority(self) -> str:
-        """What the Host header has to be."""
+        """The expected Host header."""
         return self.origin.partition("://")[2]
 
     def decide(self, request: Request) -> Verdict:
-        """What becomes of the request. A token that is good is used up by it."""
+        """Decide about the request. A valid token is used up by this call."""
         elsewhere = request.origin is not None and request.origin != self.origin
         if request.host != self.authority or elsewhere or (request.is_socket and request.origin is None):
             return Verdict.ELSEWHERE
@@ -62,7 +62,7 @@ class Door:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody but this device can reach it there."""
+    """Return whether the host name or address is reachable from this device alone."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -70,5 +70,5 @@ def is_loopback(host: str) -> bool:
 
 
 def _same(given: str | None, expected: str) -> bool:
-    """In a time that tells nothing about where they differ."""
+    """Compare in constant time, so that timing does not reveal where the strings differ."""
     return secrets.compare_digest((given or "").encode("utf-8", "surrogateescape"), expected.encode())

@@ -1,14 +1,14 @@
-"""How an app draws on a page: textual's own driver, which ends the app when its server has gone."""
+"""The app's driver on a web page: textual's web driver, which also ends the app when its server has gone."""
 
 from textual import messages
 from textual.drivers.web_driver import WebDriver
 
 
 class PageDriver(WebDriver):
-    """Reads what is typed from the server, and draws to it."""
+    """Reads input from the web server and sends it what the app draws."""
 
     def run_input_thread(self) -> None:
-        """Read to the end; a server that was killed says no goodbye."""
+        """Read input until the stream ends, then exit the app: a killed server sends no exit message."""
         super().run_input_thread()
         if not self.exit_event.is_set():
             self.process_message(messages.ExitApp())

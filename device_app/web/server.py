@@ -1,4 +1,4 @@
-"""Serves the app to one browser with textual-serve: each page runs a process of its own. Logs no request."""
+"""Serves the app to one browser with textual-serve: each page runs its own process. Requests are not logged."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from device_app.web.door import Door, Request, Verdict
 from shared.errors import NotWritable, UsageError
 
 ENDING_S = 5.0
-"""How long an app whose page has gone may take to end."""
+"""Seconds that an app may take to end after its page was closed."""
 
 _MOST_MESSAGE = 1_000_000
-"""Bytes of a message from the page: key presses, a paste."""
+"""The most bytes in a message from the page, such as key presses or a paste."""
 
 _APP = (sys.executable, "-P", "-c", "from device_app.cli import main; main()", "app")
-"""`jackdaw app`, whatever folder this process stands in."""
+"""The command of `jackdaw app`, independent of the current folder."""
 
 _FOCUS = """
 new MutationObserver(() => document.querySelector(".xterm-helper-textarea")?.focus())
@@ -35,7 +35,7 @@ new MutationObserver(() => document.querySelector(".xterm-helper-textarea")?.foc
 """
 
 _ELSEWHERE = re.compile(r'<link[^>]*\bhref="(?:https?:)?//[^>]*>|\sxmlns="[^"]*"')
-"""Where textual-serve's page names another host: a font at Google's, and a namespace that HTML does without."""
+"""References to other hosts in textual-serve's page: a font from Google, and an XML namespace that HTML can omit."""
 
 _REFUSALS = {
     Verdict.ELSEWHERE: "This page is for the address that `jackdaw web` printed alone.",
@@ -47,20 +47,20 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Session(AppService):
-    """The app of one page. Nothing of it stays when the page goes."""
+    """The app process of one page, ended when the page is closed."""
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
         return super()._build_environment(width, height) | {"TEXTUAL_DRIVER": "device_app.web.driver:PageDriver"}
 
     async def run(self) -> None:
-        """Pass on what the app draws; when it ends, however that is, the page is told."""
+        """Forward the app's output to the page; close the connection when the app ends, for whatever reason."""
         try:
             await super().run()
         finally:
             await self.remote_close()
 
     async def stop(self) -> None:
-        """Ask the app to end, and see to it that it does."""
+        """Ask the app to end, and kill it if it does not within `ENDING_S`."""
         process = self._process
         if process is None:
             return
@@ -73,7 +73,7 @@ class Session(AppService):
 
 
 class WebServer(Server):
-    """One door, and an app for each page that comes through it."""
+    """A web server with one door, which runs an app for each page that is let in."""
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(f"exec {shlex.join(_APP)}", host, port, title="Jackdaw")
@@ -83,11 +83,11 @@ class WebServer(Server):
 
     @property
     def address(self) -> str:
-        """Where to open it, with the token."""
+        """The address to open in a browser, with the token."""
         return str(URL(self.public_url) / "" % {"token": self._door.token})
 
     async def run(self, started: Callable[[str], None], ended: asyncio.Event) -> None:
-        """Serve until `ended` is set; `started` is given the address. Raises NotWritable where the port is taken."""
+        """Serve until `ended` is set; call `started` with the address. Raises NotWritable if the port is taken."""
         runner = web.AppRunner(await self._make_app(), access_log=None, shutdown_timeout=ENDING_S)
         await runner.setup()
         try:
@@ -117,11 +117,11 @@ class WebServer(Server):
         return app
 
     async def on_startup(self, app: web.Application) -> None:
-        """Say nothing: the command tells the address."""
+        """Print nothing: the command prints the address."""
 
     @web.middleware
     async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        name = f"jackdaw-{URL(self.public_url).port}"  # cookies are one host's, whatever the port
+        name = f"jackdaw-{URL(self.public_url).port}"  # cookies ignore the port, so the name holds it
         verdict = self._door.decide(
             Request(
                 host=request.headers.get("Host"),
@@ -145,14 +145,14 @@ class WebServer(Server):
         return response
 
     async def handle_index(self, request: web.Request) -> web.Response:
-        """The page, which names no other host and takes what is typed as soon as the app is drawn."""
+        """Return the page without references to other hosts, with a script that focuses the app once it is drawn."""
         page = await super().handle_index(request)
         assert isinstance(page, web.Response)
         page.text = _ELSEWHERE.sub("", page.text or "").replace("</body>", f"<script>{_FOCUS}</script></body>")
         return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Run an app for the page for as long as both are there."""
+        """Run an app for the page until one of them ends."""
         websocket = web.WebSocketResponse(heartbeat=15, max_msg_size=_MOST_MESSAGE)
         await websocket.prepare(request)
         session = Session(
@@ -175,7 +175,7 @@ class WebServer(Server):
 
 
 def serve(host: str, port: int, tls: ssl.SSLContext | None, started: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM. Raises NotWritable."""
+    """Serve until SIGINT or SIGTERM; call `started` with the address. Raises NotWritable."""
 
     async def until_signalled() -> None:
         ended = asyncio.Event()
@@ -187,7 +187,7 @@ def serve(host: str, port: int, tls: ssl.SSLContext | None, started: Callable[[s
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """TLS with the certificate chain and its key, both PEM. Raises UsageError."""
+    """Return a TLS context with the certificate chain and its key, both PEM. Raises UsageError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(certificate, key)
@@ -205,7 +205,7 @@ def _closing(websocket: web.WebSocketResponse) -> Callable[[], Awaitable[None]]:
 
 
 def _headers(url: str) -> dict[str, str]:
-    """The page may ask nothing of anybody else, nor be framed or kept."""
+    """Return headers that forbid the page requests to other hosts, being framed and being cached."""
     socket = url.replace("http", "ws", 1)
     return {
         "Content-Security-Policy": (
