@@ -1,6 +1,6 @@
 """The command line `jackdaw`: the table of its commands.
 
-Nothing here imports a command's module: `jackdaw --help` reads this table alone.
+This module imports no command's module: `jackdaw --help` reads this table alone.
 """
 
 import sys
@@ -53,14 +53,14 @@ click.version_option(package_name="jackdaw", message="jackdaw %(version)s")(jack
 
 
 def main(make: "MakeDevice | None" = None) -> None:
-    """The console script."""
+    """Run the console script `jackdaw`."""
     started(partial(run, make=make))
 
 
 def run(arguments: Sequence[str], make: "MakeDevice | None" = None) -> int:
-    """Run one command line and return its exit code. Without a command, a terminal gets the app.
+    """Run one command line and return its exit code. Without a command, open the app if on a terminal.
 
-    `make` makes the devices of its commands, where they are to have other models than the catalog's.
+    `make` creates the device for commands; by default devices use the catalog's models.
     """
     if arguments in ([], ["--no-mouse"]) and sys.stdin.isatty() and sys.stdout.isatty():
         arguments = ["app", *arguments]

@@ -26,20 +26,20 @@ from storage.paths import Paths
 )
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse, and selecting by touch, to the terminal.")
 def command(no_mouse: bool, as_json: bool) -> int:
-    """Open the terminal app: conversations, sources, search. `jackdaw` alone does so too.
+    """Open the terminal app: conversations, sources, search. `jackdaw` alone does the same.
 
-    NO_COLOR=1 takes its colours away.
+    NO_COLOR=1 turns its colours off.
     """
-    # A driver of its own, as `jackdaw web` gives it, draws elsewhere than on a terminal.
+    # With another driver, as under `jackdaw web`, the app draws elsewhere than on a terminal.
     on_terminal = not os.environ.get("TEXTUAL_DRIVER")
     if as_json or (on_terminal and not (sys.stdin.isatty() and sys.stdout.isatty())):
         raise UsageError('The app needs a terminal. From a script, ask with: jackdaw ask --json "…"')
     look = load(Paths.locate(os.environ), os.environ).settings.app
     with opening(look.theme) if on_terminal else nullcontext() as opened:
-        # Read with the import. Nothing is drawn more often than it changes; but a key that comes during a layout waits
-        # for up to two frames more.
+        # Textual reads this when imported. Frames are drawn only on changes, but at a lower rate a key pressed during a
+        # layout would wait for up to two more frames.
         os.environ.setdefault("TEXTUAL_FPS", "120")
-        # Only here: what the app imports takes a third of a second. Nothing of that is garbage, now or later.
+        # Imported here because it takes a third of a second. None of the imported objects is ever garbage.
         gc.disable()
         from device_app.tui.run import run
 

@@ -65,12 +65,12 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> int | None:
-    """Answer QUESTION from your own files, with sources. Without one, the question is read from standard input.
+    """Answer QUESTION from your own files, with sources. Without QUESTION, it is read from standard input.
 
-    Filters may stand in the question: from:NAME, in:PART-OF-PATH, kind:mail, after:2026-03, before:2026-03-14, on:2026.
+    The question may hold filters: from:NAME, in:PART-OF-PATH, kind:mail, after:2026-03, before:2026-03-14, on:2026.
     With --together, drafts of an answer from your files leave this device: the server can read what they repeat.
-    What your files answer in part may be asked of the companion server as well: link.together says what leaves then.
-    A cited file that has changed is read again first where that is quick; what is not as it was read is named.
+    If your files answer only a part, the companion server may be asked as well: link.together says what is sent then.
+    Cited files that have changed are read again first if that is quick; changed files that are not are named.
     Kinds are chat, data, event, mail, note, page, paper, table, task.
     With --again the last question is answered again. Its turn stays as it was if that gives no answer.
     Exit code 3: nothing relevant was found, nothing was asked yet, or what was found does not answer it.
@@ -90,7 +90,7 @@ def command(
         from device_app.answering.early import needs_model
 
         if follow or show_prompt or together or needs_model(device, text, fresh=fresh):
-            device.begin_loading()  # while the rest is imported and the passages are looked up
+            device.begin_loading()  # in the background, during the remaining imports and the search for passages
         from device_app.question.answer import Answer, Found, Wrote
 
         conversation = device.conversations.latest() if again or follow else None
@@ -142,7 +142,7 @@ def _show_prompt(prompt: Any, as_json: bool) -> int | None:
 
 
 def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | None:
-    """Print what stands after the answer's text, or all of it as JSON; return the exit code."""
+    """Print what follows the answer's text, or the whole answer as JSON; return the exit code."""
     if as_json:
         print_json(answer.as_json())
     elif answer.found:
@@ -157,7 +157,7 @@ def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | Non
 
 
 def _print_support(answer: "Answer", *, sources: bool) -> None:
-    """What carries the answer: its citation, the evidence, the sources, and how long it took."""
+    """Print what supports the answer: its citation, the evidence and the sources, and then the timing."""
     from device_app.companion.dispatch.aggregating import AGREE
 
     carried = answer.evidence
@@ -197,7 +197,7 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
 
 
 def _print_carried(out: "Console", answer: "Answer") -> None:
-    """The sentence that proves the answer, in quotation marks, or the one that comes nearest to it, without."""
+    """Print the sentence that proves the answer, in quotation marks, or else the nearest sentence, without them."""
     proof, near = answer.evidence, answer.nearest
     if answer.quoted:
         out.print(f"\n  {QUOTED}", style="green")

@@ -1,4 +1,4 @@
-"""`jackdaw cache`: what is kept ahead of questions."""
+"""`jackdaw cache`: shows and controls the kept answers and attention states."""
 
 import os
 from dataclasses import asdict
@@ -32,7 +32,7 @@ command = Group(
 
 @command.command("stats", examples=(("What the cache holds and has saved", "jackdaw cache stats"),))
 def stats(as_json: bool) -> None:
-    """Show what is kept, its limits, hits by layer, what they saved, and what filling cost."""
+    """Show what the caches hold, their limits, the hits of each, what these saved, and what filling the caches cost."""
     from storage.cache_records import CacheRecords
 
     with opened() as device:
@@ -109,7 +109,7 @@ def _space(taken: int, limit: int, evicted: int) -> str:
 @command.command("list", examples=(("The answers served most", "jackdaw cache list --limit 10"),))
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Questions to show.")
 def list_entries(limit: int, as_json: bool) -> int | None:
-    """List the questions that are kept with their answers, the most used first."""
+    """List the kept questions with their answers, the most used first."""
     from storage.cache_records import CacheRecords
 
     with opened() as device:
@@ -131,7 +131,7 @@ def list_entries(limit: int, as_json: bool) -> int | None:
 @click.argument("question")
 @yes_option
 def warm(question: str, yes: bool, as_json: bool) -> int | None:
-    """Answer QUESTION now and keep the answer, so that it is there at once when it is asked.
+    """Answer QUESTION now and keep the answer, so that it is shown at once when you ask.
 
     When its files change, it is answered again in idle time, as if you had asked it.
     """
@@ -166,9 +166,9 @@ def warm(question: str, yes: bool, as_json: bool) -> int | None:
 @click.option("--qa", is_flag=True, help="The answers alone.")
 @click.option("--kv", is_flag=True, help="The attention states alone.")
 def clear(qa: bool, kv: bool, as_json: bool) -> None:
-    """Drop what is kept. Your files, what was read of them and your conversations stay.
+    """Delete kept answers and attention states. Your files, what was read of them and your conversations stay.
 
-    Work ahead fills it again: to keep nothing, set the limits to 0.
+    Idle work fills the caches again: to keep nothing, set the limits to 0.
     """
     with opened() as device:
         answers, states = drop(device, answers=qa or not kv, states=kv or not qa)
@@ -182,7 +182,7 @@ def clear(qa: bool, kv: bool, as_json: bool) -> None:
 @click.argument("layer", type=click.Choice(["qa", "kv"]))
 @click.argument("megabytes", type=float)
 def limit(layer: Layer, megabytes: float, as_json: bool) -> None:
-    """Set how many MEGABYTES answers (qa) or attention states (kv) may take; what is over it goes now."""
+    """Set how many MEGABYTES answers (qa) or attention states (kv) may take; what exceeds the limit is deleted now."""
     with opened() as device:
         evicted = set_limit(device, os.environ, layer, megabytes)
     say_if_overruled(f"cache.{layer}_mb")

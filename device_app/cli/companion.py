@@ -1,4 +1,4 @@
-"""How the link to the companion server stands, for the commands that tell it; and how to fix it where it does not."""
+"""The state of the link to the companion server, for commands that show it, and remedies for its problems."""
 
 import sys
 import threading
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A server and how it stands. `why` and `cause` say what is wrong; `refused`, that only the person can fix it.
+    """A server and the state of its link; unknown values are None. `why` and `cause` say what is wrong.
 
-    `round_trip_ms` is measured once; `receives` is what the server takes of a person's. Unknown is None.
+    `refused` is true if only the person can fix the problem. `round_trip_ms` is measured once. `receives` are the kinds
+    of the person's data that the server may receive.
     """
 
     url: str | None
@@ -40,7 +41,7 @@ class Standing:
     privacy: str = "drafts"
 
     def summary(self) -> str:
-        """In lines for a person."""
+        """Return the state of the link in lines for a person."""
         if self.url is None:
             return self.why
         if not self.allowed:
@@ -68,9 +69,9 @@ class Standing:
 
 
 def standing(device: "Device") -> Standing | None:
-    """Dial the server and tell how it stands; None where this device has none. Where nothing may be sent, nobody dials.
+    """Connect to the server and return its standing; None if this device has no server.
 
-    Whatever is wrong is told by the value.
+    No connection is made if nothing may be sent. Errors are part of the returned value, not raised.
     """
     allowed = device.settings.link.allowed
     try:
@@ -88,7 +89,7 @@ def standing(device: "Device") -> Standing | None:
                 state, by_text = _settled(link, waiting.LIMITS.check_s), link.by_text
             finally:
                 link.close()
-    except JackdawError as error:  # the model is not here, whose vocabulary is compared
+    except JackdawError as error:  # the model whose vocabulary is compared is not here
         return Standing(stored.url, allowed, why=str(error))
     offer = state.offer
     if offer is None or not state.connected:
@@ -108,16 +109,16 @@ def standing(device: "Device") -> Standing | None:
 
 
 def remedy(standing: Standing) -> str:
-    """What a person does about a server that cannot be asked."""
+    """Return what a person can do about a server that cannot be asked."""
     if standing.url is None:
         return "Run: jackdaw connect URL"
     from device_app.companion.link.causes import REMEDIES
 
-    return REMEDIES[standing.cause].replace("URL", standing.url) if standing.cause else ""  # the words say it already
+    return REMEDIES[standing.cause].replace("URL", standing.url) if standing.cause else ""  # `why` holds the remedy
 
 
 def _settled(link: "Link", seconds: float) -> "LinkState":
-    """The state once the way there is measured, or nothing can be expected any more."""
+    """Wait until the round trip is measured, the link fails or time runs out; return the link's state."""
     changed, end = threading.Event(), time.monotonic() + seconds
     with link.watched(lambda _: changed.set()):
         while link.state.phase == "connecting" or (link.state.connected and link.state.round_trip_s is None):
@@ -129,7 +130,7 @@ def _settled(link: "Link", seconds: float) -> "LinkState":
 
 @contextmanager
 def _patience(url: str) -> Iterator[None]:
-    """A line on stderr while the server is waited for, where somebody looks."""
+    """Show a line on stderr while waiting for the server, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""`jackdaw completion`: the script by which a shell completes commands, options, setting keys and model names."""
+"""`jackdaw completion`: prints the shell script that completes commands, options, setting keys and model names."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -27,7 +27,7 @@ def command(ctx: click.Context, shell: str, as_json: bool) -> None:
     zsh needs `fpath=(~/.zfunc $fpath)` before `compinit` in ~/.zshrc.
     """
     completion = get_completion_class(shell)
-    assert completion is not None  # one of SHELLS
+    assert completion is not None  # `shell` is one of SHELLS
     script = completion(ctx.find_root().command, {}, "jackdaw", "_JACKDAW_COMPLETE").source()
     if as_json:
         print_json({"shell": shell, "script": script})

@@ -1,6 +1,6 @@
-"""`jackdaw config`: show settings with where each came from, explain them, change them.
+"""`jackdaw config`: shows settings with the origin of each, explains them and changes them.
 
-`path`, `edit`, `set` and `unset` read no settings in force, so that a settings file that is wrong can be mended.
+`path`, `edit`, `set` and `unset` do not load the current settings, so that they can repair an invalid settings file.
 """
 
 import os
@@ -27,12 +27,12 @@ command = Group(
 
 
 def complete_key(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Setting keys for the shell."""
+    """Return the setting keys that complete the word typed in the shell."""
     return [key for key in SETTINGS if key.startswith(incomplete)]
 
 
 def complete_value(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """What the setting named before can be, where that is one of a few."""
+    """Return the values that complete the word typed in the shell, for a setting with a fixed set of choices."""
     setting = SETTINGS.get(ctx.params.get("key", ""))
     return [choice for choice in setting.choices if choice.startswith(incomplete)] if setting else []
 
@@ -91,7 +91,7 @@ def get(key: str, as_json: bool) -> None:
 def set_one(key: str, value: str, as_json: bool) -> None:
     """Write VALUE for KEY into the settings file.
 
-    It is checked first. Comments in the file stay.
+    The value is checked first. Comments in the file stay.
     """
     fitting = set_value(Paths.locate(os.environ), key, value)
     if as_json:
@@ -104,7 +104,7 @@ def set_one(key: str, value: str, as_json: bool) -> None:
 @command.command("unset", examples=(("Go back to the default", "jackdaw config unset answer.max_tokens"),))
 @key_argument
 def unset(key: str, as_json: bool) -> None:
-    """Take KEY out of the settings file, even one that is unknown."""
+    """Remove KEY from the settings file; unknown keys can be removed as well."""
     paths = Paths.locate(os.environ)
     unset_value(paths, key)
     if as_json:
@@ -115,7 +115,7 @@ def unset(key: str, as_json: bool) -> None:
 
 @command.command("path", examples=(("Keep a copy", 'cp "$(jackdaw config path)" ~/backup/'),))
 def path(as_json: bool) -> None:
-    """Print where the settings file lies, or would lie."""
+    """Print the path of the settings file, whether it exists or not."""
     file = Paths.locate(os.environ).config_file
     if as_json:
         print_json({"file": file, "exists": file.exists()})
@@ -139,10 +139,7 @@ def edit(as_json: bool) -> None:
 
 @command.command("docs", examples=(("Explain every setting", "jackdaw config docs"),))
 def docs(as_json: bool) -> None:
-    """Explain every setting.
-
-    What it does, what it takes, its default and its environment variable.
-    """
+    """Explain every setting: its effect, accepted values, default and environment variable."""
     facts = [
         {
             "key": key,
@@ -168,6 +165,6 @@ def docs(as_json: bool) -> None:
 
 
 def say_if_overruled(key: str) -> None:
-    """Tell the person, on stderr, that the environment goes before what was just written."""
+    """Warn on stderr if an environment variable takes precedence over the setting that was just written."""
     if said := overruled(key, os.environ):
         click.echo(said, err=True)

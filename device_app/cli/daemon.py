@@ -1,4 +1,4 @@
-"""`jackdaw daemon`: work ahead while the device is idle, now or for good."""
+"""`jackdaw daemon`: works ahead while the device is idle, once or permanently."""
 
 import math
 import os
@@ -29,7 +29,7 @@ from shared.printable import safe, safe_line
 from storage.paths import Paths
 
 NICE = 19
-"""The lowest priority: whoever asks meanwhile has the processor at once."""
+"""The lowest priority, so that a question gets the processor at once."""
 
 command = Group(
     "daemon",
@@ -44,7 +44,7 @@ command = Group(
 
 
 def _device() -> Device:
-    """A device that computes with the daemon's own number of threads."""
+    """Return a device that computes with the number of threads set for the daemon."""
     device = opened()
     settings = device.settings
     own = settings.daemon.threads or max(1, threads(0) // 2)
@@ -62,10 +62,10 @@ def _device() -> Device:
     ),
 )
 def run(as_json: bool) -> None:
-    """Stay and work ahead while the device is idle.
+    """Run in the foreground and work ahead while the device is idle.
 
-    Changes in the folders that were added are read soon. It gives way to a question within a second. What it does is
-    told on stderr. Ends at Ctrl-C or SIGTERM.
+    Changes in the folders that you added are read soon. A question interrupts the work within a second. Progress is
+    printed on stderr. Ends at Ctrl-C or SIGTERM.
     """
     os.nice(NICE)
     paths = Paths.locate(os.environ)
@@ -74,7 +74,7 @@ def run(as_json: bool) -> None:
 
     def finished(step: Step) -> None:
         steps.append(step)
-        # What is not a terminal may be a log that lasts and that others read: no question goes there.
+        # stderr may be a log that lasts and that others read, so it gets no question unless it is a terminal.
         line = _line(step, explain=True) if sys.stderr.isatty() else f"{step.action}: {step.tokens:,} tokens"
         click.echo(line, err=True)
 
@@ -100,7 +100,7 @@ def run(as_json: bool) -> None:
     "--minutes", type=click.FloatRange(0, min_open=True), default=5, show_default=True, help="Time after which it ends."
 )
 def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> int | None:
-    """Work ahead now, until all is done, a question comes or the time is over; the next run goes on from there.
+    """Work ahead now, until all is done, a question comes or the time is over; the next run continues from there.
 
     Exit code 3: there was nothing to do, or with --when-idle the device is not idle.
     """
@@ -134,7 +134,7 @@ def _line(step: Step, *, explain: bool) -> str:
 
 @command.command("status", examples=(("What it does, and what it spent", "jackdaw daemon status"),))
 def status(as_json: bool) -> None:
-    """Show what it does or waits for, and what it spent."""
+    """Show what the daemon does or waits for, and what it spent."""
     paths = Paths.locate(os.environ)
     running = worker(paths, load(paths, os.environ).settings.daemon)
     if as_json:
@@ -169,9 +169,9 @@ def status(as_json: bool) -> None:
 
 @command.command("pause", examples=(("Leave the device alone for now", "jackdaw daemon pause"),))
 def pause(as_json: bool) -> None:
-    """Let it do nothing until `jackdaw daemon resume`.
+    """Stop working ahead until `jackdaw daemon resume`.
 
-    What it does now ends within a second.
+    The current work ends within a second.
     """
     set_paused(Paths.locate(os.environ), paused=True)
     _say_paused(True, as_json)
@@ -179,7 +179,7 @@ def pause(as_json: bool) -> None:
 
 @command.command("resume", examples=(("Go on", "jackdaw daemon resume"),))
 def resume(as_json: bool) -> None:
-    """Let it go on after `jackdaw daemon pause`."""
+    """Continue to work ahead after `jackdaw daemon pause`."""
     set_paused(Paths.locate(os.environ), paused=False)
     _say_paused(False, as_json)
 
@@ -200,10 +200,10 @@ def _say_paused(paused: bool, as_json: bool) -> None:
 )
 @click.option("-y", "--yes", is_flag=True, help="Write without asking.")
 def install(yes: bool, as_json: bool) -> int | None:
-    """Let the system keep it running.
+    """Let the system start the daemon at login and keep it running.
 
-    By systemd, launchd, or Termux's services and jobs. What will be written and run is shown first. With --json
-    nothing is written unless -y is given as well.
+    Uses systemd, launchd, or Termux's services and jobs. The files and commands are shown first. With --json nothing is
+    written unless -y is given as well.
     """
     service = _service()
     if not as_json:
@@ -228,7 +228,7 @@ def install(yes: bool, as_json: bool) -> int | None:
 
 @command.command("uninstall", examples=(("No longer run it", "jackdaw daemon uninstall"),))
 def uninstall(as_json: bool) -> int | None:
-    """End the service and remove what `install` wrote."""
+    """Stop the service and remove the files that `install` wrote."""
     removed, reports = services.uninstall(_service())
     if as_json:
         print_json({"removed": removed, "told": reports})
@@ -247,7 +247,10 @@ def _service() -> services.Service:
 
 
 def _program() -> Path:
-    """The `jackdaw` beside this Python, else the one on PATH: a service knows neither of them by itself."""
+    """Return the path of `jackdaw` beside this Python, or on PATH: a service cannot look it up by itself.
+
+    Raises UsageError.
+    """
     beside = Path(sys.executable).with_name("jackdaw")
     program = str(beside) if beside.exists() else shutil.which("jackdaw")
     if program is None:

@@ -1,4 +1,4 @@
-"""`jackdaw doctor`: checks everything an answer depends on; each failure says how to fix it.
+"""`jackdaw doctor`: checks everything that answers depend on; each failure says how to fix it.
 
 Exit codes: 0 all is well, 1 something deserves a look, 2 something is broken.
 """
@@ -43,7 +43,7 @@ _INEXACT: dict[Check, str] = {"rollback": "tokens that are rolled back", "slices
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found; `mend` (a name that scripts rely on) is how to fix it."""
+    """The result of one check; `mend` says how to fix the problem (scripts rely on this name)."""
 
     check: str
     level: Level
@@ -61,7 +61,7 @@ class Finding:
 def command(as_json: bool) -> int:
     """Check settings, store, models, disk, memory, telemetry and the companion server.
 
-    Exit code: 0 all is well, 1 have a look, 2 broken.
+    Exit code: 0 all is well, 1 something deserves a look, 2 something is broken.
     """
     findings = list(examine(Paths.locate(os.environ)))
     levels = {finding.level for finding in findings}
@@ -80,7 +80,7 @@ def command(as_json: bool) -> int:
 
 
 def examine(paths: Paths) -> Iterator[Finding]:
-    """Run every check; one that fails does not stop the others."""
+    """Run every check and yield its findings; a check that fails does not stop the others."""
     resolved = Resolved(Settings(), {})
     try:
         resolved = load(paths, os.environ)

@@ -1,4 +1,4 @@
-"""`jackdaw history`: conversations, looked through, exported and deleted."""
+"""`jackdaw history`: lists, searches, exports and deletes conversations."""
 
 import os
 from collections.abc import Sequence
@@ -110,7 +110,7 @@ def export(number: int, to: str | None, force: bool, as_json: bool) -> None:
         return
     from pathlib import Path
 
-    if os.path.exists(to) and not force:  # noqa: PTH110 (Path.exists raises where it may not look)
+    if os.path.exists(to) and not force:  # noqa: PTH110 (Path.exists raises in a folder without permission)
         raise UsageError(f"There is a file {to} already. Name another, or replace it with --force.")
     write_private(Path(to), exported(number, turns, "json" if as_json else "md"))
     if as_json:
@@ -122,7 +122,7 @@ def export(number: int, to: str | None, force: bool, as_json: bool) -> None:
 @command.command("delete", examples=(("Delete a conversation", "jackdaw history delete 3"),))
 @click.argument("number", type=int)
 def delete(number: int, as_json: bool) -> None:
-    """Delete conversation NUMBER for good, with what was kept of its answers."""
+    """Delete conversation NUMBER for good, with the kept answers to its questions."""
     with opened() as device:
         if not forget(device, number):
             raise NothingFound(f"There is no conversation {number}. `jackdaw history list` shows them.")

@@ -1,4 +1,4 @@
-"""`jackdaw add` and `jackdaw knowledge`: what the assistant has read."""
+"""`jackdaw add` and `jackdaw knowledge`: read files, and list, show and remove what was read."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ _WAITS = "A `jackdaw add` is running; waiting for it to finish."
 def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
     """Read files and folders: txt, md, org, html, pdf, docx, eml, mbox, Maildir, csv, json and jsonl chats, ics.
 
-    Only what is new or changed is read; what was deleted is forgotten. Folders are remembered: without PATH, those
-    added before are brought up to date. Stop with Ctrl-C at any time; the next run goes on from there.
+    Only new and changed files are read; deleted files are forgotten. Folders are remembered: without PATH, remembered
+    folders are brought up to date. Stop with Ctrl-C at any time; the next run continues from there.
     """
     if "" in paths:
         raise UsageError("A path is empty, perhaps that of a variable without a value. Name a file or folder to read.")
@@ -80,7 +80,7 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
 
 
 def _alone(device: Device) -> AbstractContextManager[None]:
-    """Hold the lock of the one process that reads files; while another has it, say so and wait."""
+    """Hold the lock for reading files; while another process holds it, print a notice and wait."""
     from device_app.ahead.reading import alone
 
     return alone(device.paths.add_lock, lambda: click.echo(_WAITS, err=True))
@@ -114,7 +114,7 @@ command = Group(
 
 @command.command("list", examples=(("List every file that was read", "jackdaw knowledge list"),))
 def list_files(as_json: bool) -> int | None:
-    """List the files that were read, and those that could not be."""
+    """List the files that were read, and the files that could not be read."""
     with opened() as device:
         files, skipped = device.knowledge.summaries(), device.knowledge.skipped()
         folders = [os.fsdecode(path) for path in device.knowledge.folders()]
@@ -174,6 +174,6 @@ def remove(path: str, as_json: bool) -> None:
 
 @contextmanager
 def ingestion_progress(*, enabled: bool = True) -> Iterator[Callable[[Progress], None]]:
-    """The bar of a run that reads files, with the documents read so far."""
+    """Show a progress bar for reading files, with the number of documents read so far."""
     with progress("Reading", enabled=enabled) as report:
         yield lambda so_far: report(so_far.done_bytes, so_far.total_bytes, f"Reading, {so_far.documents:,} documents")

@@ -1,4 +1,4 @@
-"""Why the last answer is as it is: what its record says of who wrote it, from what, how fast, and what left."""
+"""Explains the last answer from its record: its writer, its sources, its speed, and the data that left the device."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def explain_last(conversations: "ConversationStore", as_json: bool) -> ExitCode | None:
-    """Explain the last answer of the newest conversation; its record as JSON, with when it was asked."""
+    """Print the explanation of the newest conversation's last answer, or its record and the time of asking as JSON."""
     last = last_if_any(conversations)
     if as_json:
         heading = last and {"asked_at": last.asked_at, "complete": last.complete}

@@ -1,4 +1,4 @@
-"""`jackdaw connect` and `jackdaw disconnect`: which companion server this device asks."""
+"""`jackdaw connect` and `jackdaw disconnect`: choose the companion server that this device asks."""
 
 import os
 import platform
@@ -96,7 +96,7 @@ def connect(target: str, host: str, authority: str | None, yes: bool, as_json: b
 
 
 def _invitation(target: str, host: str) -> Invitation | None:
-    """What was typed or scanned to pair with; None for a server's address. Raises UsageError."""
+    """Return the invitation in a typed code or scanned link; None for a server's address. Raises UsageError."""
     if is_link(target):
         return read_link(target)
     if host:
@@ -107,7 +107,10 @@ def _invitation(target: str, host: str) -> Invitation | None:
 
 
 def _paired(paths: Paths, invitation: Invitation) -> Credentials:
-    """Pair, and keep what that brought at once: the code is worth nothing any more. Raises LinkError, NotWritable."""
+    """Pair with the server and store the credentials at once, as the code works only once.
+
+    Raises LinkError, NotWritable.
+    """
     from device_app.companion.link.pairing import pair
 
     stored, called = pair(invitation, platform.node())
@@ -127,13 +130,13 @@ def disconnect(as_json: bool) -> None:
 
 
 def _hint(tried: Credentials, cause: "Cause | None") -> str:
-    """What may have been meant instead of what was typed, where that can be told."""
+    """Return a hint at the likely mistake in the address or options; "" if the cause gives none."""
     if cause == "certificate" and tried.authority is None:
         return (
             " If the server made its certificate itself, pair with it: jackdaw-server pair, there. "
             f"If an authority of your own signed it: jackdaw connect {tried.url} --authority FILE"
         )
-    if cause == "insecure":  # another machine is spoken to over TLS alone
+    if cause == "insecure":  # plain ws:// is allowed on loopback alone
         return " Try ws:// instead of wss://" if urlsplit(tried.url).hostname in credentials.LOOPBACK else ""
     if tried.url.startswith("wss:"):
         return ""

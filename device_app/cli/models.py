@@ -1,4 +1,4 @@
-"""`jackdaw models`: which models there are, which are here, which is in use; and pulling what a command needs."""
+"""`jackdaw models`: lists models, chooses and downloads them; also downloads the models that other commands need."""
 
 from __future__ import annotations
 
@@ -45,16 +45,15 @@ yes_option = click.option(
 
 
 def complete_name(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Model names for the shell."""
+    """Return the model names that complete the word typed in the shell."""
     return [entry.name for entry in catalog.CATALOG if entry.name.startswith(incomplete)]
 
 
 def ensure_weights(weights: Weights, *names: str, yes: bool = False) -> None:
-    """Pull what of these models is not here, after asking on a terminal; `yes` goes without asking.
+    """Download the missing ones of these models after asking on a terminal; `yes` skips the question.
 
-    Where nobody can be asked, what comes pinned and verified is pulled; it is said on stderr. Raises WeightsMissing,
-    naming the command that pulls, for others and where the answer is no; WeightsDamaged for files that have changed;
-    PullFailed.
+    Without a terminal, models with pinned hashes are downloaded with a notice on stderr. Raises WeightsMissing, naming
+    the command that downloads, for other models and if the answer is no; WeightsDamaged for changed files; PullFailed.
     """
     entries = [catalog.find(name) for name in names]
     if missing := commands.missing(weights, names):
@@ -69,14 +68,14 @@ def ensure_weights(weights: Weights, *names: str, yes: bool = False) -> None:
 
 
 def ensure_models(device: Device, *kinds: catalog.Kind, yes: bool = False) -> None:
-    """Pull what the device lacks of the models that it loads, of these kinds alone where any are given; see above."""
+    """Download the missing models that the device loads, limited to `kinds` if any are given; see `ensure_weights`."""
     ensure_weights(device.weights, *device.loads(*kinds), yes=yes)
 
 
 def say_if_refused(device: Device, said: str = "") -> str:
-    """Say on stderr why the adapter that the settings name is not used, unless that was `said` before; it is returned.
+    """Print on stderr why the configured adapter is not used, unless that was `said` before; return the reason.
 
-    Once the model is loaded, llama.cpp alone may have refused it. A missing model is told by what needs it.
+    llama.cpp may refuse the adapter only once the model is loaded. Missing models are reported elsewhere.
     """
     refused = commands.refused(device)
     if refused and refused != said:
@@ -86,7 +85,7 @@ def say_if_refused(device: Device, said: str = "") -> str:
 
 @command.command("list", examples=(("See which there are", "jackdaw models list"),))
 def list_models(as_json: bool) -> None:
-    """List the models: what each is for, its size, whether it is here."""
+    """List the models with their purpose, size and state."""
     weights, settings = _opened()
     used = _used(settings)
     own = [catalog.find(name) for name in used if name not in {entry.name for entry in catalog.CATALOG}]
@@ -119,7 +118,7 @@ def list_models(as_json: bool) -> None:
 @click.argument("name", shell_complete=complete_name)
 @yes_option
 def use(name: str, yes: bool, as_json: bool) -> None:
-    """Use the model NAME, or file:PATH, from now on. It is pulled where it is not here, and opened once to check."""
+    """Use the model NAME, or file:PATH, from now on. It is pulled if it is not here, and opened once as a check."""
     weights, _ = _opened()
     ensure_weights(weights, name, yes=yes)
     key, entry = commands.use(Paths.locate(os.environ), weights, name)
@@ -139,9 +138,9 @@ def use(name: str, yes: bool, as_json: bool) -> None:
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_name)
 def pull(names: Sequence[str], as_json: bool) -> None:
-    """Fetch the model NAME, check it, and make it ready; without NAME, the models in use.
+    """Download the model NAME, check it and make it ready; without NAME, the models in use.
 
-    A download that broke off goes on where it stopped. What is here and whole is left alone.
+    An interrupted download continues where it stopped. Models that are here and intact are left alone.
     """
     weights, settings = _opened()
     entries = [catalog.find(name) for name in names or _used(settings)]
@@ -159,7 +158,7 @@ def pull(names: Sequence[str], as_json: bool) -> None:
 def info(name: str | None, as_json: bool) -> None:
     """Show everything about the model NAME; without NAME, about the one in use.
 
-    What only the file itself can tell (context, vocabulary, memory) is shown once it is here.
+    Facts that only the model's file holds (context, vocabulary, memory) are shown once it is here.
     """
     weights, settings = _opened()
     entry = catalog.find(name or settings.model.name)
@@ -201,7 +200,7 @@ def _facts(weights: Weights, entry: Entry, settings: Settings) -> dict[str, Any]
 
 
 def _adapter(weights: Weights, entry: Entry, chosen: str) -> dict[str, Any] | None:
-    """What the model is trained further with, or would be but for the reason given; None where nothing is named."""
+    """Return the facts about the model's adapter, with the reason if it is not used; None if there is no adapter."""
     named = "auto" if chosen == "off" else chosen
     try:
         adapter = weights.adapter(entry, named)
@@ -220,7 +219,7 @@ def _agreed(sizes: str, *, pinned: bool) -> bool:
 
 
 def _pull(weights: Weights, entries: Sequence[Entry]) -> list[str]:
-    """The names of those that were not here already."""
+    """Download the models; return the names of those that were not here already."""
     pulled = []
     for entry in entries:
         with progress(entry.name) as report:

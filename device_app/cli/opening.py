@@ -1,4 +1,4 @@
-"""The device that a command works with."""
+"""Opens the device for a command."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def opened(flags: Mapping[str, Any] = opening.NO_FLAGS) -> Device:
-    """A device under the settings in force and the flags of the command. Raises SettingError."""
+    """Return a device under the current settings and the command's flags. Raises SettingError."""
     return opening.opened(os.environ, make(), flags, lambda note: click.echo(note, err=True))
 
 
 def made(paths: Paths, settings: Settings) -> Device:
-    """A device under these settings."""
+    """Return a device under the given settings."""
     return opening.maker(make())(paths, settings)
 
 
 def make() -> opening.MakeDevice | None:
-    """What `run` was given to make devices by; None for the catalog's models."""
+    """Return the device factory that was passed to `run`; None for the catalog's models."""
     context = click.get_current_context(silent=True)
     return context.obj if context else None

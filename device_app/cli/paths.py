@@ -1,4 +1,4 @@
-"""`jackdaw paths`: where files are kept."""
+"""`jackdaw paths`: prints where files are kept."""
 
 import os
 

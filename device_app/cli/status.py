@@ -1,4 +1,4 @@
-"""`jackdaw status`: what Jackdaw knows and uses now."""
+"""`jackdaw status`: shows what Jackdaw has read, and the model and server that it uses."""
 
 import os
 
@@ -18,9 +18,9 @@ NO_SERVER = "none: questions are answered on this device alone. To have one aske
     cls=Command, examples=(("What is known and used", "jackdaw status"), ("In a script", "jackdaw status --json"))
 )
 def command(as_json: bool) -> None:
-    """Show how much has been read, which model answers, how much space both take, and how the companion server stands.
+    """Show how much has been read, the model, the space that both take, and the state of the companion server.
 
-    A server is dialled for that, for a few seconds at the most, unless nothing may be sent to it.
+    The server is contacted for that, for a few seconds at most, unless nothing may be sent to it.
     """
     with opened() as device:
         paths, settings = device.paths, device.settings

@@ -1,4 +1,4 @@
-"""`jackdaw web`: the terminal app in a browser, for one browser on this device."""
+"""`jackdaw web`: serves the terminal app to one browser on this device."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,8 +28,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 def command(port: int, host: str, certificate_path: Path | None, key_path: Path | None, as_json: bool) -> None:
     """Serve the app to one browser, at the address that is printed, until Ctrl-C.
 
-    The address holds a token that serves once: the first browser that opens it is let in, and no other. Each page of
-    that browser runs an app of its own. Without TLS nobody but this device can reach it.
+    The address holds a token that works once: only the first browser that opens it is let in. Each page of that browser
+    runs its own app. Without TLS the server is reachable from this device alone.
     """
     if (certificate_path is None) is not (key_path is None):
         raise UsageError("TLS takes both --certificate and --key.")

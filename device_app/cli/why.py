@@ -1,4 +1,4 @@
-"""`jackdaw why`: how a question would be answered now, or why the last answer is as it is. Asks nobody."""
+"""`jackdaw why`: explains how a question would be answered now, or how the last one was answered. Sends nothing."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -40,7 +40,7 @@ NOTHING_SENT = "nothing is sent."
 OR_SERVER = "the question is sent where they turn out not to answer it."
 
 MOST_SIMILAR = 3
-"""Kept answers that a person is shown, the nearest first."""
+"""The most kept answers to show, the most similar ones."""
 
 
 @click.command(
@@ -53,12 +53,13 @@ MOST_SIMILAR = 3
 @click.argument("question", nargs=-1)
 @yes_option
 def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
-    """Explain how QUESTION would be answered now; without one, why the last answer is as it is. Nothing is sent.
+    """Explain how QUESTION would be answered now; without QUESTION, how the last one was. Nothing is sent.
 
-    Each question that is kept stands with its cosine, from -1 to 1. Whether its answer serves is decided by the cosine
-    and the wording together, and by what has changed since. What your own files do not answer may be asked of the
-    companion server: then it is told which side would begin, what that costs, and when the answer would change sides.
-    What they answer in part may take the server's passages, or its writing along: then it is told why, and which.
+    Each kept question is shown with its cosine, from -1 to 1. The cosine, the wording and changes since then decide
+    together whether its answer serves. If your own files do not answer the question and the companion server may be
+    asked, the output shows which side would begin, what that costs, and when the answer would change sides. If your
+    files answer only a part, the output shows whether the server would send passages or write along, and why.
+
     Exit code 3: nothing would be found, or nothing has been asked yet.
     """
     with opened() as device:
@@ -79,10 +80,10 @@ def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
 
 @dataclass(frozen=True)
 class Outlook:
-    """How a question would be answered. `kept` are ids of passages whose states are; `not_asked` says why no server.
+    """How a question would be answered now. `kept` are ids of passages whose attention states are kept.
 
-    `may_fetch`: a server may be asked where the model finds no answer in the person's files. `quoted`: these are
-    quoted, and no model writes. `uses_kept`: kept answers are considered as well.
+    `not_asked` is why no server is asked. `may_fetch`: a server may be asked if the model finds no answer in the
+    person's files. `quoted`: the files are quoted and no model writes. `uses_kept`: kept answers are considered.
     """
 
     question: str
@@ -98,7 +99,7 @@ class Outlook:
     uses_kept: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        """The object that `why QUESTION --json` prints."""
+        """Return the object that `why QUESTION --json` prints."""
         return {
             "question": self.question,
             "road": self.answered_from,
@@ -129,7 +130,7 @@ class Outlook:
 
     @property
     def verdict(self) -> str:
-        """The same in a sentence or two."""
+        """Return the outcome in a sentence or two."""
         sentences = {
             "kept": "A kept answer is shown at once.",
             "files": self._files,
@@ -148,7 +149,7 @@ class Outlook:
         return f"{sentence}\nThe last time, it could not be answered: {safe_line(before)}" if before else sentence
 
     def blocks(self) -> list[Block]:
-        """What decides it, for a person."""
+        """Return the facts that decide the outcome, in blocks for a person."""
         similar = [
             f"{candidate.similarity:.2f}  {safe_line(candidate.entry.question)}\n"
             f"      {'serves' if candidate.serves else 'does not serve'}: {candidate.reason}"
@@ -208,7 +209,7 @@ def _outlook(device: Device, question: str) -> Outlook:
 
 
 def _answered_from(step: "Action | Fact") -> AnsweredFrom:
-    """What the planner's next step would draw the answer from; a fact that it asks for takes the network."""
+    """Return where the planner's next step takes the answer from; a needed fact "joint request" means both sides."""
     kind = step if isinstance(step, str) else step.kind
     match kind:
         case "serve kept":
@@ -224,13 +225,13 @@ def _answered_from(step: "Action | Fact") -> AnsweredFrom:
 
 
 def _beyond(state: "State", step: "Action | Fact") -> "tuple[str, Choice] | None":
-    """What the files lack, and how a server would be asked for it; None where none would."""
+    """Return what the files lack and how a server would be asked for it; None if no server would be asked."""
     from device_app.companion.dispatch.aggregating import Choice
 
     if state.costed and state.retrieved:
         return state.retrieved.missing, state.costed.choice
     reasons = () if isinstance(step, str) else step.reasons
-    return (reasons[0], Choice("alone", reasons[1])) if len(reasons) == 2 else None  # what is lacking, and why alone
+    return (reasons[0], Choice("alone", reasons[1])) if len(reasons) == 2 else None  # missing part; why alone
 
 
 def _plan(weighed: "Weighed") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`jackdaw wrong`: marks an answer as wrong, lists what is marked, takes a mark back."""
+"""`jackdaw wrong`: marks an answer as wrong, lists marked answers and removes marks."""
 
 import click
 
@@ -27,8 +27,8 @@ from shared.printable import safe_line
 def command(question: tuple[str, ...], listed: bool, undo: bool, as_json: bool) -> int | None:
     """Mark the last answer, or the last one to QUESTION, as wrong. It is never served again.
 
-    The same text is not shown as an answer to that question, nor kept ahead of it, until the passages it was drawn from
-    or the model change; the passages are shown instead. A mark goes with the conversation that showed the answer.
+    The same text is neither shown as an answer to that question nor kept for it, until its passages or the model
+    change; the passages are shown instead. The mark is deleted together with the conversation that showed the answer.
     Exit code 3: there is no such answer.
     """
     words = " ".join(question)

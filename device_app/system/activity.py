@@ -60,6 +60,6 @@ class Activity:
         return int(noted) / 1e9 if noted.isdigit() else None
 
     def quiet_s(self, now: float) -> float | None:
-        """Seconds without a question, as far as is known: after a restart of the machine, those since it."""
+        """Return the seconds since the last question, or since the machine's restart; None if none was noted."""
         last = self.last()
         return None if last is None else now if last > now else now - last
