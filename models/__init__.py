@@ -1,4 +1,4 @@
-"""Tokens to tokens and text to vectors: engines, sampling, embedder, and where their weights come from."""
+"""Models that run on this machine: engines (tokens to logits), sampling, embedders, and their weight files."""
 
 from shared.telemetry import switch_off
 

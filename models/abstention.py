@@ -1,37 +1,38 @@
-"""From where on a model that was taught to abstain does so (selective prediction; of questions: Kamath, Jia and Liang,
-Selective Question Answering under Domain Shift, ACL 2020).
+"""The threshold from which on a model that was taught to abstain does so (selective prediction).
 
-Such a model knows more than its likeliest token shows: how likely its abstention is. Whoever found the passages knows
-how likely they are relevant. Each tells something of its own, so both are weighed.
+For questions: Kamath, Jia and Liang, Selective Question Answering under Domain Shift, ACL 2020. Both the probability
+that the model gives to its abstention and the retrieval's estimate of relevance are informative, so the threshold
+combines them.
 """
 
 import math
 from dataclasses import dataclass
 
 _MOST_RELEVANT = 5.0
-"""Log odds of relevance that count: beyond that no search is trusted, and a sure abstention stays one."""
+"""The bound on log odds of relevance: retrieval is not trusted beyond it, so that a certain abstention stays one."""
 
 _MOST = 14.0
-"""Log odds of what is certain; about one in a million is against it."""
+"""The bound on log odds, which stands for certainty; the probability against it is about one in a million."""
 
 
 @dataclass(frozen=True, slots=True)
 class AbstentionThreshold:
-    """The log odds of the abstention from which on it is written: a line over the log odds that its best passage is
-    relevant.
+    """The log odds of an abstention from which on the model abstains.
+
+    It is a linear function of the log odds that the best passage is relevant.
     """
 
     intercept: float
     slope: float
 
     def at(self, relevance: float) -> float:
-        """Where the best passage is relevant with this probability."""
+        """Return the threshold, given the probability that the best passage is relevant."""
         relevant = log_odds(math.log(relevance) if relevance > 0 else -math.inf)
         return self.intercept + self.slope * max(-_MOST_RELEVANT, min(relevant, _MOST_RELEVANT))
 
 
 def log_odds(log_probability: float) -> float:
-    """Of what has this log probability; within `_MOST` of 0."""
+    """Return the log odds for a log probability, limited to [-_MOST, _MOST]."""
     if log_probability >= 0:
         return _MOST
     return max(-_MOST, min(log_probability - math.log(-math.expm1(log_probability)), _MOST))

@@ -1,7 +1,7 @@
-"""A LoRA adapter in a GGUF file, read and compared with its model before llama.cpp sees it. Knows no llama.cpp.
+"""Reads a LoRA adapter from a GGUF file and checks that it fits its model. Does not use llama.cpp.
 
-llama.cpp ends the process on a key of another type than it expects, takes a missing alpha for "no scale", and leaves
-out without a word what its graph has no use for. So all of that is refused here.
+The checks come before llama.cpp loads the file, because llama.cpp ends the process on a key of an unexpected type,
+takes a missing alpha for "no scale", and silently ignores tensors that its graph does not use.
 """
 
 import hashlib
@@ -18,25 +18,26 @@ from models.gguf_header import FLOAT32, STRING, Header, Malformed, Value, read_h
 from shared.errors import AdapterRejected
 
 BASE_NAME = "jackdaw.base_model.name"
-"""The key by which an adapter names the model it was trained on: that file's `general.name`. Others lack it."""
+"""The key with the `general.name` of the model that the adapter was trained on. Adapters of others lack it."""
 
 ASKS = "jackdaw.asks"
-"""The key by which an adapter says, "true", that it was also taught to write questions (`shared.prompt.to_ask`)."""
+"""The key whose value "true" says that the adapter was also taught to write questions (`shared.prompt.to_ask`)."""
 
 INTERCEPT, SLOPE = "jackdaw.abstention.intercept", "jackdaw.abstention.slope"
-"""The keys, float32, of its AbstentionThreshold, where it was taught to abstain."""
+"""The keys, float32, of the adapter's AbstentionThreshold, if it was taught to abstain."""
 
 _ALPHA, _TOKENS = "adapter.lora.alpha", "tokenizer.ggml.tokens"
-_INVOCATION = "adapter.alora.invocation_tokens"  # it is to begin at these tokens: a slice would depend on them
+_INVOCATION = "adapter.alora.invocation_tokens"  # it is active from these tokens on: slices would differ
 _TENSOR = re.compile(r"blk\.(0|[1-9]\d{0,3})\.(\w{1,20})\.weight\.lora_([ab])", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """An adapter that fits its model. `hash` names the file's content; 32 hex digits. `size` is in bytes. `rank` is
-    that of its largest pair, with the zeros that its format may have filled it up with; `description` what it was
-    trained on, as it says itself; "" where it does not. `asks`: it was taught to write questions too. `abstention`:
-    from where on it is to abstain, where it says so.
+    """An adapter that fits its model. `hash` identifies the file's content: 32 hex digits. `size` is in bytes.
+
+    `rank` is that of its largest pair, including any zero padding of its format. `description` is the file's own text
+    about the training, or "". `asks`: the adapter was also taught to write questions. `abstention` is the threshold for
+    abstaining, if the file gives one.
     """
 
     path: Path
@@ -53,8 +54,10 @@ class Adapter:
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """What of a model an adapter has to fit. `vocabulary` is in tokens, None where it does not say; `shapes` are the
-    inputs and outputs of each part of a layer.
+    """The facts of a model that an adapter has to fit.
+
+    `vocabulary` is a count of tokens, None if the file does not say; `shapes` holds the numbers of inputs and outputs
+    of each part of a layer.
     """
 
     name: str
@@ -65,7 +68,7 @@ class _Base:
 
 
 def fitting(path: Path, model: Path) -> Adapter:
-    """The adapter in the file, where it fits the model in that GGUF file; takes 1 ms and that of hashing the adapter.
+    """Return the adapter in a file if it fits the model in a GGUF file; takes 1 ms plus hashing the adapter.
 
     Raises AdapterRejected with the reason and what to do about it.
     """
@@ -75,13 +78,13 @@ def fitting(path: Path, model: Path) -> Adapter:
         reason = "there is no such file"
     except OSError as error:
         reason = f"it cannot be read ({error.strerror})"
-    except (Malformed, ValueError) as error:  # the latter: a path that no file can have
+    except (Malformed, ValueError) as error:  # ValueError: a path that no file can have
         reason = str(error)
     raise rejected(path, reason)
 
 
 def rejected(path: Path, reason: str) -> AdapterRejected:
-    """The error that says why the adapter is not used."""
+    """Return the error that says why the adapter is not used."""
     return AdapterRejected(
         f"The adapter {path} is not used, the bare model answers: {reason}. "
         "Let model.adapter name another file, or be off."
@@ -119,7 +122,7 @@ def _read(path: Path, model: Path) -> Adapter:
 
 
 def _require_adapter(file: BinaryIO) -> None:
-    """Raise Malformed for a file that is none, before its tensors are looked at: a model's are of other types."""
+    """Raise Malformed if the file is not an adapter. Reads no tensors, as those of a model have other types."""
     for key, value in read_values(file):
         if key == "general.type":
             kind = _text({key: value}, key)
@@ -166,7 +169,7 @@ def _compare(values: Mapping[str, Value], base: _Base) -> None:
 
 
 def _rank(header: Header, base: _Base) -> int:
-    """The largest rank of its pairs, all of which fit the model."""
+    """Check that all LoRA pairs fit the model; return the largest rank among them."""
     pairs: dict[tuple[int, str], dict[str, tuple[int, ...]]] = defaultdict(dict)
     for tensor in header.tensors:
         named = _TENSOR.fullmatch(tensor.name)
@@ -179,7 +182,7 @@ def _rank(header: Header, base: _Base) -> int:
 
 
 def _fit(name: str, pair: Mapping[str, tuple[int, ...]], shape: tuple[int, int]) -> int:
-    """The rank of the pair: a leads from the inputs to it, b from it to the outputs."""
+    """Return a pair's rank if it fits the shape (inputs, outputs); a maps inputs to the rank, b the rank to outputs."""
     if set(pair) != {"a", "b"}:
         raise Malformed(f"{name} has only one of lora_a and lora_b")
     first, second = pair["a"], pair["b"]
@@ -194,7 +197,7 @@ def _fit(name: str, pair: Mapping[str, tuple[int, ...]], shape: tuple[int, int])
 
 
 def _base(file: BinaryIO) -> _Base:
-    """From what the model's file says before its vocabulary, where converters write it."""
+    """Read the model's facts from the header up to its vocabulary: converters write them before it."""
     said: dict[str, Value] = {}
     try:
         for key, value in read_values(file):
@@ -231,13 +234,13 @@ def _base(file: BinaryIO) -> _Base:
 
 
 def _number(values: Mapping[str, Value], key: str) -> int | None:
-    """The whole number under the key, or how long the list is."""
+    """Return the whole number under the key or, for an array, its length; None without one."""
     value = values.get(key)
     return value.held if value and isinstance(value.held, int) else None
 
 
 def _finite(values: Mapping[str, Value], key: str) -> float | None:
-    """The float32 under the key; None where there is none that is finite."""
+    """Return the float32 under the key; None if it is missing or not finite."""
     value = values.get(key)
     if value is None or value.type != FLOAT32 or not isinstance(value.held, float):
         return None
@@ -245,7 +248,7 @@ def _finite(values: Mapping[str, Value], key: str) -> float | None:
 
 
 def _text(values: Mapping[str, Value], key: str) -> str:
-    """Raises Malformed for what is there and is no text: llama.cpp asks for texts without looking."""
+    """Return the text under the key, or "". Raises Malformed for other types, which llama.cpp does not check."""
     value = values.get(key)
     if value is None:
         return ""

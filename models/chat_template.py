@@ -1,7 +1,7 @@
-"""A model's chat template, taken apart into the strings around each part of a conversation.
+"""Converts a model's chat template into the strings around each part of a conversation.
 
-The template is a program (jinja) inside a file from elsewhere: it is rendered in jinja's sandbox, in bounded time, with
-marks in place of what people write, so that their words never pass through it.
+The template is a jinja program from an untrusted file: it is rendered in jinja's sandbox within bounded time. Marks
+stand in for the texts of people, which therefore never pass through it.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from shared.prompt import CHATML, ChatTemplate
 
 _MOST_CHARACTERS = 50_000
 _SECONDS = 0.5
-# What a program from elsewhere may run into.
+# The exceptions that an untrusted template may raise.
 _FAILURES = (
     ArithmeticError,
     AttributeError,
@@ -27,7 +27,7 @@ _FAILURES = (
     TypeError,
     ValueError,
 )
-# The default model's template, taken apart before: to import jinja and render takes longer than to load the weights.
+# The default model's template, converted ahead: importing jinja and rendering takes longer than loading the weights.
 _KNOWN = {
     "872be49dbb638044ad01b60388f48d469ff2980e5f0dccdc22ec907db54d0788": ChatTemplate(
         CHATML.before_system,
@@ -42,9 +42,9 @@ _SYSTEM, _USER = "\ue000system\ue000", "\ue000user\ue000"
 
 @cache
 def parse(source: str | None, bos: str = "") -> ChatTemplate:
-    """The template as strings; ChatML where there is none or it cannot be taken apart.
+    """Return the template as strings; ChatML if there is no template or it cannot be converted.
 
-    `bos` is the text of the model's token that begins a text, for templates that insert it.
+    `bos` is the text of the model's beginning-of-text token, for templates that insert it.
     """
     if not source or len(source) > _MOST_CHARACTERS:
         return CHATML
@@ -54,7 +54,7 @@ def parse(source: str | None, bos: str = "") -> ChatTemplate:
     if both:
         before_system, between, after_user = both
         return ChatTemplate(before_system, between, "", "", after_user)
-    # Some templates refuse a system message, others drop it.
+    # Some templates refuse a system message, others drop it: try again without one.
     alone = _around(_rendered(source, bos, ("user",)), "", _USER)
     if alone:
         _, before_user, after_user = alone
@@ -63,7 +63,7 @@ def parse(source: str | None, bos: str = "") -> ChatTemplate:
 
 
 def _rendered(source: str, bos: str, roles: tuple[str, ...]) -> str:
-    """A conversation of marks, up to where the answer begins; "" if the template fails."""
+    """Render a conversation of marks up to the start of the answer; "" if the template fails."""
     from jinja2.exceptions import TemplateError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -95,7 +95,7 @@ def _rendered(source: str, bos: str, roles: tuple[str, ...]) -> str:
 
 
 def _around(text: str, first: str, second: str) -> tuple[str, str, str] | None:
-    """What stands before, between and behind two marks; None unless each stands there once, in order."""
+    """Return the texts before, between and after two marks; None unless each mark occurs once, in order."""
     if (first and text.count(first) != 1) or text.count(second) != 1 or text.find(first) > text.find(second):
         return None
     before, _, rest = text.partition(first) if first else ("", "", text)
@@ -105,7 +105,7 @@ def _around(text: str, first: str, second: str) -> tuple[str, str, str] | None:
 
 @contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """Stop the Python code within after so long: two nested loops over a long string would run for hours."""
+    """Interrupt Python code in this context after so many seconds: nested loops could run for hours."""
     end = monotonic() + seconds
 
     def watch(*_: object) -> Any:

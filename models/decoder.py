@@ -1,7 +1,8 @@
-"""One answer over several rows, drafted ahead and set right (DRAGON, sections 3 and 4.1; one row is the plain case).
+"""Decodes one answer over several rows, with drafts and rollback (DRAGON, sections 3 and 4.1).
 
-A row is one sequence of the engine: its own prompt, and the answer that all rows share. The next token's distribution
-is the mixture of the rows'. Draws no token and knows no other side: it reads what it is told to.
+A row is one sequence of the engine: its own prompt, then the answer, which all rows share. The next token's
+distribution is the mixture of the rows' distributions; with one row it is that row's. Draws no tokens: the caller
+appends them. Knows nothing of the other side.
 """
 
 import math
@@ -13,13 +14,13 @@ from models.engine import Engine, Logits
 from shared.errors import EngineError
 
 _FAINT = np.log(np.finfo(np.float32).tiny)
-"""Probabilities below this logarithm lose digits in single precision."""
+"""Logarithm below which probabilities lose digits in single precision."""
 
 
 def mix(rows: Sequence[Logits], log_weights: Logits) -> Logits:
-    """Log of the weighted mixture of the rows' next-token distributions, shape (vocabulary,), but for a constant.
+    """Return the log of the weighted mixture of the rows' next-token distributions, shape (vocabulary,).
 
-    `log_weights` has shape (rows,). Of one row it is that row.
+    It may be off by a constant. `log_weights` has shape (rows,). With one row it is that row.
     """
     if len(rows) == 1:
         return rows[0]
@@ -39,23 +40,23 @@ def mix(rows: Sequence[Logits], log_weights: Logits) -> Logits:
 
 
 def log_probability(mixture: Logits, token: int) -> float:
-    """Of the token, where the log probabilities of all, shape (vocabulary,), are known but for a constant."""
+    """Return the token's log probability, given all log probabilities, shape (vocabulary,), up to a constant."""
     highest = mixture.max()
     total = float(np.exp(mixture - highest).sum(dtype=np.float64))
     return float(mixture[token] - highest) - math.log(total)
 
 
 class Decoder:
-    """One answer in some sequences of an engine, which nobody else changes. Positions are indices in the answer.
+    """One answer in sequences of an engine that nobody else changes. Positions are indices in the answer.
 
-    The last `ahead` mixtures before the current one are kept, and are not to be written to. Each takes 4 bytes for
-    every token of the vocabulary: 17 take 3.2 MiB where that has 49,152.
+    The last `ahead` mixtures before the current one are kept and must not be modified. Each takes 4 bytes per token of
+    the vocabulary: 17 take 3.2 MiB for a vocabulary of 49,152.
     """
 
     def __init__(
         self, engine: Engine, rows: Mapping[int, Logits], log_weights: Logits, *, written: int = 0, ahead: int = 0
     ) -> None:
-        """`rows` are sequences, and their logits behind a prompt and the answer's first `written` tokens.
+        """`rows` maps sequences to their logits after a prompt and the answer's first `written` tokens.
 
         `log_weights`, shape (rows,), are in the order of `rows`.
         """
@@ -73,25 +74,28 @@ class Decoder:
 
     @property
     def mixture(self) -> Logits:
-        """Log probabilities of the next token, at `position`, but for a constant; shape (vocabulary,)."""
+        """Log probabilities of the next token, at `position`, up to a constant; shape (vocabulary,)."""
         return self.mixture_at(self.position)
 
     def keeps(self, position: int) -> bool:
-        """Whether `mixture_at` has one there."""
+        """Return whether the mixture at this position is kept."""
         return position in self._mixtures
 
     def mixture_at(self, position: int) -> Logits:
-        """As `mixture`, of a token that is read already. Raises EngineError where it is not kept."""
+        """Return the kept mixture for an answer token that was already read. Raises EngineError if it is not kept."""
         if not self.keeps(position):
             raise EngineError(f"Of the tokens {sorted(self._mixtures)} mixtures are kept, of {position} none.")
         return self._mixtures[position]
 
     def append(self, token: int) -> Logits:
-        """Read the answer's next token in all rows; the mixture behind it. Raises ContextFull, with nothing changed."""
+        """Decode the answer's next token in all rows; return the mixture after it.
+
+        Raises ContextFull, with nothing changed.
+        """
         return self.take(self._engine.decode(dict.fromkeys(self._prompts, token)))
 
     def take(self, rows: Mapping[int, Logits]) -> Logits:
-        """As `append`, for whoever decoded the token in one batch with other answers and got these logits."""
+        """Use logits that the caller decoded in one batch with other answers, as `append` does; return the mixture."""
         mixture = self._mixed(rows)
         self.position += 1
         self._mixtures[self.position] = mixture
@@ -99,9 +103,9 @@ class Decoder:
         return mixture
 
     def cut(self, position: int) -> None:
-        """Forget the answer from `position` on, for whoever makes all rows read what stands there (`take`, `read`).
+        """Drop the answer from `position` on. The caller then has all rows read the tokens there (`take`, `read`).
 
-        The mixture there may not be kept. Also where an interrupt left the rows unlike each other.
+        The mixture at `position` may be lost. Also works when an interrupt left the rows with different lengths.
         """
         for sequence, prompt in self._prompts.items():
             self._engine.rollback(sequence, self._engine.length(sequence) - prompt - position)
@@ -109,11 +113,11 @@ class Decoder:
         self.position = position
 
     def roll_back(self, position: int, tokens: Sequence[int] = ()) -> Logits:
-        """Forget the answer from `position` on, and read the tokens that are settled there; the mixture behind them.
+        """Drop the answer from `position` on and read the settled tokens there; return the mixture after them.
 
-        Nothing of what stays is computed again; behind settled tokens no mixture before them is kept. Raises
-        EngineError, with nothing changed, where without tokens the mixture is not kept; ContextFull, with the answer
-        cut to `position`, where the tokens do not fit.
+        The remaining tokens are not computed again; mixtures before settled tokens are dropped. Raises EngineError,
+        with nothing changed, if there are no tokens and the mixture is not kept; ContextFull, with the answer cut to
+        `position`, if the tokens do not fit.
         """
         if not 0 <= position <= self.position:
             raise EngineError(f"An answer of {self.position} tokens cannot be rolled back to {position}.")
@@ -123,7 +127,7 @@ class Decoder:
         return self.read(tokens) if tokens else self.mixture
 
     def read(self, tokens: Sequence[int]) -> Logits:
-        """Read the answer's next tokens; the mixture behind them, and none before, is kept then.
+        """Prefill the answer's next tokens; return the mixture after them, the only one then kept.
 
         Raises ContextFull, with nothing else changed.
         """
@@ -138,7 +142,10 @@ class Decoder:
         return self.mixture
 
     def _rows(self, tokens: Sequence[int]) -> Mapping[int, Logits]:
-        """The rows' logits behind the tokens, in fewer calls: token by token, or row by row (f16 rounds otherwise)."""
+        """Return the rows' logits after the tokens, computed token by token or row by row, whichever takes fewer calls.
+
+        The two ways round f16 sums differently.
+        """
         if len(tokens) > len(self._prompts):
             return {sequence: self._engine.prefill(sequence, tokens) for sequence in self._prompts}
         rows: Mapping[int, Logits] = {}

@@ -1,6 +1,6 @@
-"""A side's next draft of an answer that both write, and what the other side is told of the distribution it is from.
+"""Drafts the next token of an answer that both sides write, and the distribution that the other side receives.
 
-The same on device and server: to the bit where they run the same model (DRAGON, section 4.1).
+Device and server run the same code: with the same model the results agree to the bit (DRAGON, section 4.1).
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from shared.side import Side
 def draft(
     rule: Rule, side: Side, logits: Logits, sampling: SamplingSettings, before: Sequence[int]
 ) -> tuple[int, Distribution | None]:
-    """The draft behind the answer's tokens `before`, and its distribution, where the rule needs that on the other side.
+    """Return the draft after the answer's tokens `before`, and its distribution if the other side needs it.
 
-    `logits`, shape (vocabulary,), may lack a constant. Coupled and Algorithm 1 draw from what truncation leaves,
-    Algorithm 1 from the very counts that it sends; greedy is at temperature 0, whatever `sampling` says. Raises
-    EngineError where the logits are no numbers.
+    `logits`, shape (vocabulary,), may be off by a constant. Coupled and Algorithm 1 draw from the truncated
+    distribution, Algorithm 1 from exactly the counts that it sends; greedy uses temperature 0, whatever `sampling`
+    says. Raises EngineError if the logits are no numbers.
     """
     position = len(before)
     if rule == "greedy":
@@ -38,9 +38,9 @@ def draft(
 
 
 def likeliest(logits: Logits, sampling: SamplingSettings, before: Sequence[int], count: int) -> Top:
-    """The `count` likeliest next tokens behind `before`, at temperature 1: of the same logits always the same numbers.
+    """Return the `count` likeliest next tokens after `before`, at temperature 1; equal logits give equal numbers.
 
-    Raises EngineError where the logits are no numbers.
+    Raises EngineError if the logits are no numbers.
     """
     logits = penalised(logits, sampling, before)
     highest = logits.max()

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 under onnxruntime. Imports its runtime when first used; knows no document and no store."""
+"""The embedder all-MiniLM-L6-v2 under onnxruntime, which is imported on first use. Knows no document and no store."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _BATCH_TOKENS = 1024
-"""Padded tokens in one batch, 23 MB of activations; larger batches are no faster."""
+"""Padded tokens in one batch, which take 23 MB of activations; larger batches are no faster."""
 
 _WINDOW = 1024
-"""Texts that are tokenised and sorted by length at a time."""
+"""The number of texts that are tokenised and sorted by length together."""
 
 
 class OnnxEmbedder:
-    """Implements `models.engine.Embedder` from a folder with model.onnx, weights.bin and tokenizer.json.
+    """An embedder that reads a folder with model.onnx, weights.bin and tokenizer.json.
 
-    Raises WeightsMissing or WeightsDamaged at the first use. May be used from several threads.
+    Implements `models.engine.Embedder`. Raises WeightsMissing or WeightsDamaged at the first use. Thread-safe.
     """
 
     fingerprint = f"all-MiniLM-L6-v2 mean {MAX_TOKENS}"
@@ -36,10 +36,10 @@ class OnnxEmbedder:
     def __init__(self, directory: Path, threads: int = 4) -> None:
         self._directory = directory
         self._threads = max(1, threads)
-        self._making = Lock()  # a cached property has none of its own since Python 3.12
+        self._making = Lock()  # since Python 3.12 a cached property has no lock
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Unit vectors, shape (len(texts), 384), in the order of the texts; what exceeds 256 tokens is not read.
+        """Return unit vectors, shape (len(texts), 384), in the order of the texts; tokens after 256 are ignored.
 
         Memory beyond the result does not grow with the number of texts.
         """
@@ -66,7 +66,7 @@ class OnnxEmbedder:
                 pass
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        # Lone surrogates (file names, broken mails) have no UTF-8 and would be refused.
+        # Lone surrogates (from file names, broken mails) cannot be encoded as UTF-8 and would be refused.
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
         with self._making:
             tokenizer = self._tokenizer
@@ -87,12 +87,12 @@ class OnnxEmbedder:
 
     @cached_property
     def _shared_session(self) -> "InferenceSession":
-        """All threads on one batch: a question has its vector soonest."""
+        """A session that uses all threads for one batch: the fastest for a single question."""
         return self._session(self._threads)
 
     @cached_property
     def _single_session(self) -> "InferenceSession":
-        """A batch per thread: more passages a second, and no thread waits for another on a busy machine."""
+        """A session with one thread, used by several threads with a batch each: more passages per second."""
         return self._session(1)
 
     def _session(self, threads: int) -> "InferenceSession":
@@ -101,14 +101,14 @@ class OnnxEmbedder:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
-        # Threads that spin while they wait take the processor from the language model.
+        # Threads that spin while waiting would take the processor from the language model.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
         self._file("weights.bin")
         model = self._file("model.onnx")
         try:
             return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's errors share no base but this
+        except Exception as error:  # onnxruntime's errors have no narrower base
             raise _damaged(model, error) from error
 
     def _file(self, name: str) -> Path:
@@ -126,7 +126,7 @@ def _damaged(path: Path, error: Exception) -> WeightsDamaged:
 
 
 def _batches(lengths: Sequence[int], budget: int = _BATCH_TOKENS) -> Iterator[list[int]]:
-    """Indices in batches of at most `budget` padded tokens, longest first so that little is padded.
+    """Yield batches of indices with at most `budget` padded tokens, longest first to pad little.
 
     A row longer than the budget is a batch of its own.
     """

@@ -1,6 +1,6 @@
-"""What the rest of Jackdaw asks of a model runtime. Two implementations: `llama_cpp` and the deterministic `fake`.
+"""The interface of model runtimes. Implementations: `llama_cpp`, and the deterministic `fake` for tests.
 
-A *sequence* is one row of the batch: its own tokens, its own attention state, named by a small integer in
+A *sequence* is one row of the batch: its own tokens, its own attention state, identified by a small integer in
 `range(EngineInfo.sequences)`. Positions count from 0. Engines know tokens and logits; they know no prompt and no text
 beyond the tokenizer.
 """
@@ -15,28 +15,32 @@ import numpy.typing as npt
 from models.abstention import AbstentionThreshold
 
 Logits = npt.NDArray[np.float32]
-"""Shape (vocabulary,), raw, before any sampling rule."""
+"""Raw next-token logits before any sampling rule, shape (vocabulary,)."""
 
 KVType = Literal["f16", "q8_0"]
 
 Check = Literal["slices", "rollback"]
-"""What `models.exactness` tests: that it gives the logits of computing from the start, to the bit."""
+"""A check of `models.exactness`: whether slices or rollback give the same logits as computing from the start."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """What an engine is. `context` is its room in tokens, which all sequences share; one of them alone holds at most
-    `longest`, where that is less: what the model was trained for.
+    """The facts about an engine. `context` is the number of tokens that all sequences share.
 
-    `kv_key` names model, adapter, KV type, attention setting and slice format: an engine joins slices of the same key
-    alone.
-    `sliceable` says whether parts of a sequence's state can be kept; with sliding windows they cannot, nor where that
-    is not exact. `movable` says whether they can be turned to other positions as well. `inexact` names the checks of
-    `models.exactness` that failed, and that the engine does without.
-    `bos` is the text of the token that begins a text, which some chat templates insert; "" where there is none.
-    `adapter` is the hash of the adapter in force, "" without one; `refused` says why one that was named is not; `asks`
-    whether it taught the model to write questions too, and `abstention` from where on an answer from the person's own
-    files is to be none, where it taught that and says so.
+    `longest` is the most tokens of one sequence, if fewer than `context`: the model's training length.
+
+    `kv_key` identifies model, adapter, KV type, attention setting and slice format: an engine joins only slices with
+    its own key.
+
+    `sliceable` says whether parts of a sequence's state can be kept: not with sliding windows, nor where that is not
+    exact. `movable` says whether they can be moved to other positions as well. `inexact` names the failed checks of
+    `models.exactness`, whose features the engine does without.
+
+    `bos` is the text of the beginning-of-text token, which some chat templates insert; "" if there is none.
+
+    `adapter` is the hash of the adapter in use, or ""; `refused` says why a named adapter is not used; `asks` whether
+    it was taught to write questions; `abstention` is its threshold for answering that the files do not say, if it was
+    taught that and gives one.
     """
 
     model: str
@@ -61,7 +65,7 @@ class EngineInfo:
 
     @property
     def prompt_room(self) -> int:
-        """Tokens that one sequence may hold."""
+        """The most tokens that one sequence may hold."""
         return min(self.context, self.longest or self.context)
 
 
@@ -69,10 +73,10 @@ class EngineInfo:
 class KVSlice:
     """Attention state (K and V of every layer) for positions [start, start + len(tokens)) of one sequence.
 
-    Valid only behind the very tokens that stood before it when it was cut (`prefix` is their hash), and only in an
-    engine with the same `kv_key`. `checksum` is the CRC-32 of `data`: it finds damage. Against a forger no hash without
-    a secret would help, and one that is slower would cost a large share of what joining saves. `planes` name the parts
-    of `data`, in order, with their bytes: `k` and `v`, `q` where an engine keeps it, and what describes the cells.
+    Valid only after the same tokens as when it was cut (`prefix` is their hash), and in an engine with the same
+    `kv_key`. `checksum`, the CRC-32 of `data`, detects damage. It is no protection against forgery, which would need a
+    secret; a slower hash would cost a large share of the time saved. `planes` names the parts of `data`, in order, with
+    their sizes in bytes: `k` and `v`, `q` if the engine keeps it, and a description of the cells.
     """
 
     kv_key: str
@@ -85,43 +89,43 @@ class KVSlice:
 
     @property
     def stop(self) -> int:
-        """The position behind the slice."""
+        """The position after the slice."""
         return self.start + len(self.tokens)
 
 
 class Engine(Protocol):
-    """A model that is loaded. Not thread-safe: one caller at a time. A wrong call raises EngineError, never aborts.
+    """A loaded model. Not thread-safe: one caller at a time. Invalid calls raise EngineError, never abort.
 
-    `computed` counts the tokens it has computed, in all sequences, since it was loaded.
+    `computed` counts the tokens computed in all sequences since the model was loaded.
     """
 
     computed: int
 
     @property
     def info(self) -> EngineInfo:
-        """What this engine is."""
+        """The facts about this engine."""
 
     def vocabulary_hash(self) -> str:
-        """Fingerprint of all token texts and their order: engines that agree in it may exchange token ids."""
+        """Return a hash of all token texts in order: engines with equal hashes may exchange token ids."""
 
     def tokenize(self, text: str, *, special: bool = False) -> list[int]:
-        """Token ids of one segment by itself, no BOS added. Bytes that the vocabulary lacks are left out.
+        """Return the token ids of one segment by itself, without BOS; drop bytes that the vocabulary lacks.
 
-        `special=True` reads control tokens such as <|im_end|> and is for our own templates alone; text that did not
-        come from us is tokenised with `special=False`, where such a string is ordinary characters.
+        With `special=True`, control tokens such as <|im_end|> are parsed; use it for our own templates only. Other text
+        needs `special=False`, which treats such strings as ordinary characters.
         """
 
     def detokenize(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of these tokens; control tokens give none. May end inside a UTF-8 character."""
+        """Return the bytes of these tokens; control tokens give none. The end may split a UTF-8 character."""
 
     def is_end(self, token: int) -> bool:
-        """Whether the token ends a generation."""
+        """Return whether the token ends a generation."""
 
     def length(self, sequence: int) -> int:
-        """Tokens held by the sequence."""
+        """Return the number of tokens in the sequence."""
 
     def tokens(self, sequence: int) -> tuple[int, ...]:
-        """The ids held by the sequence, in order."""
+        """Return the token ids in the sequence, in order."""
 
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
         """Append the tokens to the sequence; return the logits after the last one.
@@ -146,10 +150,10 @@ class Engine(Protocol):
         """Empty the sequence."""
 
     def exact(self, sequence: int) -> int:
-        """Tokens from the start whose state is what prefilling them computes: those before the first that was moved."""
+        """Return the number of leading tokens with exact state, which is those before the first moved token."""
 
     def slice(self, sequence: int, start: int, stop: int) -> KVSlice:
-        """Copy out the attention state of positions [start, stop), which is exact; of any other, none is given."""
+        """Copy the attention state of positions [start, stop). Raises EngineError if part of it is not exact."""
 
     def join(self, sequence: int, slices: Sequence[KVSlice]) -> None:
         """Append slices, in order, to the sequence; each must start where the one before it ends.
@@ -159,11 +163,11 @@ class Engine(Protocol):
         """
 
     def join_moved(self, sequence: int, kv_slice: KVSlice, skip: int = 0) -> None:
-        """Append a slice less its first `skip` tokens to the sequence, wherever it was cut: keys turn to the positions
-        they get here, and lack what they would have read of other tokens before them (EPIC's position-independent
-        caching; CacheBlend).
+        """Append a slice, without its first `skip` tokens, at another position than where it was cut.
 
-        Raises SliceRejected, with the sequence as before, for a slice of another engine or with a wrong checksum.
+        Keys are rotated to their new positions, but the state lacks attention to the tokens that now come before it
+        (EPIC's position-independent caching; CacheBlend). Raises SliceRejected, with the sequence as before, for a
+        slice of another engine or with a wrong checksum.
         """
 
     def close(self) -> None:
@@ -171,7 +175,7 @@ class Engine(Protocol):
 
 
 class Ends:
-    """The tokens that end a generation, without a list of them; any thread may ask."""
+    """The set of tokens that end a generation, tested through the engine; any thread may use it."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -181,15 +185,15 @@ class Ends:
 
 
 class Embedder(Protocol):
-    """Text to unit vectors."""
+    """A model that turns texts into unit vectors."""
 
     @property
     def fingerprint(self) -> str:
-        """Names model, pooling and length limit: vectors of two embedders may be compared only if these agree."""
+        """Identifies model, pooling and length limit: vectors of two embedders are comparable only if these agree."""
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """The length of a vector."""
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Unit vectors, shape (len(texts), dimensions), in the order of the texts, within a memory bound."""
+        """Return unit vectors, shape (len(texts), dimensions), in the order of the texts, within bounded memory."""

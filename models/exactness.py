@@ -1,9 +1,9 @@
-"""A self-test of what the caches rely on: that kept attention states, and what is left after a rollback, give the same
-logits to the bit as computing from the start.
+"""Self-tests of the caches' basis: kept attention states and rollback must give the same logits as recomputing.
 
-Whether they do depends on the model, on the build of llama.cpp and on the processor's instructions, and no rule fits
-all. So each engine is tested when one like it is first loaded, in some 70 tokens; the verdict is kept beside the
-weights. What fails is done without (`LlamaCppEngine.restrict`). A check more is one more entry in CHECKS.
+"Same" means to the bit. That depends on the model, on the build of llama.cpp and on the processor's instructions,
+without a general rule. So each engine is tested when its kind is first loaded, with some 70 tokens; the verdict is
+stored beside the weights. Features that fail are not used (`LlamaCppEngine.restrict`). To add a check, add an entry to
+CHECKS.
 """
 
 import json
@@ -21,11 +21,11 @@ from models.engine import Check, Engine
 FILE = "exactness.json"
 
 _PROMPT, _MORE, _REST = 24, 16, 8
-"""Tokens of a test: what is kept in two slices, and what is computed behind them."""
+"""Token counts of a test: two parts that are kept as slices, then a part that is computed after them."""
 
 
 def _tokens(engine: Engine) -> Iterator[list[int]]:
-    """The tokens of the test, in its three parts: spread over the vocabulary, none twice."""
+    """Yield the test's three lists of tokens, spread over the vocabulary without repetition."""
     ids = [place * 7919 % engine.info.vocabulary for place in range(_PROMPT + _MORE + _REST)]
     yield ids[:_PROMPT]
     yield ids[_PROMPT : _PROMPT + _MORE]
@@ -33,9 +33,9 @@ def _tokens(engine: Engine) -> Iterator[list[int]]:
 
 
 def _slices(engine: Engine) -> bool:
-    """Whether two slices that are cut and joined give the logits of a prompt that is computed."""
+    """Return whether two slices, cut and joined, give the same logits as a computed prompt."""
     if not engine.info.sliceable:
-        return True  # none are kept, whatever this would say
+        return True  # no slices are kept, so the result does not matter
     prompt, more, rest = _tokens(engine)
     engine.prefill(0, prompt)
     engine.prefill(0, more)
@@ -47,7 +47,7 @@ def _slices(engine: Engine) -> bool:
 
 
 def _rollback(engine: Engine) -> bool:
-    """Whether tokens that were read and cut off again leave no trace."""
+    """Return whether tokens that were read and rolled back leave the logits unchanged."""
     prompt, more, rest = _tokens(engine)
     engine.prefill(0, prompt)
     computed = engine.prefill(0, rest)
@@ -63,7 +63,7 @@ CHECKS: Mapping[Check, Callable[[Engine], bool]] = {"slices": _slices, "rollback
 
 
 def examine(engine: Engine) -> dict[Check, bool]:
-    """Run every check on an engine that holds nothing; whether each was exact. Leaves it empty. Raises EngineError."""
+    """Run every check on an empty engine and leave it empty; return which were exact. Raises EngineError."""
     verdicts: dict[Check, bool] = {}
     for name, check in CHECKS.items():
         try:
@@ -75,14 +75,14 @@ def examine(engine: Engine) -> dict[Check, bool]:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The verdicts on the engines that were tested here, in a folder of weights."""
+    """The test verdicts of engines on this machine, stored in a folder of weights."""
 
     folder: Path
 
     def inexact(self, engine: Engine, arithmetic: str) -> frozenset[Check]:
-        """The checks that fail on this engine, which holds nothing. `arithmetic` names what computes it.
+        """Return the checks that fail on this empty engine; `arithmetic` identifies the computing code and processor.
 
-        It is tested where a verdict is missing. Raises EngineError.
+        A missing verdict is made by testing the engine. Raises EngineError.
         """
         key = f"{engine.info.kv_key} {arithmetic}"
         kept = self._kept()
@@ -97,10 +97,10 @@ class Verdicts:
             kept = json.loads((self.folder / FILE).read_text("utf-8"))
             return {str(key): dict(checks) for key, checks in kept.items()}
         except (OSError, ValueError, TypeError, AttributeError):
-            return {}  # nothing is known, so the next engine is tested
+            return {}  # no verdicts: the next engine is tested
 
     def _keep(self, verdicts: Mapping[str, Mapping[Check, bool]]) -> None:
-        with suppress(OSError):  # a folder that cannot be written: it is tested again next time
+        with suppress(OSError):  # if the folder is not writable, the test is repeated next time
             handle, name = tempfile.mkstemp(dir=self.folder, prefix=f".{FILE}-")
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(verdicts, file, indent=1)

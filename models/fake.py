@@ -1,8 +1,8 @@
 """A deterministic engine and embedder without weights, for tests alone.
 
-The engine's tokens are bytes. Its logits are noise that depends on every token before, with one token far ahead: it
-answers a prompt by repeating the first passage's last line. Its attention state is the running hash of the tokens; one
-that was moved tells where from.
+The engine's tokens are bytes. Its logits are noise that depends on all previous tokens, with one token far ahead: it
+answers a prompt by repeating the first passage's last line. Its attention state is the running hash of the tokens; a
+moved state also contains the distance of its move.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _STATE_BYTES = 16
 
 
 class FakeEngine:
-    """See models.engine.Engine."""
+    """A deterministic engine without weights, see `models.engine.Engine`."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ def _states(data: bytes) -> list[bytes]:
 
 
 def _next(held: Sequence[int]) -> int:
-    """The next byte of the answer: the line before the question, or before the prompt's last line; then the end."""
+    """Return the answer's next byte or END. The answer is the line before the question or the prompt's last line."""
     text = bytes(token if token < END else 0 for token in held)
     prompt, _, said = text.rpartition(b"assistant\n")
     before, asked, _ = prompt.rpartition(b"Question: ")
@@ -198,7 +198,7 @@ def _next(held: Sequence[int]) -> int:
 
 
 class FakeEmbedder:
-    """Words hashed into dimensions: texts that share words are near each other. See models.engine.Embedder."""
+    """A deterministic embedder that hashes words into dimensions: texts that share words get similar vectors."""
 
     fingerprint = "fake"
     dimensions = 256

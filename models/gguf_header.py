@@ -1,6 +1,6 @@
-"""The head of a GGUF file: its keys and values, its tensors' names and shapes. Knows no weights and no llama.cpp.
+"""Reads the header of a GGUF file: keys, values, names and shapes of tensors. Knows no weights and no llama.cpp.
 
-The file is not trusted: counts and lengths are bounded before anything is read by them. Layout: ggml's `docs/gguf.md`.
+The file is not trusted: counts and lengths are checked before they are used. Layout: ggml's `docs/gguf.md`.
 """
 
 import math
@@ -13,24 +13,24 @@ from typing import BinaryIO
 MAGIC = b"GGUF"
 _VERSIONS = (2, 3)  # they differ in nothing that is read here
 _MOST_KEYS, _MOST_TENSORS = 10_000, 10_000
-_MOST_ELEMENTS, _MOST_BYTES = 4_000_000, 1 << 20  # of an array, of a string
+_MOST_ELEMENTS, _MOST_BYTES = 4_000_000, 1 << 20  # of an array; of a string
 _DIMENSIONS = 4
 
 UINT32, FLOAT32, STRING, ARRAY = 4, 6, 8, 9
 _SCALARS = dict(zip((0, 1, 2, 3, UINT32, 5, FLOAT32, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
-"""By GGUF's number of a type: its letter for `struct`."""
+"""The `struct` letter for each of GGUF's type numbers."""
 
 _BLOCKS = {0: ("F32", 4, 1), 1: ("F16", 2, 1), 8: ("Q8_0", 34, 32), 30: ("BF16", 2, 1)}
-"""By ggml's number of a tensor's type: its name, the bytes of a block, its values."""
+"""For ggml's number of a tensor type: its name, the bytes of a block, the values in a block."""
 
 
 class Malformed(ValueError):
-    """What is wrong with a file's head, in a few words."""
+    """The error in a file's header, in a few words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value and GGUF's number of its type. Of an array, `held` is the count of its elements."""
+    """A value and GGUF's number of its type. For an array, `held` is the number of elements."""
 
     type: int
     held: str | float
@@ -38,7 +38,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Its shape is in GGUF's order: the length of a row first."""
+    """A tensor's name and its shape in GGUF's order: the length of a row first."""
 
     name: str
     shape: tuple[int, ...]
@@ -46,22 +46,23 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """All that stands before the weights."""
+    """The header's keys with values, and its tensors."""
 
     values: dict[str, Value]
     tensors: tuple[Tensor, ...]
 
 
 def read_values(file: BinaryIO) -> Iterator[tuple[str, Value]]:
-    """The keys and values from the file's beginning on. A list is passed over only once what follows is asked for: a
-    vocabulary takes 20 ms. Raises Malformed.
+    """Yield keys and values from the start of the file. Raises Malformed.
+
+    An array is skipped only when the next key is requested: skipping a vocabulary takes 20 ms.
     """
     _, count = _counts(file)
     return _values(file, count)
 
 
 def read_header(file: BinaryIO) -> Header:
-    """The whole head of a file whose tensors are all there, of types that adapters come in. Raises Malformed."""
+    """Read the whole header of an adapter and check that all its tensors are present. Raises Malformed."""
     tensor_count, count = _counts(file)
     values: dict[str, Value] = {}
     for key, value in _values(file, count):
@@ -70,7 +71,7 @@ def read_header(file: BinaryIO) -> Header:
         values[key] = value
     padding = _alignment(values.get("general.alignment"))
     tensors: dict[str, Tensor] = {}
-    stop = 0  # where the next tensor has to begin, in the part that holds the weights
+    stop = 0  # the expected offset of the next tensor in the part with the weights
     for _ in range(tensor_count):
         tensor, offset, size = _tensor(file)
         if tensor.name in tensors:
@@ -104,7 +105,7 @@ def _counts(file: BinaryIO) -> tuple[int, int]:
 def _values(file: BinaryIO, count: int) -> Iterator[tuple[str, Value]]:
     for _ in range(count):
         key = _text(file)
-        # To C, a key ends at a zero byte: it would be another one there.
+        # C ends a key at a zero byte, so llama.cpp would read another key.
         if not (key and key.isascii() and key.isprintable()):
             raise Malformed("a key is not printable")
         (kind,) = _numbers(file, "I")
@@ -130,7 +131,7 @@ def _pass_over(file: BinaryIO, of: int, length: int) -> None:
 
 
 def _tensor(file: BinaryIO) -> tuple[Tensor, int, int]:
-    """A tensor, where it begins, and its bytes."""
+    """Read a tensor's name and shape; return it with its offset and its size in bytes."""
     name = _text(file)
     (dimensions,) = _numbers(file, "I")
     if not 1 <= dimensions <= _DIMENSIONS:

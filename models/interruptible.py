@@ -1,4 +1,4 @@
-"""An engine that stops between batches where somebody else needs the machine."""
+"""Wraps an engine so that it stops between batches when something else needs the machine."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -8,8 +8,10 @@ from models.engine import Engine, Logits
 from shared.errors import GaveWay
 
 _PART = 128
-"""Tokens computed between two looks: a tenth of a second or two. llama.cpp computes so many at a time anyway, so the
-logits stay the same to the bit."""
+"""The tokens computed between two checks: about 0.1 to 0.2 seconds.
+
+llama.cpp uses batches of this size anyway, so the logits stay equal to the bit.
+"""
 
 
 class _Interruptible:
@@ -45,5 +47,8 @@ class _Interruptible:
 
 
 def interruptible(engine: Engine, give_way: Callable[[], bool]) -> Engine:
-    """The engine; once `give_way()` holds, `prefill` and `decode` raise GaveWay, with its sequences as they were."""
+    """Return the engine wrapped: `prefill` and `decode` raise GaveWay once `give_way()` returns true.
+
+    The engine's sequences are then as they were.
+    """
     return cast(Engine, _Interruptible(engine, give_way))

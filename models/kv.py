@@ -1,5 +1,6 @@
-"""What every engine shares about attention state: which cells of the context are held, and how slices are cut and
-checked. A *cell* holds the state of one token; after a fork it belongs to several sequences. Knows no model runtime.
+"""The bookkeeping of attention state that all engines share: cells in use, and cutting and checking slices.
+
+A *cell* holds the state of one token; after a fork it belongs to several sequences. Knows no model runtime.
 """
 
 import hashlib
@@ -12,38 +13,38 @@ from models.engine import KVSlice, KVType
 from shared.errors import ContextFull, SliceRejected
 
 BLOCKS = {"f16": (2, 1), "q8_0": (34, 32)}
-"""Of each KV type, a block of values: its bytes, its values."""
+"""For each KV type: the bytes of a block and the values in a block."""
 
 
 def bytes_per_token(values: int, kv_type: KVType) -> int:
-    """Bytes of attention state for one token of a model that keeps so many values of it."""
+    """Return the bytes of attention state per token for a model that keeps this many values per token."""
     block, of = BLOCKS[kv_type]
     return values * block // of
 
 
 class Cells:
-    """The tokens of each sequence and the cells they take. All sequences share the room, which is counted in cells.
+    """The tokens of each sequence and their cells. All sequences share the capacity, which is counted in cells.
 
-    Every change of a sequence is one step, so that an interrupt leaves what was before it or what is after it.
+    Every change of a sequence is one step, so that an interrupt leaves the state before or after the change.
     """
 
     def __init__(self, capacity: int, sequences: int) -> None:
         self._capacity = capacity
         self._held: list[list[tuple[int, int]]] = [[] for _ in range(sequences)]  # (cell, token) of each position
-        self._moved: set[int] = set()  # cells with state that was computed behind other tokens
+        self._moved: set[int] = set()  # cells with state computed after other tokens
         self._numbers = count()
-        self._used: int | None = 0  # None: to be counted afresh
+        self._used: int | None = 0  # None: needs a new count
 
     def length(self, sequence: int) -> int:
-        """Tokens held by the sequence."""
+        """Return the number of tokens in the sequence."""
         return len(self._held[sequence])
 
     def tokens(self, sequence: int) -> tuple[int, ...]:
-        """Token ids held by the sequence, in order."""
+        """Return the token ids in the sequence, in order."""
         return tuple(token for _, token in self._held[sequence])
 
     def require(self, tokens: int) -> None:
-        """Raise ContextFull unless so many more tokens fit."""
+        """Raise ContextFull unless this many more tokens fit."""
         if tokens <= self._capacity - sum(map(len, self._held)):  # even if no cell were shared
             return
         if self._used is None:
@@ -55,12 +56,12 @@ class Cells:
             )
 
     def exact(self, sequence: int) -> int:
-        """Tokens held before the first that was moved."""
+        """Return the number of tokens before the first moved one."""
         held = self._held[sequence]
         return next((place for place, (cell, _) in enumerate(held) if cell in self._moved), len(held))
 
     def append(self, sequence: int, tokens: Sequence[int], *, moved: bool = False) -> None:
-        """Take a new cell for each token."""
+        """Append the tokens to the sequence, each in a new cell."""
         cells = [(next(self._numbers), token) for token in tokens]
         if moved:
             self._moved.update(dict(cells))
@@ -69,12 +70,12 @@ class Cells:
             self._used += len(tokens)
 
     def truncate(self, sequence: int, length: int) -> None:
-        """Give up what stands behind the first `length` tokens."""
+        """Drop the tokens after the first `length` and release their cells."""
         del self._held[sequence][length:]
         self._changed()
 
     def renew(self, sequence: int) -> None:
-        """Take cells of its own for all that the sequence holds. Raises ContextFull, with nothing changed."""
+        """Give the sequence new cells that it shares with no other. Raises ContextFull, with nothing changed."""
         held = self._held[sequence]
         self._held[sequence] = []
         self._changed()
@@ -87,12 +88,12 @@ class Cells:
         self.append(sequence, [token for _, token in held])
 
     def share(self, source: int, target: int) -> None:
-        """Let the target hold exactly the cells of the source."""
+        """Make the target hold the same cells as the source."""
         self._held[target] = self._held[source].copy()
         self._changed()
 
     def _changed(self) -> None:
-        """Where many are held, counting takes milliseconds: it waits until room is short."""
+        """Invalidate the count of used cells, as counting many takes milliseconds: it is done when room is short."""
         self._used = None
         if self._moved:
             self._moved &= self._taken()
@@ -102,9 +103,9 @@ class Cells:
 
 
 def parts(count: int, most: int) -> Iterator[int]:
-    """Sizes of the batches that so many tokens are computed in, none above `most`, nor one token behind others.
+    """Yield the sizes of the batches for `count` tokens: at most `most`, and no batch of one after others.
 
-    A single token is computed by other kernels, which round f16 sums otherwise than a batch of any other size.
+    A single token is computed by other kernels, which round f16 sums differently from all larger batches.
     """
     while count > most:
         size = most - 1 if count == most + 1 else most
@@ -116,13 +117,13 @@ def parts(count: int, most: int) -> Iterator[int]:
 def cut(
     key: str, tokens: Sequence[int], start: int, stop: int, data: bytes, planes: tuple[tuple[str, int], ...]
 ) -> KVSlice:
-    """The slice [start, stop) of a sequence that holds `tokens`; `data` is its state."""
+    """Return the slice [start, stop) of a sequence that holds `tokens`; `data` is the slice's state."""
     within = tuple(tokens[start:stop])
     return KVSlice(key, _digest(tokens[:start]), start, within, data, _checksum(within, data), planes)
 
 
 def check(key: str, before: Sequence[int], slices: Sequence[KVSlice]) -> list[int]:
-    """The tokens of the slices, in order, where these may follow the tokens `before`; else SliceRejected."""
+    """Return the slices' tokens, in order, if the slices may follow the tokens `before`; else raise SliceRejected."""
     tokens = list(before)
     for kv_slice in slices:
         check_alone(key, kv_slice)
@@ -133,7 +134,7 @@ def check(key: str, before: Sequence[int], slices: Sequence[KVSlice]) -> list[in
 
 
 def check_alone(key: str, kv_slice: KVSlice) -> None:
-    """Raise SliceRejected unless the slice is whole and of the engine with that key."""
+    """Raise SliceRejected unless the slice is undamaged and from an engine with that key."""
     if kv_slice.kv_key != key:
         raise SliceRejected("Cached attention state is of another model or setting; it has to be computed again.")
     if not is_whole(kv_slice):
@@ -141,7 +142,7 @@ def check_alone(key: str, kv_slice: KVSlice) -> None:
 
 
 def is_whole(kv_slice: KVSlice) -> bool:
-    """Whether the slice is as it was cut."""
+    """Return whether the slice is undamaged, by its checksum."""
     return bool(kv_slice.tokens) and kv_slice.checksum == _checksum(kv_slice.tokens, kv_slice.data)
 
 

@@ -1,6 +1,6 @@
-"""The file of one slice: what it belongs to, then its planes (`q`, `k`, `v` and whatever else an engine needs).
+"""The file format of one slice: a header about its origin, then its planes (`q`, `k`, `v` and others).
 
-A file is data from a disk that may have lied: everything about it is checked before it is believed.
+The file may be damaged, so everything in it is checked before use.
 """
 
 import struct
@@ -14,7 +14,7 @@ from models.engine import KVSlice
 from shared.errors import SliceRejected
 
 MAGIC = b"jackdaw kv 1\n"
-_HEADER = struct.Struct("<II")  # its length and its CRC-32
+_HEADER = struct.Struct("<II")  # the header's length and its CRC-32
 _LARGEST_HEADER = 1 << 20
 
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
@@ -30,7 +30,7 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def pack(kv_slice: KVSlice) -> Iterator[bytes | memoryview]:
-    """The file's content in parts."""
+    """Yield the file's content in parts."""
     header = msgspec.json.encode(
         _Header(kv_slice.kv_key, kv_slice.prefix, kv_slice.start, kv_slice.tokens, kv_slice.planes, kv_slice.checksum)
     )
@@ -40,7 +40,7 @@ def pack(kv_slice: KVSlice) -> Iterator[bytes | memoryview]:
 
 
 def unpack(content: bytes) -> KVSlice:
-    """The slice of a file. Its checksum is compared when an engine joins it. Raises SliceRejected."""
+    """Return the slice in a file's content. Its checksum is compared when an engine joins it. Raises SliceRejected."""
     begin = len(MAGIC) + _HEADER.size
     if len(content) < begin or not content.startswith(MAGIC):
         raise SliceRejected("Cached attention state is of another format; it has to be computed again.")

@@ -1,7 +1,7 @@
-"""llama.cpp's C functions, silenced, and how to learn why one of them failed. Knows no model and no engine.
+"""llama.cpp's C functions with their log silenced, and its error messages. Knows no model and no engine.
 
-llama-cpp-python's package imports its chat formats, caches and types of server messages on the way: 0.12 s and 15 MB
-that nothing here needs. So its module of C functions is loaded alone.
+Importing llama-cpp-python's package would also import its chat formats, caches and server types, at 0.12 s and 15 MB.
+So only its module of C functions is loaded.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ from typing import Any
 from shared.errors import EngineError
 
 LOG_VARIABLE = "LLAMA_CPP_LOG"
-"""Set in the environment, it lets llama.cpp log to stderr."""
+"""The environment variable that lets llama.cpp log to stderr."""
 
 _PACKAGE = "llama_cpp"
 _ERROR = 4  # GGML_LOG_LEVEL_ERROR
@@ -27,9 +27,9 @@ _ERROR = 4  # GGML_LOG_LEVEL_ERROR
 
 @cache
 def bindings() -> Any:
-    """The module of C functions (`llama_*`), made ready once.
+    """Return the module of C functions (`llama_*`), initialised once.
 
-    Raises EngineError where llama-cpp-python is missing or was built for another machine.
+    Raises EngineError if llama-cpp-python is missing or was built for another machine.
     """
     api = _functions()
     _silence(api)
@@ -38,15 +38,15 @@ def bindings() -> Any:
 
 
 def build() -> str:
-    """Names this build of llama.cpp: another one may compute and lay out attention state otherwise."""
+    """Identify this build of llama.cpp: another build may compute and store attention state differently."""
     library = os.stat(bindings()._lib._name)  # noqa: PTH116 (no Path is needed for it)
     return f"{bindings().LLAMA_STATE_SEQ_VERSION} {library.st_size} {library.st_mtime_ns}"
 
 
 def arithmetic() -> str:
-    """Names what computes: the library with the kernels, and the instructions of this processor that it uses.
+    """Identify the compute kernels: the library's files and the processor instructions that they use.
 
-    `build` and a model named, this tells whether what was found exact still is.
+    Together with `build` and a model, this decides whether an exactness verdict is still valid.
     """
     folder = Path(bindings()._lib._name).resolve().parent
     kernels = sorted(
@@ -57,18 +57,18 @@ def arithmetic() -> str:
 
 
 def has_tiles() -> bool:
-    """Whether this build would multiply in AMX tiles, which it must not.
+    """Return whether this build would multiply in AMX tiles, which must not be used.
 
-    GCC before version 13 leaves the tiles' configuration half written, and the process dies at its first prefill; nor
-    do a batch in tiles and a single token agree to the bit, which slices rely on.
+    GCC before version 13 writes an incomplete tile configuration, and the process dies at its first prefill. Also, a
+    batch in tiles and a single token do not agree to the bit, which slices rely on.
     """
     return b"AMX_INT8 = 1" in bindings().llama_print_system_info()
 
 
 def why(call: Callable[[], object]) -> str:
-    """The errors that llama.cpp logs while a call that failed is made once more.
+    """Repeat a failed call and return the errors that llama.cpp logs meanwhile.
 
-    Python does not listen the first time: Ctrl-C during a callback from C would be lost.
+    The log is not read during the first call, as Ctrl-C during a callback from C would be lost.
     """
     api = bindings()
     said: list[str] = []
@@ -87,13 +87,13 @@ def why(call: Callable[[], object]) -> str:
 
 
 def set_environment() -> None:
-    """What llama.cpp reads from the environment when it is loaded.
+    """Set the environment variables that llama.cpp reads when it is loaded.
 
-    A program with threads calls this before the first of them: in C, changing the environment while another thread
-    reads it ends the process.
+    A program with threads calls this before it starts the first one: in C, changing the environment while another
+    thread reads it ends the process.
     """
-    # OpenMP's threads wait for each other by spinning, by default for so long that another busy process stalls them
-    # all: beside three such, 4 threads decoded 0.7 tokens/s, and 32 with this.
+    # OpenMP's threads wait for each other by spinning, by default so long that another busy process stalls them all:
+    # next to three such processes, 4 threads decoded 0.7 tokens/s by default, and 32 with this value.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
@@ -101,7 +101,7 @@ def _silence(api: Any) -> None:
     if os.environ.get(LOG_VARIABLE):
         api.llama_log_set(ctypes.cast(0, api.llama_log_callback), None)
         return
-    # A C function that ignores what it is given and does nothing.
+    # Any C function that ignores its arguments and does nothing.
     nothing = ctypes.cast(ctypes.pythonapi.Py_IsInitialized, api.llama_log_callback)
     api.llama_log_set(nothing, None)
 

@@ -1,6 +1,6 @@
-"""A context of llama.cpp: the attention state of its sequences, and what is computed in them. Knows no engine.
+"""A llama.cpp context: the attention state of its sequences and the computations in them. Knows no engine.
 
-The C functions abort the process or go wrong silently on a bad argument: whoever calls these methods checks them.
+The C functions abort the process or fail silently on a bad argument: callers of these methods check arguments.
 """
 
 import ctypes
@@ -18,13 +18,13 @@ from models.llama_state import covers
 from shared.errors import ContextFull, EngineError, SliceRejected
 
 BATCH = 128
-"""Tokens computed in one call, which Ctrl-C has to wait for."""
+"""Tokens computed in one call. Ctrl-C has to wait for the end of the call."""
 
-_NO_ROOM = 1  # llama_decode: the KV buffer has no room; nothing was computed
+_NO_ROOM = 1  # return code of llama_decode: no room in the KV buffer, nothing computed
 
 
 class LlamaContext:
-    """Sequences that share one KV buffer of `size` tokens; the last one, `scratch`, is for slices on their way.
+    """Sequences that share one KV buffer of `size` tokens; the last, `scratch`, is for slices in transfer.
 
     `handle` is llama.cpp's pointer, None once closed. Raises EngineError.
     """
@@ -48,19 +48,19 @@ class LlamaContext:
         self._batch = _Batch(self._api)
 
     def close(self) -> None:
-        """Free it; again is nothing."""
+        """Free the context. Further calls do nothing."""
         handle, self.handle = self.handle, None
         if handle:
             self._api.llama_free(handle)
 
     def can_shift(self) -> bool:
-        """Whether positions of what a sequence holds can be changed."""
+        """Return whether the positions of held tokens can be changed."""
         return bool(self._api.llama_memory_can_shift(self._memory))
 
     def compute(
         self, ids: npt.NDArray[np.int32], positions: npt.ArrayLike, sequences: npt.ArrayLike, outputs: npt.ArrayLike
     ) -> None:
-        """Compute tokens at these positions of these sequences; `outputs` marks those whose logits are wanted.
+        """Compute tokens at these positions of these sequences; `outputs` marks the tokens whose logits are needed.
 
         Raises ContextFull, with nothing computed, and EngineError.
         """
@@ -71,12 +71,12 @@ class LlamaContext:
             raise EngineError(f"llama.cpp could not compute (code {code}). See its log: set {LOG_VARIABLE}=1.")
 
     def logits(self, row: int) -> Logits:
-        """The logits of a row of the last call of `compute`, shape (vocabulary,)."""
+        """Return the logits of one row of the last `compute` call, shape (vocabulary,)."""
         logits = self._api.llama_get_logits_ith(self.handle, row)
         return np.ctypeslib.as_array(logits, (self._vocabulary,)).copy()
 
     def append(self, sequence: int, start: int, ids: npt.NDArray[np.int32]) -> Logits:
-        """Compute these tokens at the end of a sequence, which is at `start`, in batches; the last one's logits."""
+        """Compute tokens in batches at the end of a sequence of `start` tokens; return the last token's logits."""
         done = size = 0
         for size in kv.parts(ids.size, BATCH):
             part = ids[done : done + size]
@@ -86,29 +86,29 @@ class LlamaContext:
         return self.logits(size - 1)
 
     def copy(self, source: int, target: int, start: int = -1, stop: int = -1) -> None:
-        """Let the target hold these positions of the source, too; -1 is its first, or last, position."""
+        """Share these positions of the source with the target; -1 stands for the first, or last, position."""
         self._api.llama_memory_seq_cp(self._memory, source, target, start, stop)
 
     def remove(self, sequence: int, start: int = -1, stop: int = -1) -> bool:
-        """Remove these positions of a sequence; whether it could be done."""
+        """Remove these positions from a sequence; return whether that was possible."""
         return bool(self._api.llama_memory_seq_rm(self._memory, sequence, start, stop))
 
     def shift(self, sequence: int, start: int, stop: int, by: int) -> None:
-        """Move these positions of a sequence, and of every other one that shares their cells."""
+        """Move these positions of a sequence, and of every other sequence that shares their cells, by `by`."""
         self._api.llama_memory_seq_add(self._memory, sequence, start, stop, by)
 
     def first_position(self, sequence: int) -> int:
-        """The first position that a sequence holds; -1 where it is empty."""
+        """Return the first position that a sequence holds; -1 if it is empty."""
         return int(self._api.llama_memory_seq_pos_min(self._memory, sequence))
 
     def state(self, sequence: int) -> npt.NDArray[np.uint8] | None:
-        """What a sequence holds, serialised; None where llama.cpp does not give it."""
+        """Return a sequence's state, serialised; None if llama.cpp does not provide it."""
         data = np.empty(self._api.llama_state_seq_get_size(self.handle, sequence), np.uint8)
         got = self._api.llama_state_seq_get_data(self.handle, _pointer(data), data.size, sequence)
         return data if got == data.size else None
 
     def load(self, piece: KVSlice) -> None:
-        """Let the scratch sequence hold the slice's state where it was cut. Raises SliceRejected."""
+        """Load the slice's state into the scratch sequence at its original positions. Raises SliceRejected."""
         data = np.frombuffer(piece.data, np.uint8)
         if not covers(data, piece.start, piece.stop) or data.size != self._api.llama_state_seq_set_data(
             self.handle, _pointer(data), data.size, self.scratch
@@ -117,13 +117,13 @@ class LlamaContext:
 
 
 class _Batch:
-    """llama.cpp's batch over arrays that are filled in place."""
+    """llama.cpp's batch structure, backed by arrays that are filled in place."""
 
     def __init__(self, api: Any) -> None:
         self._tokens, self._positions, self._sequences = (np.zeros(BATCH, np.int32) for _ in range(3))
         self._outputs = np.zeros(BATCH, np.int8)
         self._owners = np.ones(BATCH, np.int32)
-        # Each token names its sequences by a pointer; here each to its own place in one array.
+        # llama.cpp wants a pointer to each token's sequences; here each points to its own element of one array.
         places = self._sequences.ctypes.data + self._sequences.itemsize * np.arange(BATCH, dtype=np.uintp)
         self._places = places.astype(np.uintp)
         self._batch = api.llama_batch(
@@ -149,7 +149,7 @@ def _parameters(api: Any, context: int, sequences: int, threads: int, kv_type: K
     parameters = api.llama_context_default_params()
     parameters.n_ctx = context
     parameters.n_batch = parameters.n_ubatch = BATCH
-    parameters.n_seq_max = parameters.n_outputs_max = sequences + 1  # not room for the logits of a whole batch
+    parameters.n_seq_max = parameters.n_outputs_max = sequences + 1  # logits of one row each, not of a batch
     parameters.n_threads = parameters.n_threads_batch = threads
     parameters.kv_unified = True
     parameters.no_perf = True
@@ -160,5 +160,5 @@ def _parameters(api: Any, context: int, sequences: int, threads: int, kv_type: K
 
 
 def _pointer(array: npt.NDArray[Any]) -> Any:
-    """A C pointer to the array's first element; the caller keeps the array alive."""
+    """Return a C pointer to the array's first element; the caller keeps the array alive."""
     return array.ctypes.data_as(ctypes.POINTER(np.ctypeslib.as_ctypes_type(array.dtype)))

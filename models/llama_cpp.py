@@ -1,8 +1,8 @@
-"""llama.cpp behind the Engine protocol, through its low-level interface. Knows no prompt and no sampling.
+"""An engine that runs llama.cpp through its low-level interface. Knows no prompt and no sampling.
 
-The C functions abort the process or go wrong silently on a bad argument, so everything is checked before they are
-called. All sequences share one KV buffer (`kv_unified`), without which copying a part of one aborts; one sequence more
-than announced is scratch space for slices.
+The C functions abort the process or fail silently on a bad argument, so all arguments are checked before. All sequences
+share one KV buffer (`kv_unified`), without which copying a part of a sequence aborts; one extra sequence is scratch
+space for slices.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,17 +25,19 @@ _MOST_SEQUENCES, _MOST_THREADS = 64, 512
 
 
 class LlamaCppEngine:
-    """A GGUF model in llama.cpp. See models.engine.Engine for what each method promises. Closes the model with itself.
+    """A GGUF model in llama.cpp, see `models.engine.Engine`. Closing the engine also closes the model.
 
-    f16 state goes without flash attention and q8_0 with it: in these two pairs the logits after joined slices equal an
-    uncached run's to the bit (f16: in the same cells, as sums round by where a cell lies; beside other sequences they
-    differ like any two orders of a sum. q8_0: beside others, too, until a sequence takes cells before its own that one
-    of them gave up; then by up to a unit). An adapter leaves joined slices exact; but a token alone is multiplied with
-    its floats by other kernels, so that beside others sequences differ with q8_0, too. One that is rejected leaves the
-    bare model, and a word in `info`.
+    f16 state is used without flash attention and q8_0 with it: for these two pairs the logits after joined slices equal
+    an uncached run's to the bit. With f16 this holds for the same cells, as sums are rounded depending on the cell;
+    beside other sequences the results differ like any two orders of a sum. With q8_0 it holds beside others, too, until
+    a sequence takes freed cells before its own; then results differ by up to a unit.
 
-    The context is no larger than what the model was trained for, unless it is `shared`: then it has room for more, and
-    each sequence alone is held to that. Raises EngineError.
+    An adapter keeps joined slices exact, but a single token is multiplied with its floats by other kernels, so that
+    with q8_0, too, results beside other sequences differ. If the adapter is rejected, the bare model is used and `info`
+    says why.
+
+    The context is limited to the model's training length unless `shared`: then the limit applies to each sequence.
+    Raises EngineError.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class LlamaCppEngine:
             model.close()
             raise EngineError(f"There is no engine with {sequences=}, {threads=}, {context=}, {kv_type=}.")
         self._model = model
-        adapting, refused = _load_adapter(model, adapter)  # before the context, whose graph makes room for it
+        adapting, refused = _load_adapter(model, adapter)  # before the context, whose graph reserves room for it
         longest = model.trained_context() or context
         context = context if shared else min(context, longest)
         try:
@@ -67,15 +69,18 @@ class LlamaCppEngine:
         self._info = replace(info, longest=min(longest, context))
         self._cells = kv.Cells(self._info.context, sequences + 1)
         self._window = model.window()
-        self._unsettled: dict[int, int] = {}  # sequences in the middle of a change, and the length they are to have
-        self._lost: set[int] = set()  # sequences that llama.cpp no longer holds whole
+        self._unsettled: dict[int, int] = {}  # interrupted sequences and their target lengths
+        self._lost: set[int] = set()  # sequences of which llama.cpp no longer holds all state
 
     @property
     def info(self) -> EngineInfo:
         return self._info
 
     def restrict(self, inexact: frozenset[Check]) -> None:
-        """Do without what is not exact here (see models.exactness): no slices are cut; rollbacks compute again."""
+        """Disable the features that are not exact here (see models.exactness): cutting slices, and rollback in place.
+
+        A rolled-back sequence is then computed again.
+        """
         whole = "slices" not in inexact
         self._info = replace(
             self._info,
@@ -157,7 +162,7 @@ class LlamaCppEngine:
         self._refuse_slices()
         self._whole(sequence)
         if stop > self._cells.exact(sequence):
-            # Nor could moved state itself be: its keys turn in the next call of llama_decode alone.
+            # llama.cpp could not save moved state itself either: its keys are rotated only in the next llama_decode.
             raise EngineError("What stands behind a moved slice cannot be kept.")
         scratch = self._context.scratch
         self._unsettled[scratch] = 0
@@ -196,7 +201,7 @@ class LlamaCppEngine:
         with self._appending(sequence, scratch):
             self._context.load(kv_slice)
             self._context.remove(scratch, kv_slice.start, first)
-            # While the scratch sequence alone owns the cells: others that share them would move too.
+            # Shift while the scratch sequence alone owns the cells: sequences that share them would be shifted, too.
             self._context.shift(scratch, first, kv_slice.stop, start - first)
             self._context.copy(scratch, sequence, start, stop)
             self._context.remove(scratch)
@@ -211,9 +216,9 @@ class LlamaCppEngine:
             self._model.close()
 
     def _whole(self, sequence: int) -> int:
-        """The length of a sequence, all of which llama.cpp holds then: what it lost is computed again.
+        """Return the sequence's length, after recomputing state that llama.cpp lost.
 
-        Raises ContextFull where that takes cells which the sequence shared, and which are not to be had.
+        Raises ContextFull if recomputing needs cells of its own in place of shared ones and none are free.
         """
         length = self.length(sequence)
         if sequence in self._lost:
@@ -226,7 +231,7 @@ class LlamaCppEngine:
 
     @contextmanager
     def _appending(self, *sequences: int) -> Iterator[None]:
-        """Within, sequences grow; on any exception, Ctrl-C too, each is cut back to the length it has now."""
+        """Let sequences grow in this context; on any exception, also Ctrl-C, cut each back to its present length."""
         self._unsettled.update({sequence: self._cells.length(sequence) for sequence in sequences})
         try:
             yield
@@ -236,7 +241,7 @@ class LlamaCppEngine:
         self._unsettled.clear()
 
     def _settle(self) -> None:
-        """Cut what is unsettled to its length. Where Ctrl-C interrupts this too, the next call does it again."""
+        """Cut unsettled sequences to their lengths. If Ctrl-C interrupts this, the next call does it again."""
         for sequence, length in self._unsettled.items():
             cut = self._context.remove(sequence, length)
             self._cells.truncate(sequence, length)
@@ -247,9 +252,9 @@ class LlamaCppEngine:
         self._unsettled.clear()
 
     def _holds(self, sequence: int, length: int) -> bool:
-        """Whether llama.cpp holds what the next token of a sequence cut to this length would read.
+        """Return whether llama.cpp holds all state that the next token of a sequence of this length reads.
 
-        Cells that a sliding window has passed serve other sequences, so that what a rollback needs again may be gone.
+        A sliding window's old cells are reused for other sequences, so state needed after a rollback may be lost.
         """
         first = self._context.first_position(sequence)
         return 0 <= first <= (max(0, length - self._window) if self._window else 0)
@@ -268,7 +273,7 @@ class LlamaCppEngine:
         return self._model
 
     def _require(self, length: int) -> None:
-        """That a sequence may come to be so long."""
+        """Raise ContextFull if a sequence may not become this long."""
         if length > self._info.prompt_room:
             raise ContextFull(f"{self._info.model} was trained for {self._info.prompt_room} tokens. Ask for less.")
 
@@ -278,7 +283,7 @@ class LlamaCppEngine:
 
 
 def _load_adapter(model: LlamaModel, path: Path | None) -> tuple[Adapter | None, str]:
-    """The adapter that was loaded, or why it was not, where one is named."""
+    """Load the adapter; return it, or None with the reason for which it was refused ("" if none is named)."""
     if path is None:
         return None, ""
     try:

@@ -1,4 +1,4 @@
-"""What an engine of llama.cpp says of itself."""
+"""Collects the facts that an engine of llama.cpp reports."""
 
 from models import kv
 from models.adapter import Adapter
@@ -11,7 +11,7 @@ from models.llama_model import LlamaModel
 def described(
     model: LlamaModel, context: LlamaContext, kv_type: KVType, adapter: Adapter | None, refused: str
 ) -> EngineInfo:
-    """The engine's facts; `refused` is why an adapter was not loaded."""
+    """Return the engine's facts; `refused` is why an adapter was not loaded."""
     model_hash = model.model_hash()
     adapting = adapter.hash if adapter else ""
     return EngineInfo(

@@ -1,7 +1,7 @@
-"""A GGUF file in llama.cpp: its weights, its vocabulary, what it says of itself. Knows no context and no sequence.
+"""A GGUF file in llama.cpp: its weights, vocabulary and metadata. Knows no context and no sequence.
 
-The C functions end the process on a token id that is out of range, so ids are checked here. numpy is imported when it
-is first needed: that takes as long as loading the weights, and can be done meanwhile.
+The C functions end the process on a token id out of range, so ids are checked here. numpy is imported on first use: its
+import takes as long as loading the weights and can run meanwhile.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
     from models.adapter import Adapter
 
-_MOST_CHARACTERS = 200_000  # more than a context holds; some models' splitters recurse on long runs
+_MOST_CHARACTERS = 200_000  # more than a context holds; some tokenizers recurse on long runs
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
-_MROPE = 8  # LLAMA_ROPE_TYPE_MROPE and its kin share this bit
+_MROPE = 8  # the bit shared by LLAMA_ROPE_TYPE_MROPE and its variants
 
 
 class LlamaModel:
-    """Weights in memory. `handle` is llama.cpp's pointer, None once closed.
+    """Model weights in memory. `handle` is llama.cpp's pointer, None once closed.
 
-    Raises WeightsMissing, WeightsDamaged, or EngineError for a kind of model that cannot be used.
+    Raises WeightsMissing, WeightsDamaged, or EngineError for an unsupported kind of model.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,7 +39,7 @@ class LlamaModel:
         self.path = path
         self._api = bindings()
         parameters = self._api.llama_model_default_params()
-        parameters.n_gpu_layers = 0  # exact slices were measured on the CPU
+        parameters.n_gpu_layers = 0  # slices were verified as exact on the CPU
         parameters.use_extra_bufts = not has_tiles()
         load = partial(self._api.llama_model_load_from_file, os.fsencode(path), parameters)
         self.handle: Any = load()
@@ -54,7 +54,7 @@ class LlamaModel:
         self._refuse_unusable()
 
     def close(self) -> None:
-        """Free the weights, and the adapter's. The object is of no use afterwards."""
+        """Free the weights and those of the adapter. The object cannot be used afterwards."""
         handle, self.handle = self.handle, None
         if handle:
             self._api.llama_model_free(handle)
@@ -71,12 +71,12 @@ class LlamaModel:
         return adapter
 
     def set_adapter(self, context: Any) -> None:
-        """Let the adapter that was loaded, if one was, take part in all that the context computes."""
+        """Apply the loaded adapter, if any, to all computations of the context."""
         if self._adapter:
             self._api.llama_set_adapters_lora(context, ctypes.pointer(self._adapter), 1, (ctypes.c_float * 1)(1.0))
 
     def tokenize(self, text: str, special: bool) -> list[int]:
-        """Token ids of the text by itself; control tokens are read as such only if `special`."""
+        """Return the token ids of the text by itself; control tokens are parsed only if `special`."""
         if len(text) > _MOST_CHARACTERS:
             raise EngineError(f"A text of {len(text):,} characters is too long; {_MOST_CHARACTERS:,} are the most.")
         data = text.encode("utf-8", "replace")
@@ -88,19 +88,20 @@ class LlamaModel:
         return tokens[:count]
 
     def detokenize(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of the tokens; control tokens give none.
+        """Return the bytes of the tokens; control tokens give none.
 
-        Token by token: llama.cpp's own function tidies spaces, and drops the one before the first word.
+        Each token is converted alone: llama.cpp's own function cleans up spaces and drops the one before the first
+        word.
         """
         return b"".join([self._piece(token) for token in self.ids(tokens).tolist()])
 
     def is_end(self, token: int) -> bool:
-        """Whether the token ends a generation."""
+        """Return whether the token ends a generation."""
         self.ids([token])
         return bool(self._api.llama_vocab_is_eog(self._vocabulary, token))
 
     def ids(self, tokens: Sequence[int]) -> npt.NDArray[np.int32]:
-        """The tokens as an array, shape (n,). Raises EngineError for what is not a token id of this vocabulary."""
+        """Return the tokens as an array, shape (n,). Raises EngineError for invalid token ids."""
         import numpy as np
 
         given = np.asarray(tokens) if len(tokens) else np.empty(0, np.int32)
@@ -109,16 +110,17 @@ class LlamaModel:
         return given.astype(np.int32)
 
     def vocabulary_hash(self) -> str:
-        """Names the texts of all tokens and their order; 32 hex digits. Takes some 40 ms."""
+        """Return a hash of all token texts in order; 32 hex digits. Takes some 40 ms."""
         digest = hashlib.blake2b(digest_size=16)
         for token in range(self.vocabulary):
             digest.update(self._api.llama_vocab_get_text(self._vocabulary, token) + b"\0")
         return digest.hexdigest()
 
     def model_hash(self) -> str:
-        """Names the weights; 32 hex digits. Cheap, for every start: size, head, and blocks spread over the file.
+        """Return an identifier of the weights; 32 hex digits.
 
-        Other weights differ in every block. A flipped bit is found by the SHA-256 of the whole file, which is compared
+        It is cheap enough for every start, as it hashes the size, the head and blocks spread over the file. Other
+        weights differ in every block. A flipped bit is detected by the SHA-256 of the whole file, which is compared
         when the file is pulled and by `doctor`.
         """
         size = self.path.stat().st_size
@@ -131,27 +133,27 @@ class LlamaModel:
         return digest.hexdigest()
 
     def trained_context(self) -> int:
-        """Tokens of context it was trained for."""
+        """Return the number of tokens of context that the model was trained for."""
         return int(self._api.llama_model_n_ctx_train(self.handle))
 
     def parameters(self) -> int:
-        """How many weights it has."""
+        """Return the number of weights."""
         return int(self._api.llama_model_n_params(self.handle))
 
     def chat_template(self) -> str | None:
-        """Its chat template, a jinja program from elsewhere."""
+        """Return the model's chat template, an untrusted jinja program, or None."""
         template = self._api.llama_model_chat_template(self.handle, None)
         return template.decode("utf-8", "replace") if template else None
 
     def bos(self) -> str:
-        """The text of the token that begins a text, or ""."""
+        """Return the text of the beginning-of-text token, or ""."""
         token = self._api.llama_vocab_bos(self._vocabulary)
         return (
             "" if token < 0 else str(self._api.llama_vocab_get_text(self._vocabulary, token).decode("utf-8", "replace"))
         )
 
     def kv_values_per_token(self) -> int:
-        """Numbers of attention state (K and V of every layer) for one token."""
+        """Return the number of values of attention state (K and V of every layer) per token."""
         api, model = self._api, self.handle
         head = api.llama_model_n_embd(model) // api.llama_model_n_head(model)
         family = self._metadata("general.architecture")
@@ -160,16 +162,16 @@ class LlamaModel:
         return int(api.llama_model_n_layer(model) * api.llama_model_n_head_kv(model) * both)
 
     def window(self) -> int:
-        """Tokens that its layers with a sliding window look back; 0 where it has none, and looks back to the start."""
+        """Return the tokens that its sliding-window layers look back; 0 if there are none, and all is visible."""
         return int(self._api.llama_model_n_swa(self.handle))
 
     def sliceable(self) -> bool:
-        """Whether a range of its attention state stands for itself: no sliding window, one position per token."""
+        """Return whether a range of its attention state can be kept: no sliding window, one position per token."""
         rope = self._api.llama_model_rope_type(self.handle)
         return self.window() == 0 and (rope < 0 or not rope & _MROPE)
 
     def rotates(self) -> bool:
-        """Whether keys carry their position as a rotation, which can be turned."""
+        """Return whether keys encode their position as a rotation, so that they can be moved."""
         return bool(self._api.llama_model_rope_type(self.handle) >= 0)
 
     def _metadata(self, key: str) -> str | None:
@@ -182,7 +184,7 @@ class LlamaModel:
             room = 256
             text = ctypes.create_string_buffer(room)
             count = self._api.llama_token_to_piece(self._vocabulary, token, text, room, 0, False)
-            if count < 0:  # the room it wants
+            if count < 0:  # the size that is needed
                 room = -count
                 text = ctypes.create_string_buffer(room)
                 count = self._api.llama_token_to_piece(self._vocabulary, token, text, room, 0, False)
@@ -206,7 +208,7 @@ class LlamaModel:
 
 
 def check_file(path: Path) -> None:
-    """Raise WeightsMissing, WeightsDamaged or WeightsError unless the file is there and begins like a GGUF."""
+    """Raise WeightsMissing, WeightsDamaged or WeightsError unless the file exists and starts like a GGUF file."""
     try:
         with path.open("rb") as file:
             magic = file.read(4)

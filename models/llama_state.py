@@ -1,4 +1,4 @@
-"""The layout of the attention state that llama.cpp serialises, for one sequence."""
+"""The layout of the attention state that llama.cpp serialises for one sequence."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,7 +7,7 @@ _HEADER = 16  # bytes: magic, sequence, streams, cells; then 12 for each cell: p
 
 
 def covers(data: npt.NDArray[np.uint8], start: int, stop: int) -> bool:
-    """Whether the state holds each position of [start, stop) once: llama.cpp takes holes without a word."""
+    """Return whether the state holds each position of [start, stop) once: llama.cpp accepts gaps silently."""
     count = stop - start
     head = data[: _HEADER + 12 * count]
     if head.size < _HEADER + 12 * count:
@@ -18,7 +18,7 @@ def covers(data: npt.NDArray[np.uint8], start: int, stop: int) -> bool:
 
 
 def planes(data: npt.NDArray[np.uint8], count: int) -> tuple[tuple[str, int], ...]:
-    """The parts of a state of `count` cells: a header, K of every layer (type, bytes of a row, rows), then V."""
+    """Return name and bytes of each part of a state with `count` cells: a header, K of every layer, then V."""
     begin = _HEADER + 12 * count
     layers = int(data[begin + 4 : begin + 8].view(np.int32)[0])
     row = int(data[begin + 12 : begin + 20].view(np.int64)[0])

@@ -1,8 +1,8 @@
-"""Writes all-MiniLM-L6-v2 as an ONNX graph, from its safetensors, without torch.
+"""Converts all-MiniLM-L6-v2 from safetensors to an ONNX graph, without torch.
 
 BERT: six layers, then mean pooling over the mask and L2 normalisation. Attention, bias with GELU, and residual with
 layer normalisation are operators of onnxruntime's own `com.microsoft` set, which every standard build has: faster than
-what its optimiser makes of plain operators. The weights lie in a file of their own, which onnxruntime maps instead of
+what its optimiser makes of plain operators. The weights are in a separate file, which onnxruntime maps instead of
 copying: the session starts in a quarter of the time. Knows no tokenizer and no session.
 """
 
@@ -17,14 +17,14 @@ import numpy.typing as npt
 from shared.errors import WeightsDamaged
 
 MAX_TOKENS = 256
-"""What the model's sentence-transformers configuration cuts texts to."""
+"""The most tokens of a text, from the model's sentence-transformers configuration."""
 
 DIMENSIONS = 384
 _LAYERS = 6
 _HEADS = 12
 _EPSILON = 1e-12
 _FUSED = "com.microsoft"
-# The oldest operator set and format with all that is used here, so that the oldest runtimes read it too.
+# The oldest operator set and format that support all of this, so that the oldest runtimes can read it.
 _OPSET = 18
 _IR_VERSION = 9
 
@@ -32,11 +32,11 @@ Tensors = Mapping[str, npt.NDArray[np.float32]]
 
 
 def read_safetensors(path: Path) -> dict[str, npt.NDArray[np.float32]]:
-    """The file's float32 tensors, mapped read-only. Raises WeightsDamaged where header and length do not agree."""
+    """Return the file's float32 tensors, mapped read-only. Raises WeightsDamaged if header and length disagree."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
-            # A length that is not one must not become an allocation.
+            # A corrupt length must not become an allocation.
             header = json.loads(file.read(min(length, path.stat().st_size)))
         data = np.memmap(path, mode="r", offset=8 + length, dtype=np.uint8)
         return {
@@ -66,7 +66,7 @@ def write(source: Path, graph: Path, weights: Path) -> None:
 
 
 class _Graph:
-    """Nodes and weights as they accumulate. Each method returns the name of what it added."""
+    """A graph under construction: its nodes and weights. Each method returns the name of the added element."""
 
     def __init__(self, tensors: Tensors) -> None:
         self.tensors = tensors
@@ -106,7 +106,7 @@ def _model(tensors: Tensors) -> Any:
     lengths = graph.add("Cast", graph.add("ReduceSum", "mask", "one", keepdims=0), to=TensorProto.INT32)
     for layer in range(_LAYERS):
         x = _layer(graph, x, lengths, f"encoder.layer.{layer}.")
-    # The sum is enough: dividing it by the length would not survive the normalisation.
+    # Summing is enough: the normalisation would cancel a division by the length.
     mask = graph.add("Unsqueeze", graph.add("Cast", "mask", to=TensorProto.FLOAT), "one")
     pooled = graph.add("Squeeze", graph.add("MatMul", mask, x), "one")
     unit = graph.add("LpNormalization", pooled, axis=-1, p=2)
@@ -122,7 +122,7 @@ def _model(tensors: Tensors) -> Any:
 
 def _embeddings(graph: _Graph) -> str:
     words = graph.add("Gather", graph.tensor("embeddings.word_embeddings.weight"), "ids")
-    # One text is one segment: the embedding of segment 0 joins that of every position.
+    # Each text is a single segment, so the embedding of segment 0 is added to every position.
     positions = graph.tensors["embeddings.position_embeddings.weight"][:MAX_TOKENS]
     graph.constant("positions", positions + graph.tensors["embeddings.token_type_embeddings.weight"][0])
     count = graph.add("Shape", "ids", start=1, end=2)
@@ -131,7 +131,7 @@ def _embeddings(graph: _Graph) -> str:
 
 
 def _layer(graph: _Graph, x: str, lengths: str, name: str) -> str:
-    """One of BERT's layers; `lengths` are the tokens of each row that are not padding."""
+    """Add one of BERT's layers; `lengths` are the numbers of tokens without padding in each row."""
     own = f"{name}attention.self"
     parts = [f"{own}.{part}" for part in ("query", "key", "value")]
     matrix = np.concatenate([graph.tensors[f"{part}.weight"].T for part in parts], axis=1)

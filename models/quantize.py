@@ -1,6 +1,6 @@
-"""Weights from one quantisation to another with llama.cpp's quantiser. Knows no catalog.
+"""Requantises weights with llama.cpp's quantiser. Knows no catalog.
 
-Q8_0 made from Q4_1 holds the same numbers but for its own small rounding, and is computed faster.
+Q8_0 made from Q4_1 holds the same numbers except for a small rounding error of its own, and is computed faster.
 """
 
 import os
@@ -18,9 +18,9 @@ _FTYPE = {"q8_0": "LLAMA_FTYPE_MOSTLY_Q8_0"}
 
 
 def requantise(source: Path, target: Path, to: Quantisation = "q8_0", *, threads: int = 4) -> None:
-    """Write `source`'s weights as `to` into `target`, which appears whole or not at all.
+    """Write the weights in `source` as type `to` into `target`, which appears complete or not at all.
 
-    Raises WeightsMissing or WeightsDamaged for the source, WeightsError when the target cannot be written.
+    Raises WeightsMissing or WeightsDamaged for the source, WeightsError if the target cannot be written.
     """
     check_file(source)
     try:
@@ -45,9 +45,9 @@ def _write(source: Path, target: Path, to: Quantisation, threads: int) -> None:
     parameters.nthread = threads
     write = partial(api.llama_model_quantize, os.fsencode(source), os.fsencode(target), parameters)
     if write():
-        LlamaModel(source).close()  # tells whether the source is to blame
+        LlamaModel(source).close()  # raises an error if the source is to blame
         raise WeightsError(f"{source.name} could not be written to {target.parent} as {to} ({why(write)}). Disk full?")
-    # The quantiser may take a full disk for success.
+    # The quantiser may report success on a full disk.
     try:
         LlamaModel(target).close()
     except WeightsDamaged as error:

@@ -1,5 +1,7 @@
-"""From logits to a token: pure functions. Truncation comes before the draw, so that what is drawn is exactly the
-distribution that `distribution` returns (DRAGON, section 4, needs both sides to mean the same one).
+"""From logits to a token: pure functions.
+
+Truncation comes before the draw, so that tokens are drawn exactly from the result of `distribution` (DRAGON, section 4,
+needs both sides to use the same one).
 """
 
 from collections.abc import Sequence
@@ -12,12 +14,15 @@ from models.engine import Logits
 from shared.errors import EngineError, UsageError
 
 _LEAST = float(np.finfo(np.float32).tiny)
-"""Weights below are 0, or would not survive division."""
+"""Smaller weights are zero, or would not survive a division."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingSettings:
-    """Temperature 0 takes the likeliest token. 0 turns `top_k` and `min_p` off, 1 `top_p` and `repetition_penalty`."""
+    """Sampling settings. Temperature 0 takes the likeliest token.
+
+    0 turns `top_k` and `min_p` off, 1 `top_p` and `repetition_penalty`.
+    """
 
     temperature: float = 0.0
     top_k: int = 0
@@ -27,7 +32,7 @@ class SamplingSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Raise UsageError for values that mean nothing."""
+        """Raise UsageError for values out of range."""
         fits = (
             0 <= self.temperature < float("inf")
             and self.top_k >= 0
@@ -42,14 +47,14 @@ class SamplingSettings:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """What truncation left: token ids, rising, shape (n,), and their probabilities, which are above 0 and sum to 1."""
+    """A truncated distribution: token ids, ascending, shape (n,), and their probabilities, each > 0, with sum 1."""
 
     tokens: npt.NDArray[np.intp]
     probabilities: npt.NDArray[np.float64]
 
 
 def penalised(logits: Logits, settings: SamplingSettings, drawn: Sequence[int]) -> Logits:
-    """Logits with those of tokens drawn before made less likely (CTRL, section 4.1). The input stays as it is."""
+    """Return the logits with previously drawn tokens made less likely (CTRL, section 4.1); the input is unchanged."""
     if settings.repetition_penalty == 1 or not drawn:
         return logits
     seen = np.unique(np.asarray(drawn))
@@ -61,10 +66,10 @@ def penalised(logits: Logits, settings: SamplingSettings, drawn: Sequence[int]) 
 
 
 def distribution(logits: Logits, settings: SamplingSettings, drawn: Sequence[int] = ()) -> Distribution:
-    """The truncated, renormalised distribution of the next token: temperature, top-k, top-p, min-p, in this order.
+    """Return the next token's distribution after temperature, top-k, top-p and min-p, renormalised.
 
-    Of equally likely tokens at a border the lowest ids stay. At temperature 0 it is the likeliest token alone. Raises
-    EngineError when no logit, or not each, is a number.
+    Among equally likely tokens at a border the lowest ids stay. At temperature 0 only the likeliest token is left.
+    Raises EngineError if a logit is NaN or infinite upwards, or if none is finite.
     """
     logits = penalised(logits, settings, drawn)
     likeliest = int(np.argmax(logits))
@@ -74,7 +79,7 @@ def distribution(logits: Logits, settings: SamplingSettings, drawn: Sequence[int
     if settings.temperature == 0:
         return Distribution(np.array([likeliest]), np.ones(1))
     with np.errstate(over="ignore", under="ignore"):
-        # What overflows is so unlikely that its weight is 0. In single precision, which is several times faster.
+        # A weight that overflows is so unlikely that it becomes 0. Single precision is several times faster.
         weights = np.exp((logits - np.float32(highest)) / np.float32(max(settings.temperature, _LEAST)))
     tokens = _largest(weights, settings.top_k) if settings.top_k else np.flatnonzero(weights >= _LEAST)
     if settings.top_p < 1:
@@ -87,24 +92,24 @@ def distribution(logits: Logits, settings: SamplingSettings, drawn: Sequence[int
 
 
 def sample(logits: Logits, settings: SamplingSettings, drawn: Sequence[int] = ()) -> int:
-    """Draw the next token. The same logits, settings and tokens drawn before always give the same one."""
+    """Draw the next token. Equal logits, settings and previously drawn tokens always give the same token."""
     remaining = distribution(logits, settings, drawn)
     if len(remaining.tokens) == 1:
         return int(remaining.tokens[0])
     chance = np.random.Generator(np.random.Philox(key=np.array([settings.seed, len(drawn)], np.uint64))).random()
     cumulative = np.cumsum(remaining.probabilities)
-    # A chance in [0, 1) times the sum as it was rounded: always below the last entry.
+    # A number in [0, 1) times the rounded sum is always below the last entry.
     place = np.searchsorted(cumulative, chance * cumulative[-1], side="right")
     return int(remaining.tokens[place])
 
 
 def likeliest(logits: Logits, count: int) -> list[int]:
-    """So many token ids, the likeliest first; of equally likely ones the lowest id."""
+    """Return the `count` likeliest token ids, the likeliest first; among equally likely ones the lowest id."""
     return [int(token) for token in np.argsort(-logits, kind="stable")[:count]]
 
 
 def _largest(weights: Logits, count: int) -> npt.NDArray[np.intp]:
-    """Rising indices of the `count` largest weights."""
+    """Return the ascending indices of the `count` largest weights."""
     if count >= len(weights):
         return np.arange(len(weights))
     border = np.partition(weights, -count)[-count]
@@ -113,9 +118,9 @@ def _largest(weights: Logits, count: int) -> npt.NDArray[np.intp]:
 
 
 def _nucleus(weights: Logits, share: float) -> npt.NDArray[np.intp]:
-    """Rising indices of the fewest largest weights that together hold this share; the one that crosses it stays."""
+    """Return the ascending indices of the fewest largest weights that together reach this share."""
     total = weights.sum(dtype=np.float64)
-    # All weights below this bound together hold less than what top-p leaves out: they need no sorting.
+    # All weights below this bound together hold less than the share that top-p drops: they need no sorting.
     candidates = np.sort(weights[weights >= (1 - share) * total / len(weights)])[::-1]
     kept = int(np.searchsorted(np.cumsum(candidates, dtype=np.float64), share * total)) + 1
     return _largest(weights, kept)

@@ -1,10 +1,10 @@
-"""How many threads to compute with."""
+"""The number of threads to compute with."""
 
 import os
 
 
 def threads(setting: int) -> int:
-    """The setting, or one for each physical core that this process may use."""
+    """Return the setting or, if it is 0, the number of physical cores that this process may use."""
     import psutil
 
     if setting:

@@ -1,4 +1,4 @@
-"""Which weights there are, and the folder that holds them."""
+"""The catalog of model weights, and the folder that stores them."""
 
 from models.catalog.entries import CATALOG, Entry, Kind, Shape, find, own_file
 from models.catalog.weights import Weights

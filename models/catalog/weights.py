@@ -1,6 +1,6 @@
-"""The folder that holds weights, and how they come there. Knows no engine.
+"""The folder of model weights, and how files get into it. Knows no engine.
 
-Its manifest records for each file the SHA-256 that was checked when it came, its size and its time. Every start
+Its manifest records each file's SHA-256, as checked on arrival, its size and its modification time. Every start
 compares size and time; `verify` reads every byte.
 """
 
@@ -31,7 +31,7 @@ State = Literal["present", "missing", "damaged"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What the manifest holds of one file. `mtime_ns` and `size` tell cheaply whether it is still the same."""
+    """The manifest's entry for one file. `mtime_ns` and `size` allow a cheap check that the file is unchanged."""
 
     sha256: str
     size: int
@@ -41,21 +41,21 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The folder of weights. `pull` and `verify` take as long as the files are large, the rest no time."""
+    """The folder of weights. `pull` and `verify` read whole files; all other methods are fast."""
 
     folder: Path
 
     def state(self, entry: Entry) -> State:
-        """Whether the entry can be opened, by size and time of its files."""
+        """Return whether the entry's files are present and unchanged, judged by size and time."""
         known = self._records()
-        # The name of a file of one's own is an absolute path, and what was not recorded has nothing to differ from.
+        # The name of a person's own file is an absolute path; without a record it has nothing to differ from.
         if not all((name in known or entry.is_file) and (self.folder / name).is_file() for name in entry.files):
             return "missing"
         same = all(self._same(name, known[name]) for name in entry.files if name in known)
         return "present" if same else "damaged"
 
     def path(self, entry: Entry) -> Path:
-        """The file (of an engine) or folder (of an embedder) to open. Raises WeightsMissing, WeightsDamaged."""
+        """Return the file (of an engine) or folder (of an embedder) to open. Raises WeightsMissing, WeightsDamaged."""
         state = self.state(entry)
         file = self.folder / entry.files[0]
         if state == "missing":
@@ -68,7 +68,7 @@ class Weights:
         return file if entry.kind == "engine" else file.parent
 
     def adapter(self, entry: Entry, chosen: str) -> "Adapter | None":
-        """The adapter under the setting `model.adapter`, which fits the model; None where there is to be none.
+        """Return the adapter for the setting `model.adapter` after checking that it fits; None if there is none.
 
         Raises AdapterRejected, and for the model itself WeightsMissing, WeightsDamaged.
         """
@@ -87,16 +87,16 @@ class Weights:
                 raise WeightsDamaged(f"{self.folder / name} is damaged. Run: jackdaw models pull {entry.address}")
 
     def hashes(self, entry: Entry) -> dict[str, str]:
-        """File name to SHA-256 of what has been pulled; of a file of one's own, as it was then."""
+        """Return the recorded SHA-256 by file name; for a person's own file, the one at the time of its pull."""
         known = self._records()
         return {name: known[name].sha256 for name in entry.files if name in known}
 
     def pull(self, entry: Entry, progress: Progress = lambda *_: None) -> bool:
-        """Fetch, check and prepare the entry; False where it was present and whole already.
+        """Download, check and prepare the entry; return False if it was present and intact already.
 
-        Files appear under their names only when they are complete and checked; a hub's partial download is kept and
-        resumed. A hub's file that nothing is pinned of is taken as the hub announces it the first time; from then on
-        the manifest holds its SHA-256, and another is refused. Raises PullFailed, WeightsDamaged, UsageError.
+        Files get their final names only when complete and checked; partial downloads from a hub are kept and resumed.
+        Without a pinned hash, the hub's announced SHA-256 is trusted the first time and recorded in the manifest; later
+        downloads must match it. Raises PullFailed, WeightsDamaged, UsageError.
         """
         kind, _, address = entry.source.partition(":")
         if entry.is_file and not Path(address).is_file():
@@ -141,12 +141,12 @@ class Weights:
         return True
 
     def _sweep(self) -> None:
-        """Remove what a killed pull left behind. Only under the lock: no other pull is at work."""
+        """Remove leftovers of a killed pull. Call it only under the lock, when no other pull is running."""
         for room in self.folder.glob(f"{_ROOM}*"):
             shutil.rmtree(room, ignore_errors=True)
 
     def _same(self, name: str, record: Record) -> bool:
-        """Whether the file is the one recorded: by its time, or where that differs (a copy, a backup) by its bytes."""
+        """Return whether the file is the recorded one: by time or, if that differs (a copy, a backup), by content."""
         stat = (self.folder / name).stat()
         if stat.st_size != record.size:
             return False
@@ -154,7 +154,7 @@ class Weights:
             return True
         if sha256(self.folder / name) != record.sha256:
             return False
-        # Only spares the next start the reading: not worth waiting for a pull, nor failing on a read-only folder.
+        # Only saves the next start a reading: not worth waiting for a pull, nor failing in a read-only folder.
         with suppress(OSError), self._lock(timeout=0), self._room() as room:
             self._write(self._records() | {name: replace(record, mtime_ns=stat.st_mtime_ns)}, room)
         return True
@@ -194,12 +194,12 @@ class Weights:
         return {name: digest}
 
     def _from_file(self, entry: Entry, address: str, _room: Path, progress: Progress) -> dict[str, str]:
-        """Nothing is fetched; what the file is now is what it has to stay."""
+        """Return the file's current SHA-256, to record it; nothing is downloaded."""
         progress("Reading", 0, 0)
         return dict.fromkeys(entry.files, sha256(Path(address)))
 
     def _keep(self, entry: Entry, room: Path, hashes: dict[str, str]) -> None:
-        """Move finished files to their names and record them; the manifest comes last."""
+        """Move finished files to their final names and record them; the manifest is written last."""
         records = self._records()
         for name in entry.files:
             target = self.folder / name
@@ -217,7 +217,7 @@ class Weights:
             stored = json.loads((self.folder / MANIFEST).read_text())
             return {name: Record(**record) for name, record in stored.items()}
         except (OSError, ValueError, TypeError, AttributeError):
-            return {}  # nothing is known, so everything is pulled again
+            return {}  # no manifest: everything is downloaded again
 
     @contextmanager
     def _room(self) -> Iterator[Path]:

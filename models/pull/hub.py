@@ -1,8 +1,8 @@
-"""Weights from a model hub, over its plain addresses: resumed where a download broke off, and checked.
+"""Downloads weights from a model hub over plain HTTPS: interrupted downloads resume, and hashes are checked.
 
-The hub names a file's SHA-256 in its answer (`X-Linked-Etag`). An entry without a pinned one trusts what the hub says
-the first time; from then on the manifest holds it. The hub's own client would bring a compiled transfer library that
-phones have no build of, for what is two requests.
+The hub names a file's SHA-256 in its answer (`X-Linked-Etag`). For an entry without a pinned hash, that is trusted the
+first time and then stored in the manifest. The hub's own client is not used: it needs a compiled transfer library that
+does not exist for phones, for just two requests.
 """
 
 import os
@@ -33,7 +33,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """Read `owner/repository/path/to/file[@revision]`. Raises PullFailed."""
+        """Parse `owner/repository/path/to/file[@revision]`. Raises PullFailed."""
         path, _, revision = text.partition("@")
         parts = path.split("/")
         if len(parts) < 3 or not all(parts) or ".." in parts:
@@ -41,7 +41,7 @@ class Address:
         return cls("/".join(parts[:2]), "/".join(parts[2:]), revision or "main")
 
     def url(self) -> str:
-        """Where it is; HF_ENDPOINT names another hub or a mirror."""
+        """Return the file's URL; HF_ENDPOINT names another hub or a mirror."""
         endpoint = os.environ.get("HF_ENDPOINT", ENDPOINT).rstrip("/")
         quoted = [urllib.parse.quote(part) for part in (self.repository, self.revision, self.file)]
         return f"{endpoint}/{quoted[0]}/resolve/{quoted[1]}/{quoted[2]}"
@@ -49,7 +49,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What the hub says of a file: where its bytes are, how many, and their SHA-256 (None: it does not say)."""
+    """The hub's answer about a file: its URL, its size in bytes and its SHA-256 (None if not given)."""
 
     url: str
     size: int
@@ -57,14 +57,14 @@ class Offer:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Leaves a redirect to the caller: the person's token must not travel to the host it points to."""
+    """Leaves redirects to the caller: the person's token must not be sent to the target host."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def ask(address: Address) -> Offer:
-    """What the hub offers at the address. Raises PullFailed."""
+    """Return the hub's offer at the address. Raises PullFailed."""
     return _ask(address.url(), _MOVES)
 
 
@@ -78,7 +78,7 @@ def _ask(url: str, moves: int) -> Offer:
             return _offer(url, answer.headers)
     except urllib.error.HTTPError as error:
         if 300 <= error.code < 400 and (target := error.headers.get("Location")):
-            # Within the hub: the repository has a new name. To another host: here are the bytes.
+            # A redirect within the hub means a renamed repository; one to another host leads to the file's bytes.
             if moves and "X-Linked-Size" not in error.headers and not urllib.parse.urlsplit(target).netloc:
                 return _ask(urllib.parse.urljoin(url, target), moves - 1)
             return _offer(urllib.parse.urljoin(url, target), error.headers)
@@ -90,9 +90,9 @@ def _ask(url: str, moves: int) -> Offer:
 
 
 def fetch(offer: Offer, target: Path, sha256: str | None, progress: Progress) -> str:
-    """Download into `target`, going on where an earlier try stopped; return the SHA-256 that was checked.
+    """Download into `target`, resuming an earlier download; return the SHA-256 that was checked.
 
-    Raises PullFailed (what has arrived stays, for the next try) and WeightsDamaged (it is deleted).
+    Raises PullFailed (the partial file stays for the next try) and WeightsDamaged (the file is deleted).
     """
     expected = sha256 or offer.sha256
     if expected is None:
@@ -129,7 +129,7 @@ def _download(offer: Offer, target: Path, have: int, progress: Progress) -> None
         resumed = answer.status == 206
         done = have if resumed else 0
         with target.open("ab" if resumed else "wb") as stream:
-            while block := answer.read1(_BLOCK):  # as it comes: what has arrived survives a kill
+            while block := answer.read1(_BLOCK):  # write at once: received data survives a kill
                 done += len(block)
                 if done > offer.size:
                     raise ValueError("more came than was announced")

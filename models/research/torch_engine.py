@@ -1,7 +1,7 @@
-"""Torch behind the Engine protocol, to measure what PerCache publishes beside what llama.cpp can do. For research.
+"""A torch implementation of the Engine protocol, to compare PerCache's published method with llama.cpp. For research.
 
-Its slices hold Q, K and V (§4.1.1). The prototype of the paper skips the projections of cached positions and computes
-the rest for them; under causal attention their K and V make all of it needless. Needs the research extra.
+Its slices hold Q, K and V (§4.1.1). The paper's prototype skips the projections of cached positions and computes the
+rest for them; under causal attention, cached K and V make all of that unnecessary. Needs the research extra.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,16 +16,16 @@ from models.research.torch_llama import TorchLlama
 from shared.errors import EngineError, SliceRejected
 
 Reuse = Literal["prefix", "projections", "none"]
-"""What prefill saves of the tokens that a sequence holds already: all, their projections (the paper's), or nothing."""
+"""The work that prefill saves for tokens already in the sequence: all, only their projections (the paper), or none."""
 
 _FORMAT = "torch 1"
 
 
 class TorchEngine:
-    """See models.engine.Engine. The three ways of reuse give the same logits but for rounding, and share slices.
+    """A torch engine, see `models.engine.Engine`. All reuse modes share slices and differ in rounding only.
 
     `model` is the GGUF that `network` was made from; its vocabulary is used, and it is closed with the engine. A
-    network may serve several engines. Threads are torch's own setting.
+    network may serve several engines. The number of threads is torch's own setting.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class TorchEngine:
         context = min(context, model.trained_context() or context)
         self._cells = kv.Cells(context, sequences)
         self.computed = 0
-        self._states = [network.state(context) for _ in range(sequences)]  # memory is taken where it is written
+        self._states = [network.state(context) for _ in range(sequences)]  # memory is used only once written
         self._info = EngineInfo(
             model=model.path.name.removesuffix(".gguf"),
             model_hash=model.model_hash(),
@@ -160,7 +160,7 @@ class TorchEngine:
             self._states.clear()
 
     def _run(self, sequence: int, tokens: list[int], start: int, known: int) -> Logits:
-        # What is written behind a sequence's length counts only once its cells are taken.
+        # State written after a sequence's end counts only once its cells are taken.
         logits: Logits = self._network.run(tokens, self._states[sequence], start=start, known=known).cpu().numpy()
         return logits
 
@@ -171,7 +171,7 @@ class TorchEngine:
             plane.copy_(part.view(plane.shape))
 
     def _planes(self, count: int) -> tuple[tuple[str, int], ...]:
-        """The parts of a slice of `count` tokens and their bytes: each (layers, heads, tokens, head width) in f16."""
+        """Return a slice's parts and their bytes: each of shape (layers, heads, `count` tokens, head width), in f16."""
         shape, planes = self._network.shape, self._network.planes.items()
         return tuple((name, 2 * shape.layers * heads * count * shape.head) for name, heads in planes)
 

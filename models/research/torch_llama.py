@@ -1,4 +1,4 @@
-"""A plain Llama in torch, whose attention state the caller keeps: RMSNorm, rotary positions, grouped queries, SwiGLU.
+"""A plain Llama in torch with external attention state: RMSNorm, rotary positions, grouped queries, SwiGLU.
 
 It can take Q, K and V of the first positions from the caller, as PerCache does (§4.2.2, figure 24), and still compute
 everything else for them. Knows no sequence and no file. Needs the research extra.
@@ -15,7 +15,7 @@ from models.research.torch_weights import Shape, Tensors
 @dataclass(frozen=True, slots=True)
 class _Layer:
     before_attention: torch.Tensor
-    projections: torch.Tensor  # of Q, K and V, one above the other
+    projections: torch.Tensor  # of Q, K and V, stacked
     output: torch.Tensor
     before_mlp: torch.Tensor
     gate_and_up: torch.Tensor
@@ -23,7 +23,7 @@ class _Layer:
 
 
 class TorchLlama:
-    """The weights in float32 on a device, and the computation. `planes` are the heads of q, k and v in a state."""
+    """Float32 weights on a device and the forward pass. `planes` gives the number of heads of q, k and v in a state."""
 
     def __init__(self, shape: Shape, tensors: Tensors, device: str = "cpu") -> None:
         def weights(*names: str) -> torch.Tensor:
@@ -50,9 +50,9 @@ class TorchLlama:
         self._frequencies = (shape.rope_base**-steps).to(device)
 
     def state(self, positions: int) -> torch.Tensor:
-        """Room for the Q, K and V of so many positions, shape (layers, heads of all planes, positions, head width).
+        """Allocate Q, K and V for `positions`, shape (layers, heads of all planes, positions, head width).
 
-        float16, as llama.cpp keeps K and V. Q and K have their positions in them already.
+        float16, as llama.cpp keeps K and V. Q and K are stored with their position rotation applied.
         """
         heads = sum(self.planes.values())
         return torch.empty(
@@ -60,10 +60,10 @@ class TorchLlama:
         )
 
     def run(self, tokens: list[int], state: torch.Tensor, *, start: int, known: int) -> torch.Tensor:
-        """Compute the tokens, which stand at [start, start + n); the logits after the last, shape (vocabulary,).
+        """Compute the tokens at positions [start, start + n); return the last one's logits, shape (vocabulary,).
 
-        `state` holds positions [0, known), known ≥ start; the others are written into it. With known = start nothing
-        is computed for a position that is known; with start = 0 everything but its projections.
+        `state` holds positions [0, known), known ≥ start; the others are written into it. With known = start nothing is
+        computed for known positions; with start = 0 everything but their projections.
         """
         stop = start + len(tokens)
         with torch.inference_mode():
@@ -82,9 +82,9 @@ class TorchLlama:
         return functional.rms_norm(hidden, weight.shape, weight, self.shape.epsilon)
 
     def _projected(self, hidden: torch.Tensor, weight: torch.Tensor, turn: torch.Tensor) -> torch.Tensor:
-        """Q, K and V, shape (heads of all planes, n, head width), Q and K turned by their positions.
+        """Return Q, K and V, shape (heads of all planes, n, head width), with Q and K rotated by their positions.
 
-        GGUF has the two numbers that are turned together side by side, so that they are one complex number.
+        GGUF stores the two numbers that are rotated together side by side, so that they form one complex number.
         """
         heads = functional.linear(hidden, weight).view(len(hidden), -1, self.shape.head).transpose(0, 1)
         turned, values = torch.split(heads, [self.planes["q"] + self.planes["k"], self.planes["v"]])
@@ -97,7 +97,7 @@ class TorchLlama:
         return torch.polar(torch.ones_like(angles), angles)
 
     def _attended(self, held: torch.Tensor, start: int, mask: torch.Tensor) -> torch.Tensor:
-        """What positions from `start` on read from those before them, shape (n, heads × head width)."""
+        """Return the attention output of the positions from `start` on, shape (n, heads × head width)."""
         queries, keys, values = torch.split(held[None], list(self.planes.values()), dim=1)
         read = functional.scaled_dot_product_attention(
             queries[:, :, start:].float(), keys.float(), values.float(), attn_mask=mask, enable_gqa=True

@@ -1,6 +1,6 @@
-"""The weights of a GGUF file as tensors: dequantised once, then kept in a safetensors file. Knows no computation.
+"""Loads a GGUF file's weights as tensors, dequantised once and cached in a safetensors file. Computes nothing.
 
-Needs the research extra. Reading and dequantising the default model takes some 8 s, what was kept 1 s.
+Needs the research extra. Reading and dequantising the default model takes some 8 s, reading the cached file 1 s.
 """
 
 import os
@@ -24,7 +24,7 @@ _OF_A_LAYER = ("attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_no
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A plain Llama: its sizes, and the two constants of its arithmetic. `head` is the width of one head."""
+    """The sizes and the two arithmetic constants of a plain Llama. `head` is the width of one head."""
 
     layers: int
     heads: int
@@ -35,14 +35,16 @@ class Shape:
 
 
 Tensors = dict[str, torch.Tensor]
-"""By GGUF's names ("blk.0.attn_q.weight"), in float16: a Q8_0 weight is off by 2⁻⁸ of its block's largest, this by 2⁻¹¹
-of itself. The head is there under its own name only where it is not the embedding."""
+"""Float16 tensors by GGUF's names ("blk.0.attn_q.weight"). The output head is absent if it equals the embedding.
+
+A Q8_0 weight's error is 2⁻⁸ of the largest in its block, float16's 2⁻¹¹ of the weight itself.
+"""
 
 
 def load(path: Path, model_hash: str, folder: Path) -> tuple[Shape, Tensors]:
-    """The weights of a GGUF file, from `folder` where they were kept under this hash of it, else made and kept there.
+    """Return a GGUF file's weights, from the cache in `folder` under this hash, else dequantised and cached there.
 
-    Raises EngineError for what is no plain Llama, WeightsDamaged, and WeightsError where they cannot be kept.
+    Raises EngineError if the model is no plain Llama, WeightsDamaged, and WeightsError if the cache cannot be written.
     """
     file = folder / f"{model_hash}.safetensors"
     kept = _read(file)
@@ -53,7 +55,7 @@ def load(path: Path, model_hash: str, folder: Path) -> tuple[Shape, Tensors]:
 
 
 def _read(path: Path) -> tuple[Shape, Tensors] | None:
-    """What was kept; None where nothing was, or it is damaged or of another format."""
+    """Return the cached weights; None if there are none, or they are damaged or of another format."""
     try:
         with safe_open(path, framework="pt") as file:
             said = file.metadata() or {}
@@ -65,7 +67,7 @@ def _read(path: Path) -> tuple[Shape, Tensors] | None:
 
 
 def _write(path: Path, shape: Shape, tensors: Tensors) -> None:
-    """Appears whole or not at all, and is the person's alone."""
+    """Write the cache file, complete or not at all, readable by the person alone."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".torch-") as room:
@@ -82,7 +84,7 @@ def _write(path: Path, shape: Shape, tensors: Tensors) -> None:
 
 
 def _about(shape: Shape, tensors: Tensors) -> dict[str, str]:
-    """What is said in the file's head, a CRC-32 of all numbers in it."""
+    """Return the metadata in the file's header, with a CRC-32 of all its numbers."""
     checksum = 0
     for name in sorted(tensors):
         checksum = zlib.crc32(tensors[name].numpy().data, zlib.crc32(name.encode(), checksum))
@@ -99,7 +101,7 @@ def _dequantised(path: Path) -> tuple[Shape, Tensors]:
     tensors = {tensor.name: tensor for tensor in reader.tensors}
     if {*tensors} - {"output.weight"} != expected | {"token_embd.weight", "output_norm.weight"}:
         raise _not_plain(path.name)
-    # The quantiser makes arrays of its own but for what was float32 already: those lie in the read-only file.
+    # Dequantising copies all tensors except those in float32, which stay in the read-only file: hence the conversion.
     arrays = {name: dequantize(tensor.data, tensor.tensor_type).astype("float16") for name, tensor in tensors.items()}
     return shape, {name: torch.from_numpy(array) for name, array in arrays.items()}
 
