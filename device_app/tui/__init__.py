@@ -1,1 +1,1 @@
-"""The terminal app: one folder or file for each region of the screen; `edge/` alone touches models and the store."""
+"""The terminal app: one folder or file for each region of the screen. Only `edge/` uses models and the store."""

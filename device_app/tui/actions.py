@@ -1,6 +1,6 @@
-"""Everything that can be done in the app, declared once: keys, slash commands, palette, help and footer come from here.
+"""All actions of the app, each declared once: keys, slash commands, palette, help and footer are made from them.
 
-Pure: knows no widget. An action `regen` of the chat is carried out by `ChatScreen.action_regen`.
+Pure: knows no widget. An action `regen` of the chat is implemented by `ChatScreen.action_regen`.
 """
 
 from collections.abc import Collection, Iterator
@@ -11,7 +11,7 @@ from shared.errors import UsageError
 
 
 class Place(StrEnum):
-    """Who carries an action out."""
+    """The screen that implements an action; `APP` actions work on every screen."""
 
     APP = "app"
     CHAT = "chat"
@@ -22,28 +22,28 @@ class Place(StrEnum):
 
 
 class AppState(StrEnum):
-    """What may hold while the app runs; actions name what they need."""
+    """States of the app; an action lists the states that it needs."""
 
     ANSWERING = "answering"
     IDLE = "idle"
-    ANSWERED = "answered"  # there is an answer that stands
+    ANSWERED = "answered"  # a finished answer is selected
     MISSING = "missing"  # model files are missing
-    FETCHING = "fetching"  # a model is being fetched
+    FETCHING = "fetching"  # a model is being downloaded
     READING = "reading"  # the transcript has the focus, not the composer
     INGESTING = "ingesting"  # files are being read
-    PAUSED = "paused"  # files were being read
+    PAUSED = "paused"  # the reading of files is paused
     RESTING = "resting"  # the work ahead is paused
-    HELD = "held"  # something is known, to be opened or removed
+    HELD = "held"  # the list of files has a row to open or remove
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing to do.
+    """An action that the person can start.
 
-    Keys of another area than the chat hold on its screen alone; its commands open that screen first.
-    `slash` is its command, followed by what it `takes`. `key` works everywhere on its screen, `letter` while the
-    transcript has the focus. With `hint`, the footer shows its key under this word while all it `needs` holds, or
-    under `again` while a second time would undo the first.
+    Keys of a screen other than the chat work only there; its commands open that screen first. `slash` is the command,
+    followed by the argument that it `takes`. `key` works everywhere on the screen, `letter` while the transcript has
+    the focus. With `hint`, the footer shows the key under this word while all states in `needs` hold, or under `again`
+    while repeating the action would undo it.
     """
 
     id: str
@@ -60,7 +60,7 @@ class Action:
 
     @property
     def call(self) -> str:
-        """What a key or a click calls."""
+        """The call that a key binding or a click makes."""
         if self.place is Place.CHAT:
             return f"screen.perform('{self.id}')"
         return f"{'app' if self.place is Place.APP else 'screen'}.{self.id}"
@@ -149,18 +149,18 @@ ACTIONS = (
 )  # fmt: skip
 
 BROWSERS_OWN = frozenset({"ctrl+n", "ctrl+q", "ctrl+t", "ctrl+w"})
-"""Keys that a browser keeps for itself: `jackdaw web` names the command in their stead."""
+"""Keys that a browser keeps for itself: in `jackdaw web` the command is shown instead."""
 
 BY_ID = {action.id: action for action in ACTIONS}
 
 
 def available(action: Action, states: Collection[AppState]) -> bool:
-    """Whether all that the action needs holds; where the focus is matters to its hint alone."""
+    """Return whether all needed states hold; `READING` counts for the footer's hint alone."""
     return action.needs - {AppState.READING} <= set(states)
 
 
 def hints(states: Collection[AppState], place: Place = Place.CHAT) -> Iterator[Action]:
-    """What the footer of a screen shows, in order: its own actions, then the app's."""
+    """Yield the actions for a screen's footer, in order: first the screen's own, then the app's."""
     taken: set[str] = set()
     for action in (*of(place), *of(Place.APP)):
         key = key_of(action, states, place)
@@ -170,26 +170,27 @@ def hints(states: Collection[AppState], place: Place = Place.CHAT) -> Iterator[A
 
 
 def hint_of(action: Action, states: Collection[AppState]) -> str:
-    """Its word in the footer."""
+    """Return the action's word in the footer."""
     return action.again if action.again and AppState.RESTING in states else action.hint
 
 
 def of(place: Place) -> tuple[Action, ...]:
-    """The actions of one place, in order."""
+    """Return the actions of one place, in order."""
     return tuple(action for action in ACTIONS if action.place is place)
 
 
 def letters(place: Place) -> dict[str, Action]:
-    """The letters that do something on a screen where nothing is typed: its own, and the app's.
+    """Return the letters that act as keys on a screen while nothing is typed: its own actions' and the app's.
 
-    Where answers are read, a question may be begun: there, of the app's, only the one for help.
+    In the chat a letter may begin a question, so of the app's actions only those with a non-letter key such as "?"
+    count.
     """
     apps = [action for action in of(Place.APP) if place is not Place.CHAT or not action.letter.isalpha()]
     return {action.letter: action for action in (*apps, *of(place)) if action.letter}
 
 
 def key_of(action: Action, states: Collection[AppState], place: Place = Place.CHAT, *, in_browser: bool = False) -> str:
-    """The key that does it now, as it is shown; in a browser that keeps the key for itself, the command."""
+    """Return the label of the action's key now; for a key that the browser keeps for itself, the slash command."""
     letter = AppState.READING in states and letters(place).get(action.letter) is action
     key = action.letter if letter else action.key
     if in_browser and key in BROWSERS_OWN:
@@ -198,18 +199,18 @@ def key_of(action: Action, states: Collection[AppState], place: Place = Place.CH
 
 
 def spelled(key: str) -> str:
-    """A key as keyboards have it."""
+    """Return a key's name as printed on keyboards."""
     return "Esc" if key == "escape" else "Ctrl+" + key[-1].upper() if key.startswith("ctrl+") else key
 
 
 def is_command(text: str) -> bool:
-    """Whether what was typed is meant as a command; a path such as /home/me is not."""
+    """Return whether the typed text is meant as a command; a path such as /home/me is not."""
     first = text.split(maxsplit=1)[0] if text.strip() else ""
     return first.startswith("/") and "/" not in first[1:] and "\n" not in text.strip()
 
 
 def completions(text: str) -> list[Action]:
-    """The actions whose command begins with what was typed behind the slash."""
+    """Return the actions whose command begins with the text after the slash."""
     if not text.startswith("/") or "\n" in text:
         return []
     typed = text[1:].lower()
@@ -217,7 +218,7 @@ def completions(text: str) -> list[Action]:
 
 
 def parse(text: str) -> tuple[Action, str]:
-    """A typed command as its action and what it was given. Raises UsageError, which names the nearest command."""
+    """Return the action and the argument of a typed command. Raises UsageError, which names the nearest command."""
     typed = text.strip()[1:].lstrip()
     for action in sorted(ACTIONS, key=lambda candidate: -len(candidate.slash)):
         if typed.lower() == action.slash or typed.lower().startswith(action.slash + " "):
@@ -237,5 +238,5 @@ def parse(text: str) -> tuple[Action, str]:
 
 
 def _longer(slash: str) -> str:
-    """The commands of two words that begin with this one."""
+    """Return the two-word commands that begin with this word, joined by "or"."""
     return " or ".join(f"/{action.slash}" for action in ACTIONS if action.slash.startswith(f"{slash} "))

@@ -1,4 +1,4 @@
-"""The app: its themes, its screens, and what can be done on all of them. Knows no model and no database."""
+"""The app: its themes, its screens, and the actions that work on all of them. Knows no model and no database."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HARMLESS = Harmless()
 
 
 class JackdawApp(ChoosingApp):
-    """One person's Jackdaw on a terminal."""
+    """The terminal app of one person."""
 
     TITLE = "Jackdaw"
     CSS_PATH: ClassVar = ["jackdaw.tcss"]
@@ -50,7 +50,7 @@ class JackdawApp(ChoosingApp):
     ]
 
     reading: reactive[Reading] = reactive(Reading())
-    """How far the reading of files is."""
+    """The progress of reading files."""
 
     def __init__(
         self,
@@ -69,28 +69,26 @@ class JackdawApp(ChoosingApp):
         self._chat = ChatScreen(self.parts.answers, self.parts.records, self._suggest, clock)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """What every drawn line passes on its way to the terminal."""
+        """Return the filters that every drawn line passes before the terminal."""
         return [*super().get_line_filters(), _HARMLESS]
 
     def copy_to_clipboard(self, text: str) -> None:
-        """What is copied will be pasted somewhere, perhaps into a shell."""
+        """Copy the text without control characters, as it may be pasted into a shell."""
         super().copy_to_clipboard(safe(text))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """What the style sheet needs of a theme that is none of ours."""
+        """Return values for variables of our style sheet that other themes do not define."""
         return {"quiet": "#8f9bac"}
 
     def refresh_css(self, animate: bool = True) -> None:
-        """Before there is a screen, a theme only names its colours: the style sheet is read once."""
+        """Update the colours; before there is a screen, only store them, so that the style sheet is parsed once."""
         if self.screen_stack:
             super().refresh_css(animate)
         else:
             self.stylesheet.set_variables(self.get_css_variables())
 
     async def on_event(self, event: events.Event) -> None:
-        """What is pasted is foreign text, whichever line it is pasted into. A key goes before what is being written and
-        before work ahead: what is typed may become a question.
-        """
+        """Remove control characters from pasted text; report keys typed in the composer, so that other work pauses."""
         if isinstance(event, events.Paste):
             event.text = safe(event.text)
         if isinstance(event, events.Key) and event.is_printable and self.focused is self._chat.composer:
@@ -98,15 +96,15 @@ class JackdawApp(ChoosingApp):
         await super().on_event(event)
 
     def get_default_screen(self) -> ChatScreen:
-        """The chat is there from the first paint on."""
+        """Return the chat, which is shown from the first frame on."""
         return self._chat
 
     def on_mount(self) -> None:
-        """Repaint what a shell has painted over while the app was suspended."""
+        """Repaint after a suspension, as the shell has painted over the screen."""
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def _handle_exception(self, error: Exception) -> None:
-        """A screen that is taken away while being built lacks widgets, which is no fault in an app that ends."""
+        """Ignore missing widgets while the app ends: a screen that is removed while being built lacks some."""
         if self.return_code is None or not isinstance(error, (QueryError, MountError)):
             super()._handle_exception(error)
 
@@ -115,7 +113,7 @@ class JackdawApp(ChoosingApp):
         self.parts.close()
 
     def available(self) -> list[Action]:
-        """What can be done now, here or on another screen, which is opened for it."""
+        """Return the actions that are possible now, here or on a screen that they would open."""
         area = next((screen for screen in reversed(self.screen_stack) if isinstance(screen, AreaScreen)), None)
         states = self._chat.states() | (area.status.states if area else frozenset())
         states |= (
@@ -124,7 +122,7 @@ class JackdawApp(ChoosingApp):
         return [action for action in ACTIONS if available(action, states)]
 
     async def perform(self, action_id: str, given: str = "") -> None:
-        """Do an action that was typed or chosen, on the screen of its place, which is opened for it."""
+        """Run an action that was typed or chosen, after opening its screen."""
         action = BY_ID[action_id]
         if action.place in (Place.APP, Place.CHAT):
             if action.place is Place.CHAT:
@@ -136,7 +134,7 @@ class JackdawApp(ChoosingApp):
         await self.run_action(("", action.id, (given,) if action.takes else ()), screen)
 
     async def open_area(self, place: Place) -> AreaScreen:
-        """Show the screen of a place, in the stead of whatever stands over the chat."""
+        """Show the screen of a place in place of any other screens over the chat."""
         while self.screen is not self._chat:
             if isinstance(self.screen, AreaScreen) and self.screen.PLACE is place:
                 return self.screen
@@ -146,7 +144,7 @@ class JackdawApp(ChoosingApp):
         return screen
 
     def _area(self, place: Place) -> AreaScreen:
-        """A new screen of that place; its module is imported with it."""
+        """Return a new screen of that place, after importing its module."""
         if place is Place.KNOWLEDGE:
             from device_app.tui.knowledge.screen import KnowledgeScreen
 
@@ -166,7 +164,7 @@ class JackdawApp(ChoosingApp):
         raise AssertionError(f"there is no screen for {place}")
 
     async def action_knowledge(self) -> None:
-        """What is known."""
+        """Open the knowledge screen."""
         await self.open_area(Place.KNOWLEDGE)
 
     async def action_add(self, typed: str = "") -> None:
@@ -184,7 +182,7 @@ class JackdawApp(ChoosingApp):
             await self.open_area(Place.KNOWLEDGE)
 
     async def add(self, typed: str) -> bool:
-        """Begin to read what lies at a typed path; otherwise tell what is wrong with it."""
+        """Start to read the file or folder at a typed path and return True, or show why that is impossible."""
         from device_app.tui.edge import places
 
         try:
@@ -205,12 +203,12 @@ class JackdawApp(ChoosingApp):
             self.parts.reader.resume()
 
     async def action_cache(self) -> None:
-        """What is kept."""
+        """Open the cache screen."""
         await self.open_area(Place.CACHE)
 
     @on(Suggestions.Chosen)
     async def _suggested(self, event: Suggestions.Chosen) -> None:
-        """Ask it in a conversation of its own: what follows on something is not answered from before."""
+        """Ask the question in a new conversation: follow-ups are not answered from kept answers."""
         while self.screen is not self._chat:
             self.pop_screen()
         await self._chat.ask_anew(event.question)
@@ -219,7 +217,7 @@ class JackdawApp(ChoosingApp):
         return await self.parts.caches.suggestions(self._clock().astimezone().date())
 
     def action_help(self) -> None:
-        """Every command and key."""
+        """Show every command and key."""
         from device_app.tui.help import HelpScreen
 
         area = next((screen for screen in reversed(self.screen_stack) if isinstance(screen, AreaScreen)), None)

@@ -1,6 +1,6 @@
-"""A screen beside the chat: a title, what it shows, and a footer with the keys of its own actions.
+"""The base of the screens beside the chat: a title, a body, and a footer with the keys of the screen's actions.
 
-Esc goes back to the chat. Its letters work wherever no input has the focus.
+Esc returns to the chat. Letter keys work while no input field has the focus.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from shared.errors import JackdawError
 
 
 class AreaScreen(Screen[None]):
-    """Subclasses name their place and title, compose `body`, and have an `action_ID` for each action of the place.
+    """A screen beside the chat. Subclasses set their place, compose `body` and define `action_ID` methods.
 
-    What blocks goes through `records` or another part of the edge, in a worker; `trying` tells what failed.
+    Blocking work goes through `records` or another part of the edge, in a worker; `trying` shows its errors.
     """
 
     PLACE: ClassVar[Place]
 
     def __init_subclass__(cls) -> None:
-        """Bind the keys of the place's actions, the letters of the app's, and what the screen declares besides."""
-        if "PLACE" in vars(cls):  # otherwise its base is bound already
+        """Bind the keys of the place's actions, the letters of the app's actions, and the subclass's own bindings."""
+        if "PLACE" in vars(cls):  # otherwise its base class is bound already
             keys = [*letters(cls.PLACE).items(), *((action.key, action) for action in of(cls.PLACE) if action.key)]
             own: list[BindingType] = [Binding(key, action.call, action.title, show=False) for key, action in keys]
             cls.BINDINGS = [*own, Binding("escape", "back", "Back", show=False), *vars(cls).get("BINDINGS", ())]
@@ -44,7 +44,7 @@ class AreaScreen(Screen[None]):
         self._problem = ""
 
     def compose(self) -> ComposeResult:
-        """Title, body, status."""
+        """Yield the title bar, the body, the notice line and the status line."""
         yield self.title_bar
         with Vertical(id="body"):
             yield from self.body()
@@ -52,24 +52,24 @@ class AreaScreen(Screen[None]):
         yield self.status
 
     def body(self) -> ComposeResult:
-        """What the area shows."""
+        """Yield the content of the area."""
         yield Widget()
 
     def on_mount(self) -> None:
-        """Its name, and its keys."""
+        """Show the screen's name and its keys."""
         self.title_bar.talk = self.PLACE.value.capitalize()
         self.status.states = self.states()
 
     def states(self) -> frozenset[AppState]:
-        """What holds at first; letters are keys unless an input has the focus."""
+        """Return the initial states; READING makes letters act as keys unless an input has the focus."""
         return frozenset({AppState.READING})
 
     def action_back(self) -> None:
-        """To the chat."""
+        """Return to the chat."""
         self.dismiss()
 
     async def trying(self, work: Awaitable[object]) -> bool:
-        """Whether the work was done; where it failed, the person is told why and what to do."""
+        """Await the work; return whether it succeeded. On an error, show the reason and what to do."""
         try:
             await work
         except JackdawError as error:
@@ -78,7 +78,7 @@ class AreaScreen(Screen[None]):
         return True
 
     async def following(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Do what is done again and again; what fails is told once, until something else does."""
+        """Await repeated work; show an error once until another one occurs or the work succeeds."""
         try:
             await work()
         except JackdawError as error:
@@ -89,5 +89,5 @@ class AreaScreen(Screen[None]):
             self._problem = ""
 
     def carry_out(self, work: Callable[..., Awaitable[object]], *given: Any) -> None:
-        """Do what a person has asked for, to its end even where they leave the screen meanwhile."""
+        """Run work that the person requested to its end, even if they leave the screen meanwhile."""
         self.app.run_worker(partial(work, *given))

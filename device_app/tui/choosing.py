@@ -1,4 +1,4 @@
-"""What a person chooses for the whole app: settings, the model, the theme; and what then holds from now on."""
+"""Choices that affect the whole app: settings, the model, the theme."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ChoosingApp(KeyedApp):
-    """The app, as far as it is chosen. Subclasses open areas."""
+    """The part of the app that applies the person's choices. Subclasses open areas."""
 
     def __init__(self, parts: Parts, environment: Mapping[str, str]) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class ChoosingApp(KeyedApp):
         """Show the screen of a place."""
 
     async def setting_changed(self, key: str) -> None:
-        """A setting was written: let it count."""
+        """Apply a setting that was written."""
         section = key.partition(".")[0]
         if section == "app":
             self._dress(await self.parts.preferences.look())
@@ -44,12 +44,12 @@ class ChoosingApp(KeyedApp):
             self.parts.reopen()
 
     def _dress(self, look: settings.App) -> None:
-        """Colours and motion. TEXTUAL_ANIMATIONS may ask for less motion, not for more."""
+        """Apply theme and motion; TEXTUAL_ANIMATIONS may reduce the motion, but not add any."""
         self.theme = look.theme
         self.animation_level = constants.TEXTUAL_ANIMATIONS if look.motion else "none"
 
     async def action_settings(self, words: str = "") -> None:
-        """Every setting, or those with these words."""
+        """Show every setting, or those that contain these words."""
         from device_app.tui.settings.screen import SettingsScreen
 
         screen = await self.open_area(Place.SETTINGS)
@@ -57,7 +57,7 @@ class ChoosingApp(KeyedApp):
         screen.filter(words)
 
     async def action_model(self, name: str = "") -> None:
-        """The models; the one of that name is used from now on."""
+        """Show the models; with a name, use that model from now on."""
         from device_app.tui.settings.models import ModelsScreen
 
         screen = await self.open_area(Place.MODELS)
@@ -66,13 +66,13 @@ class ChoosingApp(KeyedApp):
             screen.run_worker(screen.pick(name))
 
     def action_private(self) -> None:
-        """What left the device."""
+        """Show what left the device."""
         from device_app.tui.settings.private import PrivateScreen
 
         self.push_screen(PrivateScreen(self.parts.preferences))
 
     async def _begin_use(self, model: Model) -> None:
-        """Use the model; the fetch goes on when its screen is left."""
+        """Use the model, after downloading it if needed; this goes on when its screen is left."""
         self.run_worker(self._use(model), group="model")
 
     async def _use(self, model: Model) -> None:
@@ -95,14 +95,14 @@ class ChoosingApp(KeyedApp):
                 await cast("ModelsScreen", screen).reload()
 
     def action_suspend(self) -> None:
-        """To the shell, where this terminal has one behind it."""
+        """Suspend the app and return to the shell, if the terminal has one."""
         if self._driver and self._driver.can_suspend:
             self.action_suspend_process()
         else:
             self.notify("There is no shell behind this window.")
 
     def action_theme(self, name: str = "") -> None:
-        """The theme of that name, or the next."""
+        """Apply the theme with that name, or the next one."""
         names = [theme.name for theme in THEMES]
         if name and name not in names:
             self.notify(f"There is {', '.join(names)}.", severity="warning", markup=False)

@@ -1,6 +1,6 @@
-"""The last gate before the terminal: whatever a widget draws, nothing passes that steers or reorders it.
+"""A filter for all drawn text: removes control characters and marks that reorder text.
 
-Foreign text is made harmless where it is put in words; this holds for what was missed there, and for what is typed.
+Foreign text is escaped where it is formatted; this catches what was missed there, and what the person types.
 """
 
 from rich.segment import Segment
@@ -11,10 +11,10 @@ from device_app.tui.wording import safe
 
 
 class Harmless(LineFilter):
-    """What it leaves out takes no columns: the width of a line stays."""
+    """A line filter that removes unprintable characters, which take no columns: the line's width is unchanged."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002  (as Textual calls it)
-        """The segments, with printable text alone."""
+        """Return the segments with printable text only."""
         return [segment if segment.text.isprintable() else _printable(segment) for segment in segments]
 
 

@@ -1,4 +1,4 @@
-"""Every command and every key by the screen it belongs to, from their one declaration; the one at hand first."""
+"""The help: every command and key by screen, from their declarations; the current screen comes first."""
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -34,7 +34,7 @@ NAMES = {
 
 
 class HelpScreen(ModalScreen[None]):
-    """Scrolls; any of the usual keys goes back. `place` is that of the screen it is opened over."""
+    """The help window; the usual keys close it. `place` is that of the screen below it."""
 
     BINDINGS = [Binding("escape,q,question_mark", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
 
@@ -43,7 +43,7 @@ class HelpScreen(ModalScreen[None]):
         self._place = place
 
     def compose(self) -> ComposeResult:
-        """One column."""
+        """Yield the help text in a scrolling window."""
         with Vertical(classes="window") as window:
             window.border_title = "Help"
             window.border_subtitle = "Esc back"
@@ -51,7 +51,7 @@ class HelpScreen(ModalScreen[None]):
                 yield Static(_text(self._place, in_browser=self.app.is_web), markup=False)
 
     def on_mount(self) -> None:
-        """Scroll at once."""
+        """Focus the text, so that it can be scrolled."""
         self.query_one(VerticalScroll).focus()
 
 

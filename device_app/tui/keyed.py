@@ -1,4 +1,4 @@
-"""What a key means before the screen sees it: a yes to a question, or text for the line where text is typed."""
+"""Handles keys before the screen: confirmations with y, and typed text that belongs to an input field."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from textual.widgets import Input, OptionList
 from device_app.tui.notices import TellingApp
 
 CONFIRM_S = 6.0
-"""Within this time, y says yes."""
+"""Seconds in which y confirms."""
 
 READ_S = 0.7
-"""So long nobody has read what is asked: a y that comes sooner is the end of a word that was typed."""
+"""Seconds in which nobody can have read the prompt: a y that comes sooner belongs to a typed word."""
 
 _Then = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Forwards(Widget):
-    """A widget in which nothing is typed: what is typed there all the same goes where it can be."""
+    """A widget that takes no text itself and passes typed text on to an input field."""
 
     def forward(self, event: events.Key | events.Paste) -> bool:
-        """Called before it is passed on, so that the next key finds the focus moved; whether it ends here."""
+        """Handle an event before it is passed on, so that the next key goes to the new focus.
+
+        Returns whether the event is used up.
+        """
         raise NotImplementedError
 
 
 class FilteredList(OptionList, Forwards):
-    """Under a field that filters it: letters reach the field."""
+    """A list below a field that filters it: typed letters go to the field."""
 
     def __init__(self, field: Input, id: str | None = None) -> None:
         super().__init__(markup=False, compact=True, id=id)
@@ -38,24 +41,24 @@ class FilteredList(OptionList, Forwards):
         field.select_on_focus = False
 
     def forward(self, event: events.Key | events.Paste) -> bool:
-        """Into the field with it."""
+        """Move the focus to the field, which then gets the event."""
         if isinstance(event, events.Paste) or event.is_printable:
             self.screen.set_focus(self._field)
         return False
 
 
 class KeyedApp(TellingApp):
-    """Nothing is deleted by the key that asks for it, nor by what is typed on."""
+    """An app that asks for confirmation before it deletes something, so that a typed letter never deletes."""
 
     _asked: tuple[_Then, float] | None = None
 
     def confirm(self, doing: str, then: _Then) -> None:
-        """Do something if the person says yes once they can have read it; any other key, a click and time say no."""
+        """Ask, then run `then` if the person presses y in time, but not at once; other keys, clicks and time cancel."""
         self.notify(f"Press y to {doing}. Any other key: no.", severity="warning", markup=False, timeout=CONFIRM_S)
         self._asked = then, monotonic()
 
     async def on_event(self, event: events.Event) -> None:
-        """A question is answered by the next key, whatever it is; y, n and Esc do nothing besides."""
+        """Pass the next key to an open confirmation, and typed text to the widget's input field."""
         if isinstance(event, events.Key | events.MouseDown | events.Paste) and not event.is_forwarded:
             if self._answers(event):
                 return
@@ -65,7 +68,7 @@ class KeyedApp(TellingApp):
         await super().on_event(event)
 
     def _answers(self, event: events.Event) -> bool:
-        """Answer what was asked, if anything; whether the event ends with that."""
+        """Answer the open confirmation, if any; return whether the event is used up by that."""
         if self._asked is None:
             return False
         then, asked_at = self._asked

@@ -1,4 +1,4 @@
-"""How the link to the companion server stands, and that in a few words. Pure."""
+"""The state of the link to the companion server, and its wording for the status line. Pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Phase = Literal["none", "off", "connecting", "connected", "leaving", "waiting", 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """`off` is a server that nothing may be sent to; `why` says what is wrong, and `cause` of what kind that is.
+    """The state of the link. In phase `off` nothing may be sent to the server.
 
-    `retry_at` is when it is dialled again, by the monotonic clock.
+    `why` says what is wrong, `cause` its kind. `retry_at` is the time of the next attempt, by the monotonic clock.
     """
 
     phase: Phase = "none"
@@ -32,7 +32,7 @@ _WORDS: dict[Phase, tuple[str, str]] = {
     "connecting": ("server …", "server …"),
     "leaving": ("the server ends", "server …"),
 }
-"""With room, and without."""
+"""The text for a wide and for a narrow status line."""
 
 _CAUSES: dict[Cause, str] = {
     "token": "token refused",
@@ -49,11 +49,11 @@ _CAUSES: dict[Cause, str] = {
     "failing": "server fails",
     "crashed": "link failed",
 }
-"""With room, in place of the general words; the rest is no server."""
+"""The text on a wide status line for these causes; other causes show "no server"."""
 
 
 def words(standing: Standing, now: float, *, roomy: bool) -> Content:
-    """For the status line; empty where there is no server."""
+    """Return the state of the link for the status line; empty without a server."""
     if standing.phase == "connected":
         return Content.assemble(("server ", "$quiet"), ("✓", "$success"))
     if standing.phase == "waiting":

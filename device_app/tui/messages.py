@@ -1,4 +1,4 @@
-"""What the edge tells the screen. Posted from its threads, read by the chat; plain facts, no behaviour."""
+"""Messages from the edge to the screen. Posted by its threads, handled by the chat; plain facts without behaviour."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 @dataclass
 class Event(Message):
-    """Something about the question with this ticket."""
+    """An event of the question with this ticket."""
 
     ticket: int
 
 
 @dataclass
 class FoundSources(Event):
-    """What the answer will be drawn from, as its record will have them: again where more came."""
+    """The sources of the answer, as in its record; sent again if more are found."""
 
     sources: Sequence[Mapping[str, Any]]
 
 
 @dataclass
 class Wrote(Event):
-    """A piece of the answer's text."""
+    """A part of the answer's text."""
 
     text: str
 
 
 @dataclass
 class Finished(Event):
-    """The answer stands. `advice` says why nothing was found, where that is known."""
+    """The answer is complete. `advice` says why nothing was found, if that is known."""
 
     turn: Turn
     advice: tuple[str, ...] = ()
@@ -45,14 +45,14 @@ class Finished(Event):
 
 @dataclass
 class Stopped(Event):
-    """The person stopped it; what was written is kept. `turn` is None where nothing had begun."""
+    """The person stopped the answer; its text is kept. `turn` is None if nothing was written."""
 
     turn: Turn | None
 
 
 @dataclass
 class Failed(Event):
-    """It failed, with a reason that says what to do next. `turn` is what was written until then."""
+    """The answer failed; the reason says what to do next. `turn` is the text written until then, if any."""
 
     reason: str
     turn: Turn | None
@@ -60,14 +60,14 @@ class Failed(Event):
 
 @dataclass
 class Troubled(Message):
-    """Something else failed, with a reason that says what to do next."""
+    """Other work failed; the reason says what to do next."""
 
     reason: str
 
 
 @dataclass
 class Ready(Message):
-    """The model of this name can answer. `refused` says why its adapter is not used, "" where it is or it has none."""
+    """The model is loaded. `refused` says why its adapter is not used; "" if it is used or there is none."""
 
     model: str
     refused: str = ""
@@ -75,7 +75,7 @@ class Ready(Message):
 
 @dataclass
 class Missing(Message):
-    """These model files are missing; `size` is in bytes, all together, 0 where it is not known."""
+    """Model files are missing; `size` is their total in bytes, 0 if unknown."""
 
     names: tuple[str, ...]
     size: int
@@ -83,7 +83,7 @@ class Missing(Message):
 
 @dataclass
 class Fetching(Message):
-    """Bytes done and in all of a fetch; `total` is 0 where it is not known."""
+    """The progress of a download in bytes; `total` is 0 if unknown."""
 
     doing: str
     done: int
@@ -92,20 +92,20 @@ class Fetching(Message):
 
 @dataclass
 class Linked(Message):
-    """How the link to the companion server stands."""
+    """The state of the link to the companion server has changed."""
 
     standing: Standing
 
 
 @dataclass
 class Read(Message, bubble=False):
-    """How far the reading of files is."""
+    """The progress of reading files has changed."""
 
     reading: Reading
 
 
 class Broken(Message):
-    """A fault of ours in a thread of the edge: it is raised on the screen's side."""
+    """A programming error in a thread of the edge, to be raised in the screen's thread."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__()

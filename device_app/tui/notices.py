@@ -1,4 +1,4 @@
-"""What the app has to say in passing: the latest, on a line of its own that covers nothing."""
+"""Notices: the latest is shown on a line of its own, which covers nothing."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _MARKS = {"information": ("· ", "$primary"), "warning": ("! ", "$warning"), "er
 
 
 class NoticeLine(Static):
-    """The latest notice, while it counts. A window that lies over its screen shows it as a toast."""
+    """The line with the latest notice while it is valid. Over a modal window it is shown as a toast instead."""
 
     def __init__(self) -> None:
         super().__init__(markup=False, classes="notice")
         self.display = False
 
     def on_mount(self) -> None:
-        """Follow the app."""
+        """Follow the app's notice."""
         self.watch(self.app, "notice", self._show)
 
     def _show(self, notice: Content | None) -> None:
@@ -29,7 +29,7 @@ class NoticeLine(Static):
 
 
 class TellingApp(App[None]):
-    """A notice takes the place of the one before, so that no two alike are seen."""
+    """An app in which a new notice replaces the last one, so that the same one is never shown twice."""
 
     notice: reactive[Content | None] = reactive[Content | None](None)
     _until: Timer | None = None
@@ -43,7 +43,7 @@ class TellingApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Tell something, as it is: what holds foreign text has passed `safe`."""
+        """Show a notice without markup; foreign text in it must have passed `safe`."""
         self.clear_notifications()
         seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
         super().notify(message, title=title, severity=severity, timeout=seconds, markup=markup)
@@ -51,7 +51,7 @@ class TellingApp(App[None]):
         self._until = self.set_timer(seconds, self.clear_notifications)
 
     def clear_notifications(self) -> None:
-        """Say no more."""
+        """Remove the notice."""
         super().clear_notifications()
         if self._until:
             self._until.stop()

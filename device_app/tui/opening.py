@@ -1,6 +1,6 @@
-"""What stands on the terminal while the app is imported: the title, an empty composer, and that it opens.
+"""The screen shown while the app is imported: the title, an empty composer, and "opening".
 
-Keys typed meanwhile wait for the app, unseen. Imports the standard library alone: it is there before all else.
+Keys typed meanwhile are kept for the app, without echo. Imports only the standard library, to appear at once.
 """
 
 import os
@@ -19,12 +19,12 @@ COLOURS = {
     "light": ("#faf9f6", "#f1efe9", "#1f5f99", "#5b6673"),
     "contrast": ("#000000", "#000000", "#00e5ff", "#e0e0e0"),
 }
-"""A theme's background, surface, primary and quiet."""
+"""For each theme: background, surface, primary and quiet."""
 
 
 @dataclass(slots=True)
 class Opening:
-    """The terminal's modes as they were found, and whether the app has taken the screen over."""
+    """The terminal's original modes, and whether the app has taken over the screen."""
 
     found: list[Any]
     taken: bool = False
@@ -32,7 +32,7 @@ class Opening:
 
 @contextmanager
 def opening(theme: str) -> Iterator[Opening]:
-    """Show it. At the end, however that comes, the terminal is as it was found."""
+    """Show the screen while in this context. At the end, however it comes, restore the terminal."""
     coloured = os.environ.get("COLORTERM") in ("truecolor", "24bit") and "NO_COLOR" not in os.environ
     shown = Opening(termios.tcgetattr(0))
     handlers = [
@@ -44,7 +44,7 @@ def opening(theme: str) -> Iterator[Opening]:
         _write(ALTERNATE + frame(*shutil.get_terminal_size(), COLOURS[theme] if coloured else ()))
         yield shown
     finally:
-        with suppress(OSError, termios.error):  # a terminal that was closed has nothing to be given back
+        with suppress(OSError, termios.error):  # a closed terminal needs no restoring
             if not shown.taken:
                 _write(NORMAL)
             termios.tcsetattr(0, termios.TCSANOW, shown.found)
@@ -53,7 +53,7 @@ def opening(theme: str) -> Iterator[Opening]:
 
 
 def frame(columns: int, rows: int, colours: Sequence[str]) -> str:
-    """The screen as the app will draw it, with nothing in it yet; without colours, in the terminal's own."""
+    """Return the text that draws the app's empty screen; without colours, in the terminal's own."""
     paper, bar, line, quiet = (";".join(map(str, bytes.fromhex(colour[1:]))) for colour in colours or ["#"] * 4)
     title, body, status = (
         f"\x1b[0;{more}{f';38;2;{fore};48;2;{back}' if colours else ''}m"
@@ -69,7 +69,7 @@ def frame(columns: int, rows: int, colours: Sequence[str]) -> str:
 
 
 def _unseen(events: list[Any]) -> list[Any]:
-    """Keys are kept as they come and not shown; Ctrl-C alone does something yet."""
+    """Return terminal modes that store keys without echo; only Ctrl-C acts."""
     iflag, oflag, cflag, lflag, *speeds, signs = events
     signs = [*signs]
     signs[termios.VMIN], signs[termios.VTIME] = 1, 0
@@ -79,4 +79,4 @@ def _unseen(events: list[Any]) -> list[Any]:
 
 
 def _write(text: str) -> None:
-    print(text, end="", flush=True, file=sys.__stderr__)  # where Textual writes
+    print(text, end="", flush=True, file=sys.__stderr__)  # Textual writes there, too

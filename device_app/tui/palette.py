@@ -1,4 +1,4 @@
-"""Every action that can be done now in the command palette, with its command and its help."""
+"""The command palette: every action that is possible now, with its command and help."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class Actions(Provider):
-    """What there is to do."""
+    """The provider of the possible actions."""
 
     async def discover(self) -> Hits:
-        """All of it, before anything is typed."""
+        """Yield all actions, before anything is typed."""
         for action, run in self._all():
             yield DiscoveryHit(action.title, run, help=f"/{action.slash}  {action.help}")
 
     async def search(self, query: str) -> Hits:
-        """What matches title or command."""
+        """Yield the actions whose title or command matches."""
         matcher = self.matcher(query)
         for action, run in self._all():
             label = f"{action.title}  /{action.slash}"

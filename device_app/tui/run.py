@@ -1,4 +1,4 @@
-"""Opens the app on this terminal."""
+"""Runs the app on this terminal."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from device_app.tui.opening import Opening
 
 LEAVE_S = 3.0
-"""What the app's threads are given to come to an end. Whoever parses a large file cannot be told to."""
+"""Seconds that the app's threads have to end. A thread that parses a large file cannot be interrupted."""
 
 
 def run(look: App, opening: Opening | None, make: MakeDevice | None = None) -> int:
-    """Run the app until the person leaves it; its exit code. `make` makes its devices, see `commands.opening`."""
+    """Run the app until the person leaves it; return its exit code.
+
+    `make` creates its devices, see `commands.opening`.
+    """
     before = threading.enumerate()
     app = JackdawApp(os.environ, look=look, make=make)
     ending = Ending(app, report)
@@ -39,7 +42,7 @@ def run(look: App, opening: Opening | None, make: MakeDevice | None = None) -> i
     with ending.watching():
         asyncio.run(_run(app, ending, mouse=look.mouse))
     if app.return_code == 128 + signal.SIGHUP:
-        for stream in (1, 2):  # there is no terminal any more; what is flushed at the end goes nowhere, without a word
+        for stream in (1, 2):  # the terminal is gone; discard what is flushed at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     ending.print_fault()
     code = 1 if ending.fault else app.return_code or 0
@@ -48,14 +51,14 @@ def run(look: App, opening: Opening | None, make: MakeDevice | None = None) -> i
 
 
 async def _run(app: JackdawApp, ending: Ending, *, mouse: bool) -> None:
-    """Run it, and look meanwhile whether it lives."""
+    """Run the app, and meanwhile check that it responds."""
     ending.begin(asyncio.get_running_loop(), has_beats=pumps.on_each_message(ending.beat))
     watching = asyncio.create_task(_watch(app, ending))
     await app.run_async(mouse=mouse)
     ending.has_ended = True
     if pumps.ended_alone(app):
         ending.fail(Fault("The message loop of the app has ended"))
-    ending.end(app.return_code or 0)  # what the event loop waits for after this may not come
+    ending.end(app.return_code or 0)  # the event loop's own shutdown may hang after this
     watching.cancel()
 
 
@@ -67,9 +70,9 @@ async def _watch(app: JackdawApp, ending: Ending) -> None:
 
 
 def leave(before: Collection[threading.Thread], code: int, seconds: float) -> None:
-    """Wait so long for the threads begun since `before`; where one goes on, end the process with the code.
+    """Wait for the threads started since `before`; if one is still alive, end the process with the code.
 
-    The shell is the person's again then. What was finished is stored, whatever is cut off here.
+    That returns the shell to the person. Finished work is stored, whatever is cut off here.
     """
     end = time.monotonic() + seconds
     started = [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]

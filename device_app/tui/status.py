@@ -1,4 +1,4 @@
-"""The first and the last line of the screen: what this is, how things stand, which keys do what."""
+"""The first and the last line of the screen: title and model, then the status and the keys."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from device_app.tui.wording import safe_line
 
 _GAP = 2
 ROOMY = 60
-"""From so many columns on, what can be done everywhere is named before what can be done here."""
+"""The width in columns from which on the app's keys are shown in addition to the screen's own."""
 
 
 class TitleBar(Widget):
-    """The conversation on the left, the model on the right where there is room."""
+    """The first line: the conversation on the left, and the model on the right if there is room."""
 
     talk: reactive[str] = reactive("")
     model: reactive[str] = reactive("")
 
     def render(self) -> Content:
-        """One line."""
+        """Return the line."""
         width = self.size.width
         name = Content.assemble(("jackdaw", "$primary bold"))
         talk = safe_line(self.talk)
@@ -43,13 +43,13 @@ class TitleBar(Widget):
 
 
 class StatusLine(Widget):
-    """What is going on, then as many keys as there is room for."""
+    """The last line: the current activity, then as many keys as fit."""
 
     doing: reactive[str] = reactive("")
     behind: reactive[str] = reactive("")
-    """What goes on behind that; it stands in the place of "ready"."""
+    """Background activity; it is shown instead of "ready"."""
     link: reactive[Standing] = reactive(Standing())
-    """How the companion server stands: it goes before both."""
+    """The state of the link to the companion server, shown before the activities."""
     states: reactive[frozenset[AppState]] = reactive(frozenset[AppState]())
 
     def __init__(self, place: Place = Place.CHAT) -> None:
@@ -58,13 +58,13 @@ class StatusLine(Widget):
         self._counting: Timer | None = None
 
     def watch_link(self, link: Standing) -> None:
-        """Count the seconds until it is dialled again."""
+        """Redraw every second while the time until the next connection attempt is counted down."""
         if self._counting:
             self._counting.stop()
         self._counting = self.set_interval(1.0, self.refresh) if link.retry_at is not None else None
 
     def render(self) -> Content:
-        """One line."""
+        """Return the line."""
         width = self.size.width
         parts = [self.behind] if self.behind and self.doing == "ready" else [self.doing, self.behind]
         going = Content.styled(safe_line(" · ".join(filter(None, parts))), "$quiet")
@@ -72,7 +72,7 @@ class StatusLine(Widget):
         doing = Content.styled(" · ", "$quiet").join(filter(None, (server, going))).truncate(width, ellipsis=True)
         own, apps = self._keys(self.states)
         room = width - doing.cell_length - 2
-        # What the screen itself can do goes before all else, its first key at the least.
+        # The screen's own keys come first; at least the first of them is shown.
         first = own[0].cell_length + _GAP if own else 0
         last = _fitting(apps, room - first) if width >= ROOMY else Content("")
         keys = _fitting(own, room - last.cell_length - _GAP if last else room)
@@ -81,7 +81,7 @@ class StatusLine(Widget):
         return Content.assemble(keys, " " * max(gap, 0), doing)
 
     def _keys(self, states: Collection[AppState]) -> tuple[list[Content], list[Content]]:
-        """Those of the screen's own actions, and those of the app's."""
+        """Return the keys of the screen's own actions, and those of the app's."""
         own: list[Content] = []
         apps: list[Content] = []
         for action in hints(states, self._place):
@@ -98,7 +98,7 @@ class StatusLine(Widget):
 
 
 def _fitting(parts: Sequence[Content], room: int) -> Content:
-    """As many of them, from the first, as there is room for."""
+    """Return as many of the parts, from the first on, as fit."""
     keys = Content("")
     for part in parts:
         more = Content.assemble(keys, " " * _GAP if keys else "", part)

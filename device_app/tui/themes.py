@@ -1,4 +1,4 @@
-"""The colours: dark, light, high contrast. A jackdaw is slate and black, with a pale eye."""
+"""The themes: dark, light and high contrast. Their colours are those of a jackdaw: slate and black, with a pale eye."""
 
 from textual.theme import Theme
 
@@ -75,7 +75,7 @@ THEMES = (
         variables={
             "border": "#ffff00",
             "border-blurred": "#ffffff",
-            "block-cursor-background": "#00308f",  # every colour of this theme can be read on it
+            "block-cursor-background": "#00308f",  # all colours of this theme are legible on it
             "block-cursor-foreground": "#ffffff",
             "block-cursor-text-style": "bold",
             "block-cursor-blurred-background": "#333333",

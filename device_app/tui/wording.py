@@ -1,6 +1,6 @@
-"""How facts are put on the screen in few words. Pure; foreign text becomes harmless here.
+"""Formats facts for the screen in few words. Pure; escapes foreign text.
 
-An answer's facts are its record, the object that `ask --json` prints and the history keeps.
+The facts about an answer are its record: the object that `ask --json` prints and the history keeps.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,14 +49,14 @@ _STEP_WORDS = STEPS | {
     "evidence": "checking",
     "quote": "quoting",
 }
-"""Under an answer; what says why it is so has the field's own."""
+"""Labels of an answer's steps below it; the window that explains the answer shows the steps' own names."""
 
 _LEAST_SHARE = 0.02
-"""Steps of a smaller share are left out of the legend."""
+"""Steps with a smaller share of the time are left out of the legend."""
 
 
 def age(moment: str, now: datetime) -> str:
-    """How long ago an ISO 8601 time was, in a word or two; older than a week, its date."""
+    """Return how long ago an ISO 8601 time was, in words; if older than a week, its date."""
     then = datetime.fromisoformat(moment)
     seconds = max(0.0, (now - (then if then.tzinfo else then.replace(tzinfo=UTC))).total_seconds())
     if seconds < 60:
@@ -72,12 +72,12 @@ def age(moment: str, now: datetime) -> str:
 
 
 def milliseconds(ms: float) -> str:
-    """A duration."""
+    """Return a duration."""
     return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
 
 
 def size(count: float) -> str:
-    """Bytes."""
+    """Return a number of bytes with a unit."""
     for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= limit:
             return f"{count / limit:,.1f} {unit}"
@@ -85,7 +85,7 @@ def size(count: float) -> str:
 
 
 def badge(record: Mapping[str, Any], now: datetime) -> tuple[str, str]:
-    """Who answered, and how old or how fast that is."""
+    """Return who answered, and the answer's age or speed."""
     trace = record["trace"]
     if not record["found"]:
         return "nothing found", milliseconds(trace["total_ms"])
@@ -103,7 +103,7 @@ def badge(record: Mapping[str, Any], now: datetime) -> tuple[str, str]:
 
 
 def egress(record: Mapping[str, Any]) -> str:
-    """What left the device."""
+    """Return what left the device."""
     left = record["egress"]
     if not left["bytes"]:
         return "nothing left this device"
@@ -111,7 +111,7 @@ def egress(record: Mapping[str, Any]) -> str:
 
 
 def trace_bar(record: Mapping[str, Any], width: int) -> Content:
-    """The steps as a bar of so many columns, each as long as its share of the time."""
+    """Return the steps as a bar of this width, each with its share of the time."""
     steps = _steps(record)
     spent = sum(ms for _, ms in steps)
     if not spent:
@@ -127,7 +127,7 @@ def trace_bar(record: Mapping[str, Any], width: int) -> Content:
 
 
 def trace_legend(record: Mapping[str, Any], width: int) -> Content:
-    """The time in all, and before it as many steps as there is room for, the longest first of all."""
+    """Return the total time, preceded by as many steps as fit, chosen by duration."""
     steps = _steps(record)
     spent = sum(ms for _, ms in steps) or 1.0
     whole = Content.styled(f"{milliseconds(record['trace']['total_ms'])} in all", "$quiet")

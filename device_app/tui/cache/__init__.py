@@ -1,1 +1,1 @@
-"""What is kept ahead of questions: what it saved, what it holds and why, what will be asked, how far it may go."""
+"""The cache screen: kept answers and states, the savings, suggested questions, and limits."""

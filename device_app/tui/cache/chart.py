@@ -1,4 +1,4 @@
-"""Small bar charts in block characters: told apart by shape, not by colour alone. Pure; knows no widget.
+"""Small bar charts in block characters, distinguishable without colours. Pure; knows no widget.
 
 Textual's Sparkline has no scale and no second series, and plotext draws in colours that no theme knows.
 """
@@ -7,14 +7,13 @@ from collections.abc import Sequence
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 REST = "░"
-"""What of a column is not filled."""
+"""The character for the unfilled part of a column."""
 
 
 def columns(values: Sequence[float], whole: Sequence[float], height: int) -> list[str]:
-    """A column for each value, as `height` lines from the top, as high as its share of the largest `whole`.
+    """Return a bar chart as `height` lines from the top: one column per value, scaled to the largest `whole`.
 
-    Above the filled part, light shade stands up to the value's own `whole`; where both are equal there is none. What is
-    more than nothing shows.
+    Light shade fills a column from its value up to its own `whole`. Any value above zero is visible.
     """
     top = max(whole, default=0.0)
     parts = [_column(value, full, top, height) for value, full in zip(values, whole, strict=True)]
@@ -22,12 +21,12 @@ def columns(values: Sequence[float], whole: Sequence[float], height: int) -> lis
 
 
 def spread(line: str, wide: int) -> str:
-    """The line with each column so many cells wide, a gap behind it where there is more than one."""
+    """Return the line with each column `wide` cells wide, the last of which is a gap."""
     return "".join(mark * (wide - 1) + " " for mark in line) if wide > 1 else line
 
 
 def rounded(value: float) -> str:
-    """A number in at most four characters: 940, 1.2k, 35k, 1.2M."""
+    """Return a number in at most four characters: 940, 1.2k, 35k, 1.2M."""
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= limit:
             scaled = value / limit
@@ -36,11 +35,11 @@ def rounded(value: float) -> str:
 
 
 def _column(value: float, full: float, top: float, height: int) -> list[str]:
-    """The column's cells from the bottom."""
+    """Return the column's cells from the bottom."""
     if top <= 0 or full <= 0:
         return [" "] * height
     shade = max(1, round(full / top * height))
-    if value >= full:  # nothing stands above it: eighths of a cell are told apart
+    if value >= full:  # no shade above the value, so eighths of a cell can be used
         eighths = max(1, round(full / top * height * 8))
         return [_EIGHTHS[max(0, min(8, eighths - 8 * row))] for row in range(height)]
     filled = max(min(round(value / top * height), shade - 1), 1 if value > 0 else 0)

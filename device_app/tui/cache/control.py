@@ -1,4 +1,4 @@
-"""What a person does to the caches: limits, clearing, the work ahead. Knows no view of them."""
+"""The person's actions on the caches: limits, clearing, work ahead. Knows no view of the caches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LAYERS = {"qa": "Answers", "kv": "States"}
 
 
 class CacheControl(AreaScreen):
-    """Subclasses show `_overview`, read by `read_overview`; `reload` reads everything again."""
+    """The base of the cache screen. Subclasses show `_overview`, set by `read_overview`; `reload` reads all again."""
 
     PLACE = Place.CACHE
 
@@ -34,14 +34,14 @@ class CacheControl(AreaScreen):
         self._overview: Overview | None = None
 
     async def read_overview(self) -> None:
-        """See how things stand."""
+        """Read the state of the caches into `_overview`."""
         self._overview = await self._caches.overview(self._clock().astimezone().date(), wording.MOST_DAYS)
 
     def reload(self) -> None:
         """Read everything again."""
 
     def limit_in(self, given: str) -> tuple[Layer, float] | None:
-        """A limit as it was typed, such as "kv 500": which, and megabytes. What is none is told."""
+        """Parse a limit such as "kv 500" into cache and megabytes; show a warning and return None if invalid."""
         layer, _, number = given.strip().lower().partition(" ")
         try:
             megabytes = float(number.removesuffix("mb"))
@@ -53,7 +53,7 @@ class CacheControl(AreaScreen):
         return cast("Layer", layer), megabytes
 
     async def set_limit(self, layer: Layer, megabytes: float) -> None:
-        """Set a limit; what is over it goes."""
+        """Set a limit and evict what exceeds it."""
         evicted = 0
 
         async def limit() -> None:
@@ -69,7 +69,7 @@ class CacheControl(AreaScreen):
             self._reload_if_shown()
 
     def action_clear(self, what: str = "") -> None:
-        """Clear answers, states or both, if the person says yes."""
+        """Clear answers, states or both, after the person confirms."""
         if what not in ("", "answers", "states"):
             self._announce("Clear answers or states, or both: /clear answers", "warning")
         else:
@@ -90,7 +90,7 @@ class CacheControl(AreaScreen):
             self._reload_if_shown()
 
     def action_ahead_pause(self) -> None:
-        """Pause the work ahead, or let it go on."""
+        """Pause the work ahead, or resume it."""
         self.carry_out(self._pause, not (self._overview and self._overview.worker.paused))
 
     async def _pause(self, paused: bool) -> None:
@@ -101,7 +101,7 @@ class CacheControl(AreaScreen):
             self._reload_if_shown()
 
     def action_ahead_now(self) -> None:
-        """Work ahead here and now, or stop that."""
+        """Work ahead in this app now, or stop that."""
         if self._caches.working:
             self._caches.stop()
             return
@@ -109,7 +109,7 @@ class CacheControl(AreaScreen):
         self.reload()
 
     async def _work_ahead(self) -> None:
-        if self._caches.working:  # the key came twice
+        if self._caches.working:  # the key was pressed twice
             return
         why: str | None = None
 

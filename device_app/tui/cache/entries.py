@@ -1,4 +1,4 @@
-"""How what is kept is put on the screen, in a list and whole. Pure; foreign text becomes harmless here."""
+"""Formats kept answers and attention states, as list rows and in full. Pure; escapes foreign text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INSTRUCTIONS = "The instructions before every question"
 
 
 def entry_row(entry: Entry, now: datetime) -> Content:
-    """A kept question: itself, then why it is kept."""
+    """Return the row of a kept question: the question, then its state, origin, use, age and size."""
     question = Content(safe_line(entry.question)).truncate(200, ellipsis=True)
     facts = [origin(entry)]
     if entry.uses:
@@ -30,7 +30,7 @@ def entry_row(entry: Entry, now: datetime) -> Content:
 
 
 def origin(entry: Entry) -> str:
-    """Where the question is from."""
+    """Return the origin of the question: asked by the person, or predicted from documents."""
     if entry.origin == "asked":
         return "asked"
     titles = list(dict.fromkeys(safe_line(source["title"]) for source in entry.record.get("sources", ())))
@@ -45,7 +45,7 @@ def _state(entry: Entry) -> Content:
 
 
 def state(entry: Entry) -> str:
-    """Why an entry would not serve as it is; empty where nothing is known against it."""
+    """Return why the entry would not serve now; "" if no reason is known."""
     if entry.failed:
         return "could not be answered"
     if entry.stale:
@@ -54,7 +54,7 @@ def state(entry: Entry) -> str:
 
 
 def states_row(kept: PassageStates, now: datetime) -> Content:
-    """The attention states of a passage."""
+    """Return the row of a passage's attention states."""
     facts = [
         size(kept.size),
         f"joined {counted(kept.uses, 'time')}",
@@ -78,7 +78,7 @@ def _file(kept: PassageStates) -> str:
 
 
 def entry_whole(entry: Entry, now: datetime) -> Content:
-    """All about a kept question."""
+    """Return all facts about a kept question."""
     lines = [Content.styled(safe_line(entry.question), "$primary bold"), Content()]
     if entry.answer is not None:
         lines += [Content(safe(entry.answer)), Content()]
@@ -109,7 +109,7 @@ _WHY = {
 
 
 def weighed(candidates: Sequence[Weighed]) -> Content:
-    """Whether it would serve if it were asked now, and its neighbours."""
+    """Return whether the entry would serve if its question were asked now, and the same for similar entries."""
     if not candidates:
         return Content.styled("\nIt is gone by now.", "$warning")
     lines = [Content(), heading("If it were asked now")]
@@ -121,7 +121,7 @@ def weighed(candidates: Sequence[Weighed]) -> Content:
 
 
 def states_whole(states: States, now: datetime) -> Content:
-    """All about the attention states of a passage."""
+    """Return all facts about a passage's attention states."""
     kept = states.kept
     lines = [Content.styled(_title(kept), "$primary bold")]
     if kept.shown:

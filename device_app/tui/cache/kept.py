@@ -1,4 +1,4 @@
-"""A list of what is kept, however long: filtered while it is typed, read a page at a time as it is scrolled."""
+"""A list of kept entries of any length: filtered as the person types, read page by page as they scroll."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from shared.errors import JackdawError
 PAGE = 50
 
 Row = tuple[int, Content]
-"""What names an entry, and its lines."""
+"""An entry's id and the content of its row."""
 
 
 class KeptList(Vertical):
-    """`ids` gives what holds the words, in order; `rows` reads some of them."""
+    """A filtered list. `ids` returns the ids of entries with the words, in order; `rows` reads the rows of some ids."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("down", "down", show=False),
@@ -32,7 +32,7 @@ class KeptList(Vertical):
     ]
 
     class Chosen(Message):
-        """An entry is to be shown whole."""
+        """The person chose an entry to see it in full."""
 
         def __init__(self, kept: KeptList, key: int) -> None:
             super().__init__()
@@ -41,7 +41,7 @@ class KeptList(Vertical):
 
         @property
         def control(self) -> KeptList:
-            """The list."""
+            """The list that sent the message."""
             return self.kept
 
     def __init__(
@@ -62,43 +62,43 @@ class KeptList(Vertical):
         self._note = Static("", classes="note", markup=False)
 
     def compose(self) -> ComposeResult:
-        """The filter, how many there are, the list."""
+        """Yield the filter, the count and the list."""
         yield self.filter
         yield self._note
         yield self.list
 
     def on_show(self) -> None:
-        """Read it once it is looked at."""
+        """Read the list when it is first shown."""
         self.reload()
 
     def reload(self) -> None:
-        """Read it again."""
+        """Read the list again."""
         self._begin(self._fill)
 
     def on_input_changed(self) -> None:
-        """Filter while it is typed."""
+        """Filter as the person types."""
         self.reload()
 
     def on_input_submitted(self) -> None:
-        """Show the first that is left."""
+        """Show the first entry that is left."""
         self.list.action_select()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Read on near the end."""
+        """Read the next page when the highlight nears the end."""
         if event.option_index >= self._read - 5 and self._read < len(self._ids):
             self._begin(self._more)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Show it whole."""
+        """Show the entry in full."""
         event.stop()
         self.post_message(self.Chosen(self, int(str(event.option_id))))
 
     def action_down(self) -> None:
-        """From the filter into the list."""
+        """Move the focus from the filter to the list."""
         self.list.focus()
 
     def action_up(self) -> None:
-        """From the list into the filter."""
+        """Move the focus from the list to the filter."""
         self.filter.focus()
 
     @work(exclusive=True, group="kept")

@@ -1,4 +1,4 @@
-"""The overview: questions that may be asked, what was saved, what is done ahead, the space. Knows no store."""
+"""The overview of the caches: suggested questions, savings, work ahead and space. Knows no store."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from device_app.tui.edge.overview import Overview
 
 ROOMY = 36
-"""From this height on, plots are drawn higher."""
+"""The number of rows from which on plots are drawn higher."""
 
 _NO_SUGGESTIONS = "Nothing yet. Once files were added, w predicts questions from them, and answers them."
 
 
 class Panel(Static):
-    """Draws for the width there is."""
+    """A panel that draws its content for the available width."""
 
     def __init__(self, name: str) -> None:
         super().__init__(id=name, classes="panel", markup=False)
         self._draw: Callable[[int], Content] = lambda _: Content("")
 
     def show(self, draw: Callable[[int], Content]) -> None:
-        """Draw so from now on."""
+        """Use this function to draw the content from now on."""
         self._draw = draw
         self._redraw()
 
     def on_resize(self) -> None:
-        """Draw again."""
+        """Draw again for the new width."""
         self._redraw()
 
     def _redraw(self) -> None:
@@ -45,7 +45,7 @@ class Panel(Static):
 
 
 class Panels(VerticalScroll):
-    """Two columns where there is room. `suggest` reads the questions."""
+    """The panels in two columns if there is room. `suggest` reads the suggested questions."""
 
     def __init__(self, suggest: Callable[[], Awaitable[Sequence[str]]]) -> None:
         super().__init__(id="overview")
@@ -53,7 +53,7 @@ class Panels(VerticalScroll):
         self._saved, self._work, self._limits = Panel("saved"), Panel("work"), Panel("limits")
 
     def compose(self) -> ComposeResult:
-        """What is looked at most comes first in one column."""
+        """Yield the panels; in a single column the most used come first."""
         with Horizontal(id="halves"):
             with Vertical():
                 yield self.suggestions
@@ -63,7 +63,7 @@ class Panels(VerticalScroll):
                 yield self._limits
 
     def show(self, overview: Overview, now: datetime, *, here: bool) -> None:
-        """How things stand `now`, local time; `here` while this app works ahead."""
+        """Show the state of the caches at `now`, local time; `here` is true while this app works ahead."""
         rows = wording.PLOT_ROWS if self.app.size.height < ROOMY else 2 * wording.PLOT_ROWS
         self._saved.show(lambda width: wording.saved(overview, now.date(), width, rows))
         self._limits.show(lambda width: wording.limits(overview, width))

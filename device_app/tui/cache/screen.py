@@ -1,4 +1,4 @@
-"""The cache: an overview, the answers that are kept, the attention states that are kept."""
+"""The cache screen with three views: an overview, kept answers, kept attention states."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from device_app.tui.edge.caches import Caches
 
 LOOK_S = 2.0
-"""Between two looks at what the work ahead does."""
+"""Seconds between two checks of the work ahead."""
 
 VIEWS = {"overview": "Overview", "answers": "Answers", "states": "States"}
 _NO_ANSWERS = "No answer is kept yet. Ask something: its answer is kept, and there at once the next time."
@@ -36,7 +36,7 @@ _NO_STATES = "No attention state is kept yet. Ask something: what the model read
 
 
 class CacheScreen(CacheControl):
-    """What was kept ahead of questions, what that saved, and what is done about it."""
+    """The screen that shows the caches and their savings, and lets the person control them."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("tab", "next_view", show=False, priority=True),
@@ -55,7 +55,7 @@ class CacheScreen(CacheControl):
         self._limit.cursor_blink = False
 
     def body(self) -> ComposeResult:
-        """The names of the views, then one of them."""
+        """Yield the tabs, the selected view and the limit's input field."""
         yield self._tabs
         with self._switcher:
             yield self._panels
@@ -64,7 +64,7 @@ class CacheScreen(CacheControl):
         yield self._limit
 
     def on_mount(self) -> None:
-        """Show the overview, and look again now and then."""
+        """Show the overview and refresh it at intervals."""
         super().on_mount()
         self._limit.display = False
         self._show_tabs()
@@ -87,7 +87,7 @@ class CacheScreen(CacheControl):
         return await self._caches.suggestions(self._clock().astimezone().date())
 
     def _look(self) -> None:
-        """See what the work ahead does, unless the last look is under way still: a large store takes longer."""
+        """Check the work ahead, unless the last check is still running, as may happen with a large store."""
         if not self._looks:
             self._looks = True
             self._look_once()
@@ -100,7 +100,7 @@ class CacheScreen(CacheControl):
             self._looks = False
 
     async def _look_again(self) -> None:
-        """Everything is read again only where something was done."""
+        """Update the worker's state; read everything again only if it did another step."""
         worker, before = await self._caches.worker(), self._overview
         if before is None or worker.last != before.worker.last:
             await self._read_anew()
@@ -145,21 +145,21 @@ class CacheScreen(CacheControl):
         target.focus()
 
     def action_next_view(self) -> None:
-        """The next one."""
+        """Show the next view."""
         names = list(VIEWS)
         self.action_view(names[(names.index(str(self._switcher.current)) + 1) % len(names)])
 
     def action_cache_overview(self) -> None:
-        """The overview."""
+        """Show the overview."""
         self.action_view("overview")
 
     def action_cache_answers(self, words: str = "") -> None:
-        """The answers, perhaps those with these words."""
+        """Show the kept answers, filtered by words if given."""
         self.action_view("answers")
         self._answers.filter.value = words
 
     def action_cache_states(self, words: str = "") -> None:
-        """The states, perhaps those with these words."""
+        """Show the kept states, filtered by words if given."""
         self.action_view("states")
         self._states.filter.value = words
 
@@ -198,7 +198,7 @@ class CacheScreen(CacheControl):
     # Keys
 
     def on_descendant_focus(self) -> None:
-        """Letters are keys where nothing is typed, nor filtered."""
+        """Update the states: letters act as keys unless a field or a filtered list has the focus."""
         self._show_states()
 
     def _show_states(self) -> None:
@@ -208,7 +208,7 @@ class CacheScreen(CacheControl):
         self.status.states = frozenset(states)
 
     def action_back(self) -> None:
-        """Out of the limit, out of the filter's words, then to the chat."""
+        """Close the limit's field, or clear the filter, or return to the chat."""
         if self._limit.display:
             self._close_limit()
         elif isinstance(self.focused, Input) and self.focused.value:
@@ -223,7 +223,7 @@ class CacheScreen(CacheControl):
     # The limit
 
     def action_limit(self, given: str = "") -> None:
-        """Set a limit, or ask which."""
+        """Set a limit, or open the field to type it."""
         if limit := self.limit_in(given) if given else None:
             self.carry_out(self.set_limit, *limit)
             return

@@ -1,4 +1,4 @@
-"""Questions that may be asked next and are answered already: a key asks one, the answer is there at once."""
+"""Suggested questions whose answers are kept: a key asks one, and the answer appears at once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ KEYS = ("1", "2", "3")
 
 
 class Suggestions(Static):
-    """Shows what it loads, its `choices`; without `otherwise`, nothing where there is nothing to suggest."""
+    """The list of suggested questions, `choices`; `otherwise` is shown if there are none, or nothing without it."""
 
     class Chosen(Message):
-        """A question was chosen."""
+        """The person chose a question."""
 
         def __init__(self, question: str) -> None:
             super().__init__()
@@ -33,15 +33,15 @@ class Suggestions(Static):
         self.display = False
 
     def on_mount(self) -> None:
-        """Load them."""
+        """Load the suggestions."""
         self.reload()
 
     def reload(self) -> None:
-        """Load them again."""
+        """Load the suggestions again."""
         self.run_worker(self._show(), exclusive=True)
 
     def choose(self, key: str) -> bool:
-        """Ask the question with this key, if there is one."""
+        """Ask the question with this key; return whether there is one."""
         place = KEYS.index(key) if key in KEYS else len(KEYS)
         if place >= len(self.choices):
             return False
@@ -49,13 +49,13 @@ class Suggestions(Static):
         return True
 
     def action_choose(self, key: str) -> None:
-        """One was clicked."""
+        """Ask the question that was clicked."""
         self.choose(key)
 
     async def _show(self) -> None:
         try:
             self.choices = await self._load()
-        except JackdawError:  # whoever shows the rest says it
+        except JackdawError:  # the other parts of the screen show the error
             self.choices = ()
         lines = [Content.styled("You may ask", "bold")]
         for key, question in zip(KEYS, self.choices, strict=False):

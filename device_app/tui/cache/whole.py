@@ -1,4 +1,4 @@
-"""One thing that is kept, whole: each part is shown once it is there."""
+"""A window with all facts about one kept entry; each part is shown once it is loaded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Part = Callable[[], Awaitable[Content]]
 
 
 class WholeScreen(ModalScreen[None]):
-    """A window that scrolls; Esc goes back."""
+    """A window that scrolls; Esc closes it."""
 
     BINDINGS = [Binding("escape,q", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
 
@@ -28,7 +28,7 @@ class WholeScreen(ModalScreen[None]):
         self._parts = parts
 
     def compose(self) -> ComposeResult:
-        """A place for each part."""
+        """Yield a place for each part."""
         with Vertical(classes="window") as window:
             window.border_title = self._heading
             window.border_subtitle = "Esc back"
@@ -37,7 +37,7 @@ class WholeScreen(ModalScreen[None]):
                     yield Static(id=f"part-{number}", markup=False)
 
     def on_mount(self) -> None:
-        """Ask for the parts."""
+        """Load the parts."""
         self.query_one(VerticalScroll).focus()
         self.run_worker(self._fill())
 

@@ -1,4 +1,4 @@
-"""How the caches as a whole are put on the screen: saved, limits, work ahead. Pure; foreign text becomes harmless."""
+"""Formats the overview of the caches: savings, limits, work ahead. Pure; escapes foreign text."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MOST_DAYS = 30
 _GAUGE = 20
 PLOT_ROWS = 3
 _DAY = 2
-"""Columns of a day in a plot, with the gap behind it."""
+"""Columns of a day in a plot, including a gap."""
 _LABEL = 5
-"""Columns of the scale on the left of a plot."""
+"""Columns of the scale at the left of a plot."""
 
 
 def duration(ms: float) -> str:
-    """A time that adds up over days."""
+    """Format a duration in milliseconds that may add up to hours."""
     seconds = ms / 1000
     if seconds < 120:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
@@ -34,7 +34,7 @@ def duration(ms: float) -> str:
 
 
 def saved(overview: Overview, today: date, width: int, rows: int = PLOT_ROWS) -> Content:
-    """What the caches saved, day by day, and on all the days that are shown."""
+    """Return the plots of the caches' savings, day by day, with totals of the days shown."""
     days = overview.days[-max(1, (width - _LABEL) // _DAY) :]
     if not any(day.questions for day in overview.days):
         lines = [
@@ -71,7 +71,7 @@ def plot(
     style: str,
     height: int,
 ) -> Content:
-    """A heading with the total, a bar for each of the last days up to today, and a scale."""
+    """Return a heading with the total, a bar for each of the last days up to today, and a scale."""
     lines = [Content.assemble(heading(title[0]), (f"  {title[1]}", "$quiet"))]
     top = rounded(max(whole, default=0))
     for row, line in enumerate(columns(values, whole, height)):
@@ -85,7 +85,7 @@ def plot(
 
 
 def limits(overview: Overview, width: int) -> Content:
-    """What each layer takes of its limit."""
+    """Return how much of its limit each cache uses."""
     answers, states = overview.answers, overview.states
     layers = (
         ("Answers", answers.bytes, overview.qa_limit, counted(answers.answered, "answer")),
@@ -104,7 +104,7 @@ def limits(overview: Overview, width: int) -> Content:
 
 
 def work_ahead(worker: Worker, ahead: Ahead, now: datetime, width: int, *, here: bool) -> Content:
-    """What works ahead, what it did last, what it will do next."""
+    """Return the state of the work ahead, its last step and its next ones."""
     if here:
         doing = Content.assemble(("● ", "$success"), "working here, until you ask something")
     elif worker.paused:
@@ -132,7 +132,7 @@ def work_ahead(worker: Worker, ahead: Ahead, now: datetime, width: int, *, here:
 
 
 def _next(ahead: Ahead) -> list[str]:
-    """What there is to do, in the order it is done in."""
+    """Return the remaining work, in the order in which it will be done."""
     facts = (
         (ahead.answers, f"answer {counted(ahead.answers, 'question')} that {_verb(ahead.answers, 'wait')}"),
         (ahead.questions_since, f"predict from {counted(ahead.questions_since, 'question')} you asked"),
@@ -147,7 +147,7 @@ def _verb(count: int, many: str) -> str:
 
 
 def forecast(overview: Overview, layers: Mapping[str, bool]) -> str:
-    """What clearing would drop, in words."""
+    """Return what clearing would delete, in words."""
     kept, states, parts = overview.answers, overview.states, []
     if layers["answers"]:
         parts.append(f"{counted(kept.entries, 'kept question')} ({size(kept.bytes)})")
@@ -157,7 +157,7 @@ def forecast(overview: Overview, layers: Mapping[str, bool]) -> str:
 
 
 def is_clear(overview: Overview, layers: Mapping[str, bool]) -> bool:
-    """Whether clearing would drop nothing."""
+    """Return whether clearing would delete nothing."""
     kept, states = overview.answers.entries, overview.states.slices
     return not (layers["answers"] and kept) and not (layers["states"] and states)
 
@@ -172,5 +172,5 @@ def _keys(*pairs: tuple[str, str]) -> Content:
 
 
 def _fitted(line: Content, width: int, name: str, text: str) -> Content:
-    """The line, or without its gauge where there is no room for it."""
+    """Return the line, or a version without the gauge if it is wider than `width`."""
     return line if line.cell_length <= width else Content.assemble((f"{name:<8}", "$quiet"), text)

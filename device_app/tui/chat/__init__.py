@@ -1,1 +1,1 @@
-"""The conversation: transcript, composer, the list of conversations, sources."""
+"""The chat screen: transcript, composer, list of conversations, sources."""

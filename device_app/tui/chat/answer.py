@@ -1,6 +1,6 @@
-"""An answer's text as Markdown, in parts: those far from the view are blank, so that a long one takes little memory.
+"""Shows an answer as Markdown in parts; parts far from the view are blanks, so that long answers take little memory.
 
-HTML is shown, not obeyed; a link is named and copied, never followed.
+HTML is shown as text; links are shown and copied, never opened.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from device_app.tui.wording import safe_line
 
 
 class Part(Markdown):
-    """A piece of the Markdown of a model or a mail, neither of which is to be trusted."""
+    """A rendered piece of untrusted Markdown, from a model or a mail."""
 
     blank = False
 
@@ -35,23 +35,27 @@ class Part(Markdown):
         await self.update(piece.markdown)
 
     async def stream(self) -> MarkdownStream:
-        """Where more is written to. Until it is shown again, it may have been taken for other Markdown."""
+        """Return a stream that appends Markdown to the part.
+
+        The part may be parsed as other Markdown until it is shown again as a whole.
+        """
         self.whole = False
         stream = self.get_stream(self)
-        # Let its task start. Textual's stop() cancels the task and awaits it, and a task that has not started raises
-        # CancelledError in its caller. A message pump takes that for its own end: the screen would close silently.
+        # Let the stream's task start. Textual's stop() cancels the task and awaits it, and a task that has not started
+        # raises CancelledError in its caller. A message pump takes that for its own end: the screen would close
+        # silently.
         await sleep(0)
         return stream
 
     def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
-        """Show where the link goes: opening it would tell somebody that it was read."""
+        """Copy and show the link's address: opening it would reveal to its host that it was read."""
         event.stop()
         self.app.copy_to_clipboard(event.href)
         self.app.notify(safe_line(event.href), title="Address copied", markup=False)
 
 
 class Folded(Widget):
-    """Stands for a part that is far from the view: blank, and about as high."""
+    """A blank placeholder of about the same height for a part that is far from the view."""
 
     blank = True
 
@@ -61,16 +65,16 @@ class Folded(Widget):
         self.styles.height = rows
 
     def guess(self, width: int) -> None:
-        """Be about as high as the part would be at that width."""
+        """Set the height to the estimate for the part at that width."""
         self.styles.height = height(self.piece.text, width)
 
     def render(self) -> str:
-        """Nothing."""
+        """Return an empty text."""
         return ""
 
 
 class AnswerText(Vertical):
-    """The parts of one answer, which may still be written. The transcript folds and unfolds them."""
+    """The parts of one answer, which may still be streaming. The transcript folds and unfolds them."""
 
     def __init__(self, text: str) -> None:
         parts = pieces(text)
@@ -80,38 +84,38 @@ class AnswerText(Vertical):
         self._changing = Lock()
 
     def on_mount(self) -> None:
-        """What is blank takes its room."""
+        """Set the heights of blank parts."""
         self.guess(self.app.size.width)
 
     def guess(self, width: int) -> None:
-        """What is blank is as high as it may be at that width."""
+        """Set the heights of blank parts to estimates for that width."""
         for folded in self.query_children(Folded):
             folded.guess(width)
 
     @property
     def parts(self) -> list[Part | Folded]:
-        """From the first to the last."""
+        """The parts, from first to last."""
         return [child for child in self.children if isinstance(child, Part | Folded)]
 
     @property
     def is_written(self) -> bool:
-        """Whether more may come."""
+        """Whether the answer is still being written."""
         return self._stream is not None
 
     async def fold(self, part: Part | Folded) -> None:
-        """Keep no more of a part than its text, unless it is being written."""
+        """Replace a part by a blank one, unless it is being written."""
         async with self._changing:
             if isinstance(part, Part) and part.whole:
                 await self._swap(part, Folded(part.piece, part.size.height or height(part.piece.text, self.size.width)))
 
     async def unfold(self, part: Part | Folded) -> None:
-        """Show a part again."""
+        """Show a blank part again."""
         async with self._changing:
             if isinstance(part, Folded):
                 await self._swap(part, Part(part.piece))
 
     async def write(self, text: str) -> None:
-        """Add text at the end."""
+        """Append text to the answer."""
         async with self._changing:
             if self._stream is None:
                 self._stream = await (await self._last_part()).stream()
@@ -121,7 +125,7 @@ class AnswerText(Vertical):
                 await self._cut()
 
     async def settle(self, text: str | None) -> None:
-        """End, and show the text once as a whole."""
+        """End the streaming, and show the complete text if given."""
         async with self._changing:
             if self._stream:
                 await self._stream.stop()
@@ -131,7 +135,7 @@ class AnswerText(Vertical):
                 await self._replace(self.parts, pieces(text))
 
     async def _cut(self) -> None:
-        """Begin another part where what is written has become too much for one."""
+        """Start another part if the streaming one has become too large."""
         parts = pieces(self._last, WHILE_WRITTEN)
         if self._stream and (len(parts) > 1 or parts[0].plain != self.parts[-1].piece.plain):
             await self._stream.stop()
@@ -147,7 +151,7 @@ class AnswerText(Vertical):
         return part
 
     async def _replace(self, parts: Sequence[Part | Folded], blocks: Sequence[Piece]) -> None:
-        """Show these pieces in the place of the last parts."""
+        """Show these pieces in place of the last parts."""
         for part, piece in zip(parts, blocks, strict=False):
             if isinstance(part, Folded):
                 part.piece = piece

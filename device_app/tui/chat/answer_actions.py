@@ -1,4 +1,4 @@
-"""What can be done with the answers that stand: open a source, copy, say why, export."""
+"""Actions on finished answers: opening a source, copying, explaining, marking as wrong, exporting."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CODE = re.compile(r"^(```+|~~~+)[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
 
 
 class AnswerActions(Screen[None]):
-    """The part of the chat that only reads. The selected answer is the transcript's."""
+    """The part of the chat screen with actions on the transcript's selected answer."""
 
     def __init__(self, answers: Answers, records: Records, transcript: Transcript) -> None:
         super().__init__(id="chat")
@@ -69,7 +69,7 @@ class AnswerActions(Screen[None]):
             self._announce("There is no code in this answer.")
 
     def action_why(self) -> None:
-        """Show why the selected answer is what it is."""
+        """Show the explanation of the selected answer."""
         chosen = self.transcript.selected
         if not (chosen and chosen.turn and chosen.turn.complete and chosen.turn.record):
             self._announce("This answer was not finished.")
@@ -79,7 +79,7 @@ class AnswerActions(Screen[None]):
         self.app.push_screen(WhyScreen(self._answers, chosen.turn))
 
     def action_guess(self) -> None:
-        """Show what the model guessed, or hide it again."""
+        """Show the model's guess, or hide it again."""
         chosen = self.transcript.selected
         if not (chosen and chosen.turn and chosen.turn.record.get("guess")):
             self._announce("There is no guess: your files answer this, or hold nothing near it.")
@@ -87,7 +87,7 @@ class AnswerActions(Screen[None]):
         chosen.support.action_guess()
 
     async def action_wrong(self) -> None:
-        """Mark the selected answer as wrong, or take that back; say what follows."""
+        """Mark the selected answer as wrong, or remove the mark; show the consequences."""
         chosen = self.transcript.selected
         if not (chosen and chosen.turn):
             self._announce("There is no answer to mark.")
@@ -101,7 +101,7 @@ class AnswerActions(Screen[None]):
         self._announce(message)
 
     async def action_export(self, kind: str = "md") -> None:
-        """Write the conversation into a file of the working folder."""
+        """Write the conversation to a file in the working folder."""
         if kind not in ("", "md", "json"):
             self._announce("Export as md or as json: /export md", "warning")
         elif self._conversation is not None:

@@ -1,4 +1,4 @@
-"""From a question to its answer: asking, following what the edge posts, stopping, asking again, editing."""
+"""The path from a question to its answer: asking, following the events, stopping, asking again, editing."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from device_app.tui.status import StatusLine, TitleBar
 from shared.errors import JackdawError
 
 LATE_S = 1.0
-"""An Esc so soon after an answer's end came too late to stop it."""
+"""Seconds after the end of an answer in which Esc is taken as a late attempt to stop it."""
 
 
 class Asking(AnswerActions):
-    """The part of the chat that asks. One question is answered at a time."""
+    """The part of the chat screen that asks questions. One question is answered at a time."""
 
     def __init__(self, answers: Answers, records: Records, clock: Callable[[], datetime]) -> None:
         super().__init__(answers, records, Transcript(clock, records.turns, Welcome()))
@@ -49,16 +49,16 @@ class Asking(AnswerActions):
 
     @property
     def is_first_run(self) -> bool:
-        """Whether the welcome of the first run is before the person."""
+        """Whether the first run's welcome is visible."""
         return self.app.screen is self and any(first.display for first in self.query(FirstRun))
 
     def choices(self) -> Sequence[str]:
-        """What the keys 1, 2, 3 … send while nothing is typed."""
+        """Return the texts that the keys 1, 2, 3 … send while nothing is typed."""
         offers = (*self.query(FirstRun), *self.query(Suggestions))
         return next((offer.choices for offer in offers if offer.display and offer.choices), ())
 
     def states(self) -> frozenset[AppState]:
-        """What holds now."""
+        """Return the states that hold now."""
         chosen = self.transcript.selected
         states = {
             AppState.ANSWERING if self._answering else AppState.IDLE,
@@ -69,7 +69,7 @@ class Asking(AnswerActions):
         return frozenset(states)
 
     def refresh_states(self) -> None:
-        """Bring the footer up to date."""
+        """Update the states of the footer."""
         self.status.states = self.states()
 
     async def _ask(
@@ -124,10 +124,10 @@ class Asking(AnswerActions):
         self.refresh_states()
 
     async def _take_back(self, view: TurnView, event: messages.Event) -> None:
-        """Show again what was to be replaced; the question that failed may be sent again."""
+        """Show the replaced turns again, and offer the failed question for sending again."""
         try:
             await self.transcript.take_back(view)
-        except JackdawError:  # it is in the store all the same
+        except JackdawError:  # the replaced turns are still in the store
             await view.follow(event)
         reason = f"{event.reason} " if isinstance(event, messages.Failed) else ""
         self._announce(f"{reason}The answer from before is back.", "error" if reason else "information")
@@ -136,14 +136,14 @@ class Asking(AnswerActions):
             self.composer.begin(view.question)
 
     def action_stop(self) -> None:
-        """Stop the answer. Esc without one leaves an edit, or goes from writing to reading and back."""
+        """Stop the answer. Without one, Esc ends an edit or switches between composer and transcript."""
         if self._answering:
             self._answers.stop()
             self.status.doing = "stopping"
         elif self._editing:
             self._stop_editing()
         elif self.focused is self.composer and self.transcript.views:
-            if monotonic() - self._ended_at > LATE_S:  # otherwise it was meant to stop the answer
+            if monotonic() - self._ended_at > LATE_S:  # otherwise Esc was meant to stop the answer
                 self.transcript.focus()
         else:
             self.composer.focus()
@@ -160,13 +160,13 @@ class Asking(AnswerActions):
             await self._ask(last.question, instead_of=last, fresh=True)
 
     async def action_together(self, question: str = "") -> None:
-        """Ask so that the server writes along: this question, or the last one again. Once, the person has to agree."""
+        """Ask a question, or the last one again, so that the server writes along. The person has to agree once."""
         last = None if question or not self.transcript.views else self.transcript.views[-1]
         if not question and last is None:
             self._announce("Type what you ask behind it: /together WHAT YOU ASK")
             return
         connected = self.status.link.phase == "connected"
-        if question and not (connected and self._agreed):  # it stays there until it can be asked
+        if question and not (connected and self._agreed):  # keep it there until it can be asked
             self.composer.take_back(f"/together {question}")
         if not connected:
             self._announce("No companion server is connected that could write along: jackdaw status", "warning")
@@ -183,7 +183,7 @@ class Asking(AnswerActions):
         await self._ask(question, instead_of=instead_of, together=True)
 
     def action_edit(self) -> None:
-        """Take the selected question into the composer."""
+        """Copy the selected question into the composer, to ask an edited version in its place."""
         if chosen := self.transcript.selected:
             self._editing = chosen
             self.composer.border_title = "editing · Esc leaves it"

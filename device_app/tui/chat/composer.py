@@ -1,4 +1,4 @@
-"""Where questions and commands are typed. Enter sends, Ctrl+J breaks the line, Tab completes a command."""
+"""The field for questions and commands. Enter sends, Ctrl+J breaks the line, Tab completes a command."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from device_app.tui.knowledge.places import COMMAND, Places, path_in
 from device_app.tui.wording import safe
 
 MOST_CHARACTERS = 4_000
-"""Of a question, as they are read (device_app/english/query.py); more is refused before it slows anything down."""
+"""The most characters of a question (device_app/english/query.py); longer text would slow everything down."""
 
 CHOOSES_AFTER_S = 0.5
-"""A digit that stands alone for so long, or is sent, chooses; a question may begin with one."""
+"""Seconds after which a single digit chooses a suggestion; before, it may be the start of a question."""
 
 _HINTS = ("Ask about your files, or type / for commands", "Ask about your files", "Ask here")
 
 _AROUND = 6
-"""Columns beside the text, at the most."""
+"""The most columns beside the text."""
 
 
 class Commands(OptionList):
-    """The commands that begin with what was typed, above the composer. The focus stays below."""
+    """The commands that begin with the typed text, shown above the composer. It never takes the focus."""
 
     can_focus = False
 
@@ -36,7 +36,7 @@ class Commands(OptionList):
         self.display = False
 
     def offer(self, actions: Sequence[Action]) -> None:
-        """Show these, or nothing."""
+        """Show these actions' commands, or hide the list if there are none."""
         self.display = bool(actions)
         self.set_options(
             Option(
@@ -53,10 +53,10 @@ class Commands(OptionList):
 
 
 class Composer(TextArea):
-    """A few lines of text."""
+    """The text field, a few lines high."""
 
     class Sent(Message):
-        """The text was sent."""
+        """The person sent the text."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -70,7 +70,7 @@ class Composer(TextArea):
             self.characters = characters
 
     class WentUp(Message):
-        """Up was pressed with nothing typed."""
+        """The person pressed Up with nothing typed."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Composer(TextArea):
             soft_wrap=True,
             highlight_cursor_line=False,
         )
-        self.cursor_blink = False  # calm, and a phone need not wake up for it
+        self.cursor_blink = False  # calm, and a phone need not wake up to redraw
         self._commands = commands
         self._places = places
         self._states = states
@@ -93,11 +93,11 @@ class Composer(TextArea):
         self._offered: Sequence[Action] = ()
 
     def on_mount(self) -> None:
-        """Stand in the first frame with all that is said."""
+        """Set the placeholder, so that the first frame shows it."""
         self._hint(self.app.size.width - _AROUND)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Say as much as there is room for."""
+        """Choose the longest placeholder that fits."""
         self._hint(event.size.width)
 
     def _hint(self, width: int) -> None:
@@ -110,12 +110,12 @@ class Composer(TextArea):
         self.focus()
 
     def take_back(self, text: str) -> None:
-        """Have again what was sent and cannot be done now, before what was typed meanwhile."""
+        """Insert text that could not be sent, before any text typed meanwhile."""
         self.begin(f"{text}{self.text}")
 
     def on_text_area_changed(self) -> None:
-        """Offer commands."""
-        states = self._states()  # of other screens' actions, they know themselves
+        """Offer the commands and paths that match the text."""
+        states = self._states()  # of the chat; other screens check their own
         elsewhere = [action for action in completions(self.text) if action.place not in (Place.APP, Place.CHAT)]
         self._offered = [
             action for action in completions(self.text) if action in elsewhere or available(action, states)
@@ -124,7 +124,7 @@ class Composer(TextArea):
         self._places.follow(path_in(self.text))
 
     async def _on_key(self, event: events.Key) -> None:
-        """Keys with a meaning here. Bindings would overtake what was typed just before them."""
+        """Handle special keys here: bindings would be handled before text typed just ahead of them."""
         act = {
             "enter": self.action_send,
             "ctrl+j": self.action_newline,
@@ -140,7 +140,7 @@ class Composer(TextArea):
             self.set_timer(CHOOSES_AFTER_S, self._choose)
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Insert what can be asked; foreign text may hold anything."""
+        """Insert pasted text without control characters, unless it is too long for a question."""
         event.prevent_default()
         event.stop()
         if len(self.text) + len(event.text) > MOST_CHARACTERS:
@@ -153,14 +153,14 @@ class Composer(TextArea):
         return choices[int(typed) - 1] if typed in map(str, range(1, len(choices) + 1)) else ""
 
     def _choose(self) -> bool:
-        """Send what the digit stands for, unless it was the first of a question; whether it did."""
+        """Send the suggestion of the typed digit, if the text is only that digit; return whether it was sent."""
         if choice := self._choice(self.text):
             self.text = ""
             self.post_message(self.Sent(choice))
         return bool(choice)
 
     def action_send(self) -> None:
-        """Send the text, or the command that is highlighted, or what a digit stands for."""
+        """Send the text, the highlighted command, or the suggestion of a digit."""
         if self._choose():
             return
         if self._places.chosen():
@@ -180,11 +180,11 @@ class Composer(TextArea):
         self.post_message(self.Sent(text))
 
     def action_newline(self) -> None:
-        """Break the line."""
+        """Insert a line break."""
         self.insert("\n")
 
     def action_complete(self) -> None:
-        """Complete the path or the command; with none, go where the answers are."""
+        """Complete the path or the command; without one, move the focus to the next widget."""
         if (typed := path_in(self.text)) is not None:
             self.begin(COMMAND + self._places.completed(typed))
         elif chosen := self._highlighted():
@@ -193,7 +193,7 @@ class Composer(TextArea):
             self.screen.focus_next()
 
     def action_up(self) -> None:
-        """The command above, the line above, or the last question."""
+        """Move to the previous command, path or line, or edit the last question."""
         if self._places.display:
             self._places.move(-1)
         elif self._commands.display:
@@ -204,7 +204,7 @@ class Composer(TextArea):
             self.action_cursor_up()
 
     def action_down(self) -> None:
-        """The command or the line below."""
+        """Move to the next command, path or line."""
         if self._places.display:
             self._places.move(1)
         elif self._commands.display:

@@ -1,4 +1,4 @@
-"""Which conversation is shown: a new one, an earlier one, one that is found; and forgetting it."""
+"""Actions that change the conversation shown: starting, finding, opening and deleting one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ConversationActions(Asking):
-    """The part of the chat that goes from one conversation to another."""
+    """The part of the chat screen that switches between conversations."""
 
     def __init__(
         self,
@@ -51,8 +51,8 @@ class ConversationActions(Asking):
         return next(iter(self.query(ConversationList)), None)
 
     async def action_new(self) -> None:
-        """Begin a new conversation; an answer that is being written goes on in its own."""
-        self.composer.focus()  # what is typed meanwhile stays
+        """Begin a new conversation; an answer that is being written continues in its own."""
+        self.composer.focus()  # text typed meanwhile stays
         await self._leave_conversation()
         await self.transcript.show(())
         await self.transcript.mount(Welcome())
@@ -60,7 +60,7 @@ class ConversationActions(Asking):
         await self._know()
 
     def action_search(self, words: str = "") -> None:
-        """Into the list of conversations."""
+        """Open the list of conversations, filtered by words."""
         if self._panel and self.app.size.width >= PANEL_COLUMNS:
             self._panel.search(words)
             return
@@ -73,7 +73,7 @@ class ConversationActions(Asking):
         self.app.push_screen(ConversationsScreen(self._records, self._clock, words), chosen)
 
     async def action_forget(self) -> None:
-        """Delete the conversation, if the person says yes."""
+        """Delete the conversation after the person confirms."""
         if self._conversation is not None:
             forget = partial(self._forget, self._conversation)
             self.app.confirm("delete this conversation for good", forget)  # type: ignore[attr-defined]
@@ -90,7 +90,7 @@ class ConversationActions(Asking):
         self._announce("The conversation is forgotten, and what was kept of its answers.")
 
     async def on_conversation_list_chosen(self, event: ConversationList.Chosen) -> None:
-        """From the panel."""
+        """Open the conversation chosen in the side panel."""
         await self.open_conversation(event.conversation, event.turn)
 
     async def open_conversation(self, conversation: int, turn: int | None = None) -> None:
@@ -126,7 +126,7 @@ class ConversationActions(Asking):
                 await self.transcript.mount(Suggestions(self._suggest))
 
     async def ask_anew(self, question: str) -> None:
-        """Ask in a conversation of its own."""
+        """Ask the question in a new conversation."""
         if self.transcript.views and not self._answering:
             await self.action_new()
         await self._ask(question)

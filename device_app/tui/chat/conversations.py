@@ -1,4 +1,4 @@
-"""Earlier conversations: a field to search in all of them, and the list, which grows as it is scrolled."""
+"""Earlier conversations: a search field, and a list that loads more entries as it is scrolled."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGE = 50
 
 
 class ConversationList(Vertical):
-    """The list of the side panel, and of the screen that stands in for it where there is no room."""
+    """The list of conversations, used in the side panel and, on narrow terminals, in a screen of its own."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("down", "down", show=False),
@@ -36,7 +36,7 @@ class ConversationList(Vertical):
     ]
 
     class Chosen(Message):
-        """A conversation was chosen, perhaps by one of its turns."""
+        """The person chose a conversation, or one of its turns."""
 
         def __init__(self, conversation: int, turn: int | None) -> None:
             super().__init__()
@@ -44,7 +44,7 @@ class ConversationList(Vertical):
             self.turn = turn
 
     class Left(Message):
-        """Nothing was chosen."""
+        """The person left the list without choosing."""
 
     def __init__(self, records: Records, clock: Callable[[], datetime], words: str = "") -> None:
         super().__init__()
@@ -61,13 +61,13 @@ class ConversationList(Vertical):
         self._reads = self._opens = False
 
     def compose(self) -> ComposeResult:
-        """The field, the list, a line where the list is empty."""
+        """Yield the field, the list, and a note shown if the list is empty."""
         yield self._field
         yield self._list
         yield self._note
 
     def on_mount(self) -> None:
-        """List them."""
+        """List the conversations."""
         self.reload()
 
     def reload(self) -> None:
@@ -76,38 +76,38 @@ class ConversationList(Vertical):
         self._read(self._field.value.strip())
 
     def search(self, words: str = "") -> None:
-        """Take the focus, with these words."""
+        """Take the focus and search for these words."""
         self._field.value = words
         self._field.focus()
 
     def on_input_changed(self) -> None:
-        """Search while it is typed."""
+        """Search as the person types."""
         self.reload()
 
     def on_input_submitted(self) -> None:
-        """Open the first, once it is there."""
+        """Open the first entry, once the list is loaded."""
         self._opens = self._reads
         if not self._reads:
             self._list.action_select()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Read on near the end."""
+        """Load more entries when the highlight nears the end."""
         if event.option_index >= self._listed - 5 and not self._all and not self._field.value.strip():
-            self._all = True  # until the next page says otherwise
+            self._all = True  # until the next page shows otherwise
             self.run_worker(self._more(), group="more")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Open it."""
+        """Open the selected conversation."""
         event.stop()
         conversation, _, turn = str(event.option_id).partition(":")
         self.post_message(self.Chosen(int(conversation), int(turn) if turn else None))
 
     def action_down(self) -> None:
-        """From the field into the list."""
+        """Move the focus from the field to the list."""
         self._list.focus()
 
     def action_up(self) -> None:
-        """From the list into the field."""
+        """Move the focus from the list to the field."""
         self._field.focus()
 
     @work(exclusive=True)
@@ -153,7 +153,7 @@ class ConversationList(Vertical):
 
 
 class ConversationsScreen(ModalScreen[tuple[int, int | None] | None]):
-    """The list alone, over everything: chosen is a conversation and perhaps a turn."""
+    """The list alone, over the other screens; its result is a conversation's id and perhaps a turn's."""
 
     BINDINGS = [Binding("escape", "dismiss", "back")]  # noqa: RUF012 (as Textual declares it)
 
@@ -162,18 +162,18 @@ class ConversationsScreen(ModalScreen[tuple[int, int | None] | None]):
         self._conversations = ConversationList(records, clock, words)
 
     def compose(self) -> ComposeResult:
-        """The list in a frame."""
+        """Yield the list in a frame."""
         with Vertical(classes="window") as window:
             window.border_title = "Conversations"
             window.border_subtitle = "Enter opens · Esc back"
             yield self._conversations
 
     def on_mount(self) -> None:
-        """Type at once."""
+        """Focus the search field."""
         self._conversations.query_one(Input).focus()
 
     def on_conversation_list_chosen(self, event: ConversationList.Chosen) -> None:
-        """Open it."""
+        """Close the screen with the chosen conversation and turn."""
         self.dismiss((event.conversation, event.turn))
 
 

@@ -1,4 +1,4 @@
-"""A scroll that folds what is far from its view, and keeps what is read in its place when things above it change."""
+"""A scroll view that folds parts far from the view, and keeps the text in view in place when content above changes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from device_app.tui.chat.answer import AnswerText
 
 NEAR = 2
-"""What is further away than so many heights of the view is folded; what comes nearer than half of that unfolds."""
+"""In heights of the view: parts further away than this are folded, parts nearer than half of it are unfolded."""
 
 _OFTEN_S = 0.1
 
 
 class Folding(VerticalScroll):
-    """Its parts may be anywhere in it."""
+    """A scroll view that folds and unfolds the parts of answers, at any depth below it."""
 
     _due: Timer | None = None
     _folds = False
@@ -31,7 +31,7 @@ class Folding(VerticalScroll):
     _kept: tuple[Widget, int] | None = None
 
     def on_resize(self, event: events.Resize) -> None:
-        """What is blank takes another room."""
+        """Update the heights of blank parts for the new width."""
         if event.size.width != self._width:
             self._width = event.size.width
             for answer in self._answers:
@@ -39,16 +39,16 @@ class Folding(VerticalScroll):
         self.fold_soon()
 
     def watch_scroll_y(self, old: float, new: float) -> None:
-        """Other parts are near."""
+        """Fold and unfold parts after scrolling."""
         super().watch_scroll_y(old, new)
         self.fold_soon()
 
     def watch_virtual_size(self) -> None:
-        """Something came or grew."""
+        """Fold and unfold parts after the content has changed."""
         self.fold_soon()
 
     def fold_soon(self) -> None:
-        """Look what is near and what is far, a little later: where everything lies takes a layout to know."""
+        """Fold and unfold parts a little later: positions are known only after a layout."""
         if self._due is None:
             self._due = self.set_timer(_OFTEN_S, self._fold_now)
 
@@ -56,7 +56,7 @@ class Folding(VerticalScroll):
         self._due = None
         if self._folds:
             self.fold_soon()
-        elif not self.screen.selections:  # what is marked is to be copied
+        elif not self.screen.selections:  # a selection is about to be copied
             self._folds = True
             self.run_worker(self._fold(), group="folding")
 
@@ -70,12 +70,12 @@ class Folding(VerticalScroll):
                         await answer.fold(part)
         finally:
             self._folds = False
-            # It holds on to how the last 1,024 widgets looked, those that are gone included.
+            # This cache keeps the styles of the last 1,024 widgets, even removed ones.
             StylesCache.get_inner_outer.cache_clear()
 
     async def keep_place(self, change: Awaitable[object]) -> None:
-        """Make a change; what stands at the top of the view stands there still when it is laid out."""
-        if not self._changes:  # else what is kept in its place is not laid out yet
+        """Make a change, and scroll so that the widget at the top of the view stays there after the layout."""
+        if not self._changes:  # otherwise the last change is not laid out yet
             self._keep(self._at_top())
         self._changes += 1
         try:
@@ -87,13 +87,13 @@ class Folding(VerticalScroll):
         self._kept = (widget, self._row(widget)) if widget else None
 
     def _bring_back(self) -> None:
-        """Scroll as far as what is kept in its place has moved: once, whatever else is still to be laid out."""
+        """Scroll by the distance that the kept widget has moved, once, even if more layouts are to come."""
         self._changes -= 1
         kept, before = self._kept or (None, 0)
         if kept and kept.is_attached:
             self._keep(kept)
             moved = self._row(kept) - before
-            # Who has scrolled above it meanwhile reads there now.
+            # If the person has scrolled above it meanwhile, they are reading there now.
             in_view = before < self.scroll_y + self.size.height
             if moved and in_view and not (self.is_anchored and not self._anchor_released):
                 self.scroll_to(y=self.scroll_y + moved, animate=False, force=True, immediate=True)
@@ -103,7 +103,7 @@ class Folding(VerticalScroll):
             self._kept = None
 
     def _row(self, widget: Widget) -> int:
-        """Where it begins within all that scrolls, wherever that is scrolled to."""
+        """Return the row where a widget begins within the whole content, regardless of the scroll position."""
         row = 0
         for node in widget.ancestors_with_self:
             if node is self or not isinstance(node, Widget):
@@ -112,21 +112,21 @@ class Folding(VerticalScroll):
         return row
 
     def is_far(self, widget: Widget) -> bool:
-        """Whether it may go: nobody sees it soon."""
+        """Return whether a widget is so far from the view that it may be folded."""
         return self._heights_to(widget) > NEAR
 
     def _is_near(self, widget: Widget) -> bool:
         return 0 <= self._heights_to(widget) < NEAR / 2
 
     def _heights_to(self, widget: Widget) -> float:
-        """Heights of the view between it and a widget; negative where that has no place yet."""
+        """Return the distance from the view to a widget in heights of the view; -1 if it has no position yet."""
         place, view = widget.region, self.region
         if not place.width:
             return -1.0
         return max(0, view.y - place.bottom, place.y - view.bottom) / max(view.height, 1)
 
     def _at_top(self) -> Widget | None:
-        """The first that is within the view: a part of an answer, else what stands beside one, else what holds it."""
+        """Return the first widget in view: a part of an answer, else a widget beside one, else their container."""
         parts = [part for answer in self._answers for part in answer.parts if not part.blank]
         beside = [grandchild for child in self.children for grandchild in child.children]
         seen = (widget for widget in (*parts, *beside, *self.children) if widget.region.height)
@@ -134,5 +134,5 @@ class Folding(VerticalScroll):
 
     @property
     def _answers(self) -> DOMQuery[AnswerText]:
-        # By name: the class brings the Markdown parser along, which the first screen does not need.
+        # Query by name: importing the class loads the Markdown parser, which the first screen does not need.
         return cast("DOMQuery[AnswerText]", self.query("AnswerText"))

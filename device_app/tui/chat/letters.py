@@ -1,4 +1,4 @@
-"""Letters where answers are read: one alone is a key, whatever else is typed goes into the question."""
+"""Letter keys in the transcript: a single letter is a key; longer typing goes into the question."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from device_app.tui.chat.folding import Folding
 from device_app.tui.keyed import Forwards
 
 ALONE_S = 0.25
-"""A letter that nothing printable follows for so long was meant as a key; slow typists take less."""
+"""Seconds after which a single letter counts as a key; even slow typists type the next letter sooner."""
 
 _CALLS = {letter: action.call for letter, action in letters(Place.CHAT).items()}
 _CALLS |= {str(number): f"screen.perform('sources', '{number}')" for number in range(1, 10)}
 
 
 class Letters(Folding, Forwards):
-    """Holds back a letter until it is plain what it is. The screen's `write` takes what is text."""
+    """A widget that holds back a letter until it is clear whether it is a key or text for the screen's `write`."""
 
     _held = ""
     _waiting: Timer | None = None
 
     def forward(self, event: events.Key | events.Paste) -> bool:
-        """Hold a letter that may be a key; a second, or another sign, goes to the composer with it."""
+        """Hold a letter that may be a key; pass it to the composer together with the next printable key."""
         letter = event.character if isinstance(event, events.Key) else None
         if isinstance(event, events.Key) and not event.is_printable:
             self._act()
@@ -37,7 +37,7 @@ class Letters(Folding, Forwards):
 
     @property
     def holds(self) -> bool:
-        """Whether a letter waits."""
+        """Whether a letter is being held back."""
         return bool(self._held)
 
     def _let_go(self) -> str:

@@ -1,4 +1,4 @@
-"""An answer's Markdown in pieces that can be shown one by one. Pure; knows no widget."""
+"""Splits an answer's Markdown into pieces that can be shown separately. Pure; knows no widget."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from markdown_it.token import Token
 
 MOST_CHARACTERS = 3_000
 MOST_WIDGETS = 60
-"""A piece ends before it takes more than this, where it can: at a block, or at an item of a list."""
+"""The limits of a piece, which ends before it exceeds them if it can: at a block, or at an item of a list."""
 
 WHILE_WRITTEN = 12
-"""The same while it is written: with each word that comes, all of a list's widgets are made again."""
+"""The widget limit while text streams in, lower because each word recreates all widgets of a list."""
 
 MOST_IN_ONE = 120
-"""Widgets of what cannot be cut, a table above all; one that takes more is shown as it was written."""
+"""The most widgets of a block that cannot be split, such as a table; a larger one is shown as plain text."""
 
 _WIDGETS = {"list_item_open": 3, "hr": 1, "fence": 2, "code_block": 2, "table_open": 2, "td_open": 1, "th_open": 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some blocks. `goes_on` where the cut is within a list; `plain` where it is to be shown as it was written."""
+    """One or more Markdown blocks. `goes_on`: the cut is inside a list. `plain`: show it as unrendered text."""
 
     text: str
     goes_on: bool = False
@@ -31,7 +31,7 @@ class Piece:
 
     @property
     def markdown(self) -> str:
-        """What is rendered; more may be appended to it."""
+        """The Markdown to render; more text may be appended to it."""
         return f"{'~' * 12}text\n{self.text}" if self.plain else self.text
 
 
@@ -43,12 +43,12 @@ class _Block:
 
 
 def parser() -> MarkdownIt:
-    """Of what a model or a mail wrote: HTML is text."""
+    """Return a parser for untrusted Markdown: HTML is treated as text."""
     return MarkdownIt("gfm-like", {"html": False})
 
 
 def pieces(text: str, most_widgets: int = MOST_WIDGETS) -> list[Piece]:
-    """The pieces in order; joined, their texts are the text. An empty text is one empty piece."""
+    """Return the pieces in order; their joined texts equal `text`. An empty text gives one empty piece."""
     lines = text.split("\n")
     starts = [0]
     for line in lines[:-1]:
@@ -72,7 +72,7 @@ def pieces(text: str, most_widgets: int = MOST_WIDGETS) -> list[Piece]:
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[_Block]:
-    """Where text can be cut, and about how many widgets it takes up to the next such place."""
+    """Yield the blocks at which the text can be split, with an estimate of each block's widgets."""
     block: _Block | None = None
     items = 0
     for token in tokens:
@@ -89,5 +89,5 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[_Block]:
 
 
 def height(text: str, width: int) -> int:
-    """About how many rows a text takes that was never laid out at that width."""
+    """Return an estimate of the rows that a text takes at that width, without a layout."""
     return sum(1 + len(line) // max(width, 1) for line in text.rstrip().split("\n"))

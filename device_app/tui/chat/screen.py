@@ -1,4 +1,4 @@
-"""The chat: what was typed becomes a question or an action; what the edge posts becomes a turn."""
+"""The chat screen: turns typed text into questions or actions, and events of the edge into turns."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from device_app.tui.wording import counted
 from shared.errors import JackdawError, UsageError
 
 LOOK_S = 5.0
-"""How often the chat looks what another process does: the daemon reads files, `jackdaw connect` changes the server."""
+"""Seconds between checks for changes by other processes: the daemon reads files, `jackdaw connect` sets a server."""
 
 
 class ChatScreen(ConversationActions):
-    """One conversation at a time, and the way to all others."""
+    """The screen of one conversation at a time, from which all others can be opened."""
 
     AUTO_FOCUS = "#composer"
-    """From the first, so that no key is lost that was typed while it opened."""
+    """Focused from the start, so that no key typed while the app opens is lost."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding(action.key, action.id if action.id == "stop" else action.call, action.title, show=False)
@@ -37,7 +37,7 @@ class ChatScreen(ConversationActions):
     _passages: int | None = None
 
     def compose(self) -> ComposeResult:
-        """Title, panel and talk, status."""
+        """Yield the title, the transcript with the composer, and the status line."""
         yield self.title_bar
         with Horizontal(id="main"), Vertical(id="talk"):
             yield self.transcript
@@ -48,8 +48,8 @@ class ChatScreen(ConversationActions):
         yield self.status
 
     def on_mount(self) -> None:
-        """Paint first; the store and the model come behind."""
-        self.composer.focus()  # also where the window has no focus yet
+        """Show the first frame before the store and the model are opened."""
+        self.composer.focus()  # also if the window has no focus yet
         self.status.doing = "loading the model"
         self.refresh_states()
         self.watch(self.app, "reading", self._reads)
@@ -61,14 +61,14 @@ class ChatScreen(ConversationActions):
         self.status.behind = in_short(reading)
 
     async def _look_behind(self) -> None:
-        """Whether another process has changed the server, or reads files: there are more passages each time."""
+        """Check for another server, and show when another process reads files, as the growing passage count tells."""
         await self._answers.keep_up()
         reading = self.app.reading  # type: ignore[attr-defined]
         if reading.goes_on or self.app.screen is not self:
             return
         try:
             passages = (await self._records.totals()).passages
-        except JackdawError:  # whoever needs the store says so
+        except JackdawError:  # the actions that need the store show the error
             return
         grows = self._passages is not None and passages > self._passages
         self.status.behind = f"reading · {counted(passages, 'passage')}" if grows else in_short(reading)
@@ -78,35 +78,35 @@ class ChatScreen(ConversationActions):
         self.run_worker(self._open())
 
     async def _open(self) -> None:
-        # In this order: a new store is made by one thread before the other opens it.
+        # In this order: one thread creates a new store before another opens it.
         await self._know()
         self._answers.start()
         await self._show_panel()
 
     async def on_screen_resume(self) -> None:
-        """Elsewhere files may have been added or removed."""
+        """Update the welcome, as files may have been added or removed on other screens."""
         if any(welcome.is_shown for welcome in self.query(Welcome)):
             await self._know()
 
     async def on_resize(self) -> None:
-        """The panel comes and goes with the room there is."""
+        """Show or hide the side panel depending on the width."""
         if self.is_mounted:
             await self._show_panel()
             self.call_after_refresh(self._keep_focus)
 
     def _keep_focus(self) -> None:
-        """A panel that is hidden takes the focus with it."""
+        """Move the focus to the composer if its widget was hidden with the panel."""
         if self.focused is None or not self.focused.is_on_screen:
             self.composer.focus()
 
-    # What holds, and what can be done
+    # States and actions
 
     def on_descendant_focus(self) -> None:
-        """Other keys do other things."""
+        """Update the states, as the focus decides about keys."""
         self.refresh_states()
 
     async def action_perform(self, action_id: str, given: str = "") -> None:
-        """Do an action, if what it needs holds."""
+        """Run an action, if the states that it needs hold."""
         action = BY_ID[action_id]
         if action.place not in (Place.APP, Place.CHAT):
             await self.app.perform(action_id, given)  # type: ignore[attr-defined]
@@ -158,18 +158,18 @@ class ChatScreen(ConversationActions):
             self.action_edit()
 
     def write(self, text: str) -> None:
-        """Go on in the composer with this; the key that follows reaches it already."""
+        """Insert the text into the composer and focus it, so that the next key reaches it."""
         self.composer.move_cursor(self.composer.document.end)
         self.composer.insert(text)
         self.set_focus(self.composer)
 
-    # About the edge
+    # Events of the edge
 
     @on(messages.Ready)
     async def _ready(self, event: messages.Ready) -> None:
         self._missing = self._fetches = False
         self.title_bar.model = event.model
-        if not self.answering:  # a question may have been asked while it was loaded
+        if not self.answering:  # a question may have been asked meanwhile
             self.status.doing = "ready"
         self.refresh_states()
         for welcome in self.query(Welcome):
@@ -214,7 +214,7 @@ class ChatScreen(ConversationActions):
     # Actions
 
     def action_fetch(self) -> None:
-        """Fetch what is missing."""
+        """Download the missing model files."""
         if self._missing and not self._fetches:
             self._fetches = True
             self._answers.fetch()

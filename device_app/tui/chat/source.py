@@ -1,4 +1,4 @@
-"""A source: the passage where it stands, its file, its day."""
+"""The window of a source: a passage with the text around it, its file and its date."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SourceScreen(ModalScreen[None]):
-    """One source of an answer; the others are a key away."""
+    """A window with one source of an answer; keys switch to the others."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("escape,q", "dismiss", show=False),
@@ -38,7 +38,7 @@ class SourceScreen(ModalScreen[None]):
         self._number = number
 
     def compose(self) -> ComposeResult:
-        """The heading stays, the text scrolls."""
+        """Yield a fixed heading and the scrolling text."""
         with Vertical(classes="window") as window:
             others = " · ←→ others" if len(self._sources) > 1 else ""
             window.border_subtitle = f"y copies{others} · Esc back"
@@ -49,16 +49,16 @@ class SourceScreen(ModalScreen[None]):
                 yield Static(classes="behind", markup=False)
 
     def on_mount(self) -> None:
-        """Show it."""
+        """Show the chosen source."""
         self.query_one(VerticalScroll).focus()
         self.action_open(self._number)
 
     def action_turn(self, step: int) -> None:
-        """The source before or behind."""
+        """Show the next or previous source."""
         self.action_open((self._number - 1 + step) % len(self._sources) + 1)
 
     def action_open(self, number: int) -> None:
-        """The source of that number."""
+        """Show the source with that number."""
         if 1 <= number <= len(self._sources):
             self._number = number
             self.run_worker(self._show(self._sources[number - 1]), exclusive=True)
@@ -81,7 +81,7 @@ class SourceScreen(ModalScreen[None]):
             self.call_after_refresh(self.query_one(".passage").scroll_visible, animate=False, top=True)
 
     async def _read(self, source: dict[str, Any]) -> tuple[Passage | None, str]:
-        """The passage where it stands, or why there is none."""
+        """Return the passage with the text around it; or None and the reason why it is not available."""
         if source["side"] == "server":
             return None, "One of the server's public passages, as it was then:"
         passage = await self._records.passage(source["id"])

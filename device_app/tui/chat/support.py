@@ -1,4 +1,4 @@
-"""What stands under an answer: its badge, the sentence that carries it, its sources, where the time went."""
+"""The lines below an answer: its badge, the sentence that proves it, its sources, and the timing."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 MARKED_WRONG = "you marked this as wrong"
 
 TINY = 30
-"""Columns under which the trace is left out."""
+"""The width in columns below which the timing is left out."""
 
 _BAR = 48
 
 _TEXT = 280
-"""Characters of a passage that stands for an answer."""
+"""The most characters of a passage that is shown instead of an answer."""
 
 
 class Support(Static):
-    """Follows an answer from the first search to its last millisecond."""
+    """The lines below an answer, from the first progress message to the final timing."""
 
     class SourceChosen(Message):
-        """A source was clicked; `number` counts from 1."""
+        """The person clicked a source; `number` counts from 1."""
 
         def __init__(self, number: int) -> None:
             super().__init__()
@@ -60,13 +60,13 @@ class Support(Static):
         self._shows_guess = False
 
     def progress(self, doing: str) -> None:
-        """Say what is being done, above what is known to be read for it."""
+        """Show the current activity, above the sources found so far."""
         line = Content.styled(f"… {doing}", "$quiet")
         self._doing, sources = doing, self._sources
         self._show(lambda width: Content("\n").join([line, *(_source(source, width) for source in sources)]))
 
     def reading(self, sources: Sequence[Mapping[str, Any]]) -> None:
-        """Show what the answer is drawn from as soon as it is known; the server's may come later."""
+        """Show the sources as soon as they are known; those of the server may be added later."""
         had_sources, self._sources = bool(self._sources), sources
         theirs = sum(source["side"] == "server" for source in sources)
         whose = f", {theirs} of the server" if 0 < theirs < len(sources) else ""
@@ -77,7 +77,7 @@ class Support(Static):
         )
 
     def turn(self, turn: Turn, advice: tuple[str, ...] = ()) -> None:
-        """Show all about a turn that stands or was cut off."""
+        """Show all facts about a finished turn, or that it was stopped."""
         now = self._clock()
         if turn.complete and turn.record:
             self._show(lambda width: about(turn.record, width, now, advice, shows_guess=self._shows_guess))
@@ -85,22 +85,22 @@ class Support(Static):
             self._show(lambda _: Content.assemble(("■ ", "$warning"), ("stopped before its end", "$quiet")))
 
     def failure(self, reason: str) -> None:
-        """Show what went wrong."""
+        """Show the error."""
         self._show(lambda _: Content.assemble(("✗ ", "$error"), (safe_line(reason), "$error")))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw again where the width has changed."""
+        """Draw again if the width has changed."""
         if event.size.width != self._width:
             self._width = event.size.width
             self.update(self._draw(self._width))
 
     def action_guess(self) -> None:
-        """Show what the model guessed, or hide it again."""
+        """Show the model's guess, or hide it again."""
         self._shows_guess = not self._shows_guess
         self.update(self._draw(self._width or self.app.size.width))
 
     def action_source(self, number: int) -> None:
-        """A source was clicked."""
+        """Report a click on a source."""
         self.post_message(self.SourceChosen(number))
 
     def _show(self, draw: Callable[[int], Content]) -> None:
@@ -111,7 +111,7 @@ class Support(Static):
 def about(
     record: dict[str, Any], width: int, now: datetime, advice: tuple[str, ...] = (), *, shows_guess: bool = False
 ) -> Content:
-    """Everything under a finished answer, for so many columns. A guess is folded, unless it is to be shown."""
+    """Return all lines below a finished answer for this width; the guess is hidden unless `shows_guess`."""
     origin, detail = badge(record, now)
     abstained = record.get("abstained") or not record["found"]
     style = "$warning" if abstained else {"qa_bank": "$success"}.get(record["origin"], "$primary")
@@ -151,7 +151,7 @@ def about(
 
 
 def _carried(record: Mapping[str, Any]) -> list[Content]:
-    """The line about the sentence that proves the answer, in quotation marks, or that comes nearest to it, without."""
+    """Return the line with the sentence that proves the answer, in quotation marks, or else the nearest sentence."""
     support = record.get("support")
     proof = record["evidence"] if support in ("proven", "word for word") else None
     near = record.get("nearest") or (record["evidence"] if support == "near" else None)
@@ -171,7 +171,7 @@ def _carried(record: Mapping[str, Any]) -> list[Content]:
 
 
 def _source(source: Mapping[str, Any], width: int) -> Content:
-    """A line: its number, its title, its file as far as there is room, its day or that it is the server's."""
+    """Return a source's line: number, title, file name if there is room, and its date or "the server"."""
     number, title = source["number"], safe_line(source["title"])
     name = safe_line(source["path"]).rpartition("/")[2]
     day = "· the server" if source["side"] == "server" else (source["date"] or "")[:10]

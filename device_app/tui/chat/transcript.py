@@ -1,4 +1,4 @@
-"""The turns of one conversation, the latest at the bottom. Of a long one, only those near the view are mounted."""
+"""The turns of a conversation, the latest at the bottom. Only turns near the view are mounted if there are many."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from device_app.tui.edge.facts import Turn
 
 PAGE = 6
-"""Turns mounted at a time."""
+"""The number of turns that are mounted at a time."""
 
 MOST = 24
-"""Turns that stay mounted when others come: the memory of a long talk stays bounded."""
+"""The most turns that stay mounted when others are added, which bounds the memory of a long conversation."""
 
 Load = Callable[[Sequence[int]], Awaitable[Sequence["Turn"]]]
-"""The turns with these ids, in their order. Raises StoreError."""
+"""Reads the turns with these ids, in their order. Raises StoreError."""
 
 
 class Transcript(Letters):
-    """Scrolls with the answer that is written, until the person scrolls away."""
+    """The view of the turns; follows an answer that is being written until the person scrolls away."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("enter", "screen.perform('sources', '1')", show=False),
@@ -50,7 +50,7 @@ class Transcript(Letters):
         self._selected: TurnView | None = None
 
     def on_mount(self) -> None:
-        """Stay at the bottom."""
+        """Stay scrolled to the bottom."""
         self.anchor()
 
     @property
@@ -60,12 +60,12 @@ class Transcript(Letters):
 
     @property
     def selected(self) -> TurnView | None:
-        """The turn that actions are about: the one chosen, or the last."""
+        """The turn that actions apply to: the chosen one, or the last."""
         views = self.views
         return self._selected if self._selected in views else views[-1] if views else None
 
     async def show(self, turns: Sequence[int], chosen: int | None = None) -> None:
-        """Show these turns in place of all that is shown; the one with the chosen id is selected. Raises StoreError."""
+        """Show these turns instead of the present ones; select the turn with the id `chosen`. Raises StoreError."""
         last = next((place for place, turn in enumerate(turns) if turn == chosen), len(turns))
         first = max(0, min(len(turns) - PAGE, last - 1))
         shown = await self._load(turns[first : first + PAGE])
@@ -81,7 +81,7 @@ class Transcript(Letters):
             self.anchor()
 
     async def begin(self, question: str, ticket: int, instead_of: TurnView | None = None) -> TurnView:
-        """Show a question that is being answered, in the place of a turn and those behind it. Raises StoreError."""
+        """Show a question being answered, in place of `instead_of` and the turns after it. Raises StoreError."""
         if instead_of is None:
             await self.go_to_end()
         gone = self.views[self.views.index(instead_of) :] if instead_of else []
@@ -98,18 +98,18 @@ class Transcript(Letters):
         return view
 
     async def go_to_end(self) -> None:
-        """Have the last turns mounted. Raises StoreError."""
+        """Mount the last turns. Raises StoreError."""
         if self._later:
             await self.show((*self._earlier, *_ids(self.views), *self._later))
 
     async def take_back(self, view: TurnView) -> None:
-        """Show again what stood in the place of a turn. Raises StoreError."""
+        """Show the turns again that `view` has replaced. Raises StoreError."""
         mounted = _ids(other for other in self.views if other is not view)
         first, *others = view.instead_of
         await self.show((*self._earlier, *mounted, *view.instead_of), first if others else None)
 
     async def action_select(self, step: int) -> None:
-        """Select the turn before or behind."""
+        """Select the previous or next turn."""
         views = self.views
         if not views or self.selected is None:
             return
@@ -122,22 +122,22 @@ class Transcript(Letters):
         self._select(views[max(0, min(place, len(views) - 1))])
 
     def on_focus(self) -> None:
-        """Show which turn the keys are about."""
+        """Show which turn the keys apply to."""
         self._mark(shown=True)
 
     def on_blur(self) -> None:
-        """Keys go elsewhere; what was chosen stays marked, for commands are about it."""
+        """Hide that mark; a turn that was chosen stays marked, as commands apply to it."""
         self._mark(shown=False)
 
     async def on_click(self, event: events.Click) -> None:
-        """Other turns come by a click on their line."""
+        """Mount other turns when their line is clicked."""
         if event.widget is self._above:
             await self._show_earlier()
         elif event.widget is self._below:
             await self._show_later()
 
     def watch_scroll_y(self, old: float, new: float) -> None:
-        """Other turns come when an end is reached."""
+        """Mount other turns when an end is reached."""
         super().watch_scroll_y(old, new)
         if new <= 0 < old and self._earlier:
             self.run_worker(self._show_earlier(), exclusive=True, group="others")
@@ -145,7 +145,7 @@ class Transcript(Letters):
             self.run_worker(self._show_later(), exclusive=True, group="others")
 
     async def _show_earlier(self) -> int:
-        """Mount another page above; how many turns came."""
+        """Mount another page above; return the number of turns added."""
         coming = await self._loaded(self._earlier[-PAGE:])
         if coming:
             self.release_anchor()
@@ -156,7 +156,7 @@ class Transcript(Letters):
         return len(coming)
 
     async def _show_later(self) -> int:
-        """Mount another page below; how many turns went above."""
+        """Mount another page below; return the number of turns unmounted above."""
         coming = await self._loaded(self._later[:PAGE])
         before = len(self._earlier)
         if coming:
@@ -175,13 +175,13 @@ class Transcript(Letters):
             return ()
 
     async def _drop_earlier(self, *, far: bool = True) -> None:
-        """Unmount the first of too many, those that are far from the view; what was never stored stays."""
+        """Unmount the first turns if there are too many and they are far from the view; unsaved turns stay."""
         gone = [view for view in self.views[:-MOST] if view.turn and (self.is_far(view) or not far)]
         self._earlier = (*self._earlier, *_ids(gone))
         await self.remove_children(gone)
 
     async def _drop_later(self) -> None:
-        """Unmount the last of too many, those that are far, unless an answer is being written there."""
+        """Unmount the last turns that are too many and far from the view, unless an answer is being written there."""
         gone = [view for view in self.views[MOST:] if self.is_far(view)]
         if gone and self.views[-1].turn:
             self._later = (*_ids(gone), *self._later)

@@ -1,4 +1,4 @@
-"""One question with its answer."""
+"""The view of one question and its answer."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from device_app.tui.edge.facts import Turn
 
 MOST_SHOWN = 4_000
-"""Characters of a question that are shown."""
+"""The most characters of a question that are shown."""
 
 
 class TurnView(Vertical):
-    """A turn of the store, or one that is being answered: then it follows the messages with its ticket.
+    """A stored turn, or a question being answered, which follows the messages with its ticket.
 
-    `instead_of` are the turns in whose place it stands, by their ids.
+    `instead_of` are the ids of the turns that it replaces.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class TurnView(Vertical):
         self._text: AnswerText | None = None
 
     def compose(self) -> ComposeResult:
-        """The question, the answer, what supports it."""
-        # Only now: it brings the Markdown parser along, which the first screen does not need.
+        """Yield the question, the answer and the lines below it."""
+        # Imported late: it loads the Markdown parser, which the first screen does not need.
         from device_app.tui.chat.answer import AnswerText
 
         yield Static(_asked(self.question), classes="question", markup=False)
@@ -56,7 +56,7 @@ class TurnView(Vertical):
         yield self.support
 
     def on_mount(self) -> None:
-        """Show how things stand."""
+        """Show the turn's facts, or that the search has started."""
         if self.turn:
             self.support.turn(self.turn)
         else:
@@ -64,16 +64,16 @@ class TurnView(Vertical):
 
     @property
     def answer(self) -> str:
-        """The answer as far as it goes."""
+        """The answer as far as it is written."""
         return self.turn.answer if self.turn else ""
 
     def show_turn(self, turn: Turn) -> None:
-        """Show what is known of the turn now; its text is the same."""
+        """Show the turn's new facts; its text is unchanged."""
         self.turn = turn
         self.support.turn(turn)
 
     async def follow(self, event: messages.Event) -> None:
-        """Show what happened to this question."""
+        """Show an event of this question."""
         match event:
             case messages.FoundSources(sources=sources):
                 if sources:
@@ -99,7 +99,7 @@ class TurnView(Vertical):
         await self._text.write(text)
 
     async def _settle(self, turn: Turn | None) -> None:
-        """End the answer, and show it once as a whole: pieces may have been taken for other Markdown."""
+        """End the streaming and render the whole answer: parts of it may have been parsed as other Markdown."""
         self.turn = turn
         if self._text:
             await self._text.settle(safe(turn.answer) if turn else None)

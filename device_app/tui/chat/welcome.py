@@ -1,4 +1,4 @@
-"""What stands where nothing has been said yet: what is known, what is missing, how to begin."""
+"""The welcome in an empty conversation: the number of passages, missing models, and how to begin."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BAR = 24
 
 
 class Welcome(Vertical):
-    """Teaches the next step; where nothing has been read, the first run takes it. `is_shown`: something is."""
+    """The welcome, with the first run if nothing has been read yet. `is_shown`: the totals are known."""
 
     def __init__(self) -> None:
         super().__init__(id="welcome")
@@ -32,16 +32,16 @@ class Welcome(Vertical):
         self.is_shown = False
 
     def compose(self) -> ComposeResult:
-        """What is is_shown, then what can be begun with."""
+        """Yield the text, then the first run."""
         yield self._shown
         yield self._first_run
 
     def on_mount(self) -> None:
-        """Begin with what needs no store."""
+        """Show the text that needs no store."""
         self._show()
 
     def know(self, totals: Totals) -> None:
-        """Say what can be asked about."""
+        """Show what can be asked about, from the totals of the store."""
         self.is_shown = True
         if totals.passages:
             self._known = Content.assemble(
@@ -57,7 +57,7 @@ class Welcome(Vertical):
         self._show()
 
     def miss(self, missing: messages.Missing) -> None:
-        """Say which models are missing."""
+        """Show which models are missing."""
         size = f" ({missing.size / 1e6:,.0f} MB)" if missing.size else ""
         self._models = Content.assemble(
             ("The models are not here yet: ", "$warning"),
@@ -68,7 +68,7 @@ class Welcome(Vertical):
         self._show()
 
     def fetch(self, fetching: messages.Fetching) -> None:
-        """Say how far a fetch is."""
+        """Show the progress of a download."""
         done = fetching.done / fetching.total if fetching.total else 0.0
         bar = "━" * round(done * _BAR)
         progress = f"{fetching.done / 1e6:,.0f}/{fetching.total / 1e6:,.0f} MB" if fetching.total else ""
@@ -81,12 +81,12 @@ class Welcome(Vertical):
         self._show()
 
     def link(self, *, connected: bool) -> None:
-        """Say who else may be asked, while it can."""
+        """Show whether a companion server can be asked."""
         self._connected = connected
         self._show()
 
     def ready(self) -> None:
-        """The models are there."""
+        """Remove the text about models."""
         self._models = Content("")
         self._show()
 

@@ -1,4 +1,4 @@
-"""Why an answer is what it is: where its time went, which kept answers were weighed, what left the device."""
+"""The window that explains an answer: its timing, the kept answers considered, and what left the device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BAR = 14
 
 
 class WhyScreen(ModalScreen[None]):
-    """The record of a turn, then what would decide the answer now."""
+    """A window with the record of a turn, then the kept answers that would be considered now."""
 
     BINDINGS = [Binding("escape,q", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
 
@@ -34,7 +34,7 @@ class WhyScreen(ModalScreen[None]):
         self._turn = turn
 
     def compose(self) -> ComposeResult:
-        """Both parts."""
+        """Yield both parts."""
         with Vertical(classes="window") as window:
             window.border_title = "Why this answer"
             window.border_subtitle = "Esc back"
@@ -43,7 +43,7 @@ class WhyScreen(ModalScreen[None]):
                 yield Static(Content.styled("\nweighing kept answers …", "$quiet"), id="weighed", markup=False)
 
     def on_mount(self) -> None:
-        """Ask what would decide it now: after an answer that is being written, if there is one."""
+        """Look up the kept answers, after any answer that is being written."""
         self.query_one(VerticalScroll).focus()
         self.run_worker(self._weigh())
 

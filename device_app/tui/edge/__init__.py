@@ -1,1 +1,1 @@
-"""Where the app meets models and the store. Each of its two threads owns a Device; nothing else here blocks."""
+"""The app's access to models and the store, in threads of their own, so that the screen never blocks."""

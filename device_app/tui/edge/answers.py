@@ -1,4 +1,4 @@
-"""Answering, in a thread of its own: runs `Assistant.ask` and posts what happens. One question at a time."""
+"""Answers questions in a thread of its own: runs `Assistant.ask` and posts its events. One question at a time."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question. `instead_of` is the turn that it replaces, with all behind it; `fresh` takes no kept answer.
+    """A question. `instead_of` is the id of the turn that it replaces, with all later turns.
 
-    `together` lets the companion server write along.
+    `fresh` ignores kept answers; `together` lets the companion server write along.
     """
 
     ticket: int
@@ -49,7 +49,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A kept question, its cosine with the one asked, whether its answer serves, and what decides that."""
+    """A kept question, its cosine with the question asked, whether its answer serves, and the reason."""
 
     question: str
     similarity: float
@@ -58,7 +58,7 @@ class Weighed:
 
 
 class Answers:
-    """Whoever answers. `post` takes messages from any thread."""
+    """The thread that answers questions. `post` takes messages from any thread."""
 
     def __init__(self, open_device: Callable[[], Device], post: Post) -> None:
         self._thread = DeviceThread("answers", open_device, nice=ANSWERS)
@@ -69,29 +69,29 @@ class Answers:
         self._closed = Event()
 
     def start(self) -> None:
-        """Load the model and what finds passages, so that the first question need not wait."""
+        """Load the model and the embedder, so that the first question need not wait."""
         self._submit(self._prepare)
 
     def ask(self, request: Request) -> None:
-        """Answer; Finished, Stopped or Failed comes last."""
+        """Answer the question. The last message is Finished, Stopped or Failed."""
         self._request = request
         self._submit(lambda device: self._answer(device, request))
 
     def stop(self) -> None:
-        """Stop the answer at hand within a batch of the model."""
+        """Stop the current answer, within a batch of the model."""
         if self._request:
             self._request.stop.set()
 
     def typed(self) -> None:
-        """Let the answer at hand wait a moment before more of it is shown, and work ahead end: somebody types."""
+        """Note a key press: the current answer's display waits a moment, and work ahead ends."""
         self.typed_at = time.monotonic()
 
     def fetch(self) -> None:
-        """Fetch the model files that are missing, then load."""
+        """Download the missing model files, then load the model."""
         self._submit(self._fetch)
 
     async def why(self, question: str) -> Sequence[Weighed]:
-        """The kept answers that would be weighed for the question now, the nearest first. Raises JackdawError."""
+        """Return the kept answers considered for the question now, the most similar first. Raises JackdawError."""
 
         def weigh(device: Device) -> Sequence[Weighed]:
             similar = device.assistant.similar(question, device.options())
@@ -103,30 +103,30 @@ class Answers:
         return await self._thread.run(weigh)
 
     async def keep_up(self) -> None:
-        """Go on with another server, or without, where the person has said so to another program."""
+        """Reopen the device if another program has connected to a server or left it."""
         if await asyncio.to_thread(self._following.has_changed):
             self.reopen()
 
     def reopen(self) -> None:
-        """Answer under the settings in force from the next question on."""
+        """Use the current settings from the next question on."""
         self._thread.reopen()
         self.start()
 
     async def lend(self, work: Callable[[Device], Result]) -> Result:
-        """The result of work with the device that has the models, done between questions. Raises what it raises."""
+        """Run work with the device that has the models, between questions; return its result or raise its error."""
         return await self._thread.run(work)
 
     def begin(self, work: Callable[[Device], Result]) -> Future[Result]:
-        """Begin such work; it has to end soon once it is `is_awaited`."""
+        """Submit such work; it has to end soon once `is_awaited` is true."""
         return self._thread.submit(work)
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a question waits for what is being done."""
+        """Whether other work, such as a question, waits for the current work to end."""
         return self._thread.is_awaited
 
     def close(self) -> None:
-        """Stop, and free the model."""
+        """Stop the current answer, and free the model."""
         self._closed.set()
         self.stop()
         self._thread.close()
@@ -186,10 +186,10 @@ class Answers:
                 else:
                     store.failed()
                 self._post(messages.Stopped(request.ticket, writing.turn))
-            with suppress(JackdawError):  # another device, where another store has taken the place of the one before
+            with suppress(JackdawError):  # another device, if another store has replaced the earlier one
                 self._following.follow(device)
         except JackdawError as error:
-            if writing.finished:  # the answer stands; what failed is keeping it for another time
+            if writing.finished:  # the answer is complete; keeping it for later failed
                 raise
             with suppress(JackdawError):
                 store.failed()
@@ -228,7 +228,7 @@ def _save(store: TurnStore, writing: Writing) -> None:
 
 
 def _stoppable(assistant: Assistant, stop: Event) -> Assistant:
-    """The assistant with a model that stops within a batch: it raises GaveWay then."""
+    """Return the assistant with a model that raises GaveWay within a batch once `stop` is set."""
     from models.interruptible import interruptible
 
     def source() -> LocalSource:

@@ -1,6 +1,6 @@
-"""What the caches hold, saved and will do, and what a person does to them; reads in a thread of its own.
+"""Reads and controls the caches, in a thread of its own.
 
-What needs the models goes through the thread that has them, between questions.
+Work that needs the models runs in the thread that has them, between questions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SUGGESTIONS = 3
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """What is kept of one passage, its text, and questions answered from it."""
+    """The kept attention states of one passage, its text, and the questions answered from it."""
 
     kept: PassageStates
     text: str
@@ -38,7 +38,7 @@ class States:
 
 
 class Caches:
-    """The caches of one person. Every method raises StoreError. `working` while work ahead is done here."""
+    """The caches of one person. Every method raises StoreError. `working` is true while work ahead runs here."""
 
     def __init__(self, environment: Mapping[str, str], open_device: Callable[[], Device], answers: Answers) -> None:
         self._environment = environment
@@ -48,11 +48,11 @@ class Caches:
         self.working = False
 
     async def overview(self, today: date, days: int) -> Overview:
-        """How things stand, with the last so many days."""
+        """Return the state of the caches, with statistics of the last `days` days."""
         return await self._thread.run(lambda device: read_overview(device, today, days))
 
     async def worker(self) -> Worker:
-        """What the process that works ahead does."""
+        """Return the state of the daemon."""
 
         def read(device: Device) -> Worker:
             from device_app.commands.work import worker
@@ -62,7 +62,7 @@ class Caches:
         return await self._thread.run(read)
 
     async def suggestions(self, today: date, count: int = SUGGESTIONS) -> Sequence[str]:
-        """Questions that may be asked and would be answered at once, the likeliest first."""
+        """Return predicted questions whose answers are kept, the likeliest first."""
 
         def likely(device: Device) -> Sequence[str]:
             from device_app.ahead.outlook import likely
@@ -72,11 +72,11 @@ class Caches:
         return await self._thread.run(likely)
 
     async def entries(self, words: str) -> Sequence[int]:
-        """Ids of the kept questions that hold all the words, the most used first."""
+        """Return the ids of the kept questions that contain all the words, the most used first."""
         return await self._thread.run(lambda device: _records(device).entries(words))
 
     async def some_entries(self, ids: Sequence[int]) -> Sequence[Entry]:
-        """Those of the kept questions that are still there, in that order."""
+        """Return the kept questions with these ids, in that order, without those that no longer exist."""
 
         def some(device: Device) -> Sequence[Entry]:
             from storage.qa_entries import QAEntries
@@ -87,11 +87,11 @@ class Caches:
         return await self._thread.run(some)
 
     async def passages(self, words: str) -> Sequence[int]:
-        """Passages whose states are kept and that hold all the words, the most used first; 0 are the instructions."""
+        """Return passages with kept states and all the words, the most used first; 0 means the instructions."""
         return await self._thread.run(lambda device: _records(device).passages(words))
 
     async def some_states(self, passages: Sequence[int]) -> Sequence[PassageStates]:
-        """What is kept of each that still is, in that order."""
+        """Return the kept states of these passages, in that order, without those that no longer exist."""
 
         def some(device: Device) -> Sequence[PassageStates]:
             by_id = _records(device).states(passages)
@@ -100,15 +100,15 @@ class Caches:
         return await self._thread.run(some)
 
     async def states(self, passage: int) -> States | None:
-        """What is kept of a passage; None where nothing is any more."""
+        """Return a passage's kept states; None if there are none any more."""
         return await self._thread.run(lambda device: _states(device, passage))
 
     async def weigh(self, entry: int) -> Sequence[Weighed]:
-        """Kept answers as they would be weighed if the entry's question were asked now, its own first."""
+        """Return the kept answers considered if the entry's question were asked now, the entry's own first."""
         return await self._answers.lend(partial(_weigh, entry))
 
     async def limit(self, layer: Layer, megabytes: float) -> int:
-        """Set a limit, in force at once; how much was evicted. Raises SettingError, NotWritable."""
+        """Set a limit, effective at once; return how many entries were evicted. Raises SettingError, NotWritable."""
 
         def set_limit(device: Device) -> int:
             from device_app.commands.caches import set_limit
@@ -117,11 +117,11 @@ class Caches:
 
         evicted = await self._thread.run(set_limit)
         cache = await self._thread.run(lambda device: device.settings.cache)
-        self._answers.begin(lambda device: device.go_on_under(cache))  # when the answer at hand is written
+        self._answers.begin(lambda device: device.go_on_under(cache))  # takes effect after the current answer
         return evicted
 
     async def clear(self, *, answers: bool, states: bool) -> tuple[int, int]:
-        """Drop answers, states or both; how many of each. Raises NotWritable."""
+        """Drop answers, states or both; return how many of each. Raises NotWritable."""
 
         def clear(device: Device) -> tuple[int, int]:
             from device_app.commands.caches import clear
@@ -131,7 +131,7 @@ class Caches:
         return await self._thread.run(clear)
 
     async def pause(self, *, paused: bool) -> None:
-        """Let nothing be worked ahead, or let it go on. Raises NotWritable."""
+        """Pause or resume the work ahead. Raises NotWritable."""
 
         def pause(device: Device) -> None:
             from device_app.ahead.daemon import pause
@@ -141,9 +141,9 @@ class Caches:
         await self._thread.run(pause)
 
     async def work(self) -> str | None:
-        """Work ahead now with the model that is loaded here, until all is done, somebody types or it is stopped.
+        """Work ahead with the model loaded here, until all is done, somebody types or `stop` is called.
 
-        Why it ended before all was done. Raises UsageError where another process works ahead, and what the work raises.
+        Returns why it ended early, or None. Raises UsageError if another process works ahead, and errors of the work.
         """
         self._stop.clear()
         self.working = True
@@ -157,11 +157,11 @@ class Caches:
         self._stop.set()
 
     def reopen(self) -> None:
-        """Read under the settings in force from now on."""
+        """Use the current settings from now on."""
         self._thread.reopen()
 
     def close(self) -> None:
-        """Stop, and close the store."""
+        """Stop working ahead, and close the store."""
         self.stop()
         self._thread.close()
 

@@ -1,4 +1,4 @@
-"""The facts that widgets are given. They name these types from here, and import none of the store's modules."""
+"""The types of the facts that widgets show. Widgets import them from here, not from the store's modules."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage where it stands: with the text before and behind it in its document."""
+    """A passage with the text before and after it in its document."""
 
     passage: StoredPassage
     before: str

@@ -1,4 +1,4 @@
-"""Follows the link to the companion server, and posts how it stands. What is told comes from the link's own thread."""
+"""Follows the link to the companion server and posts its state. The link reports changes from a thread of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Following:
-    """Of one device at a time. `post` takes messages from any thread."""
+    """Follows the link of one device at a time. `post` takes messages from any thread."""
 
     def __init__(self, post: Callable[[Any], object]) -> None:
         self._post = post
@@ -29,17 +29,17 @@ class Following:
         self._lock = Lock()
 
     def expect(self, device: Device) -> None:
-        """Say at once what will be followed: to connect takes the model, which is still to be loaded."""
+        """Post the expected state at once: connecting needs the model, which is not loaded yet."""
         if device is not self._device:
-            self._watching.close()  # of the device before, whose link is closed
+            self._watching.close()  # of the earlier device, whose link is closed
             self._post(messages.Linked(Standing("connecting") if device.public else _without(device)))
 
     def follow(self, device: Device) -> None:
-        """Connect to its server, if there is one that may be asked, and follow that from now on."""
+        """Connect to the device's server, if it has one that may be asked, and post the link's changes from now on."""
         if device is self._device:
             return
         self._watching.close()
-        self._device = None  # until it is followed
+        self._device = None  # until the new device is followed
         self._kept = _stamp(device.paths.link)
         if device.public:
             link = device.public.link
@@ -50,7 +50,7 @@ class Following:
         self._device = device
 
     def has_changed(self) -> bool:
-        """Whether another program has connected to a server, or left it, since this was asked last. For any thread."""
+        """Return whether another program has connected to or left a server since the last call. Thread-safe."""
         device = self._device
         if device is None:
             return False
@@ -58,7 +58,7 @@ class Following:
         return self._kept != before
 
     def _announce(self, link: Link) -> None:
-        with self._lock:  # two threads tell, and what is told last has to be what holds
+        with self._lock:  # two threads post, and the last post has to be the current state
             state = link.state
             retry_s = state.retry_s if state.phase == "waiting" else None
             retry_at = None if retry_s is None else time.monotonic() + retry_s

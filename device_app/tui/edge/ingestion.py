@@ -1,6 +1,6 @@
-"""Reading files, in a thread of its own: what is to be read, in order; pausing, going on, forgetting.
+"""Reads files in a thread of its own: a queue of paths, pausing, resuming, and removing from the knowledge.
 
-What was finished is stored whatever happens; a run that was stopped is taken up by the next one over the same paths.
+Finished documents are always stored; a stopped run is continued by the next run over the same paths.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 class Reader:
-    """Whoever reads. `post` takes messages from any thread; `answering` says whether the app is answering now."""
+    """The thread that reads files. `post` takes messages from any thread; `answering` is true during an answer."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Reader:
         self._run_over = ReadingRun(self._announce, self._is_stopped, self._paused.wait, answering, clock)
 
     def read(self, paths: Sequence[Path]) -> None:
-        """Read these, after what is being read."""
+        """Read these paths, after those being read."""
         self._want(paths)
         self.resume()
 
@@ -59,25 +59,25 @@ class Reader:
         self._begin(partial(self._run, everything=True))
 
     def pause(self) -> None:
-        """Stop as soon as the file at hand lets it; what was finished stays, and `resume` goes on from there."""
+        """Stop as soon as the current file permits; what was finished stays, and `resume` continues from there."""
         self._paused.set()
         self._announce((Phase.WAITING,), phase=Phase.PAUSED, why="")
         self._announce((Phase.READING, Phase.GIVING_WAY), phase=Phase.PAUSING, seconds_left=None)
 
     def resume(self) -> None:
-        """Read what is wanted still."""
+        """Read the paths that are still queued."""
         self._begin(self._run)
 
     async def remove(self, path: bytes) -> Removed:
-        """Forget a file or folder; reading stops for it and then goes on. Raises StoreError, StoreLocked."""
+        """Remove a file or folder from the knowledge; reading pauses meanwhile. Raises StoreError, StoreLocked."""
         return await asyncio.wrap_future(self._aside(lambda: self._thread.submit(partial(self._remove, path))))
 
     def reopen(self) -> None:
-        """Read under the settings in force from now on."""
+        """Use the current settings from now on."""
         self._aside(self._thread.reopen)
 
     def close(self) -> None:
-        """Stop, and close the store."""
+        """Stop reading, and close the store."""
         self._closed = True
         self._paused.set()
         self._thread.close()
@@ -96,7 +96,7 @@ class Reader:
             self._post(messages.Broken(error))
 
     def _aside(self, begin: Callable[[], Future[Result]]) -> Future[Result]:
-        """Begin work that reading stops for; reading goes on behind it, unless the person has paused it."""
+        """Submit work for which reading pauses; reading continues after it, unless the person has paused it."""
 
         def done(_: Future[Result]) -> None:
             with self._lock:
@@ -114,7 +114,7 @@ class Reader:
         with self._lock:
             self._requested += [path for path in paths if path not in self._requested]
 
-    # In the thread
+    # Code that runs in the thread
 
     def _remove(self, path: bytes, device: Device) -> Removed:
         from device_app.ahead.reading import alone
@@ -125,11 +125,11 @@ class Reader:
         here = Path(os.fsdecode(path))
         with self._lock:
             self._requested = [path for path in self._requested if not path.is_relative_to(here)]
-        self._announce(questions=())  # they may be about what is forgotten
+        self._announce(questions=())  # they may be about the removed files
         return removed
 
     def _run(self, device: Device, *, everything: bool = False) -> None:
-        """Read all that is wanted, the remembered folders as well for `everything`, unless somebody stops it."""
+        """Read all queued paths, and for `everything` the remembered folders too, until the run is stopped."""
         from device_app.ahead.reading import go_on
 
         try:
@@ -140,7 +140,7 @@ class Reader:
                 self._run_over.read(device, paths)
                 with self._lock:
                     self._requested = [path for path in self._requested if path not in paths]
-            if self.reading.phase is not Phase.DONE:  # what was to be read was removed
+            if self.reading.phase is not Phase.DONE:  # the queued paths were removed
                 self._announce(phase=Phase.IDLE)
         except GaveWay:
             if self._paused.is_set():
@@ -154,7 +154,7 @@ class Reader:
         return self._paused.is_set() or self._asides > 0
 
     def _announce(self, only: Collection[Phase] = (), /, **news: Any) -> None:
-        """Tell what is new, or with phases given, only where one of them holds: another thread may have gone on."""
+        """Update `reading` and post it; with phases given, only if the present phase is one of them."""
         with self._lock:
             if only and self.reading.phase not in only:
                 return

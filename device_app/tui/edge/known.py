@@ -1,4 +1,4 @@
-"""What is known, as the person sees it: folders, their files, the passages of one. Never waits for a model."""
+"""Reads the person's knowledge: folders, their files, and a file's passages. Never waits for a model."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
 
 
 class Known:
-    """The read side of the knowledge, in a thread of its own. Every method raises StoreError."""
+    """Read access to the knowledge, in a thread of its own. Every method raises StoreError."""
 
     def __init__(self, open_device: Callable[[], Device]) -> None:
         self._thread = DeviceThread("known", open_device)
 
     async def totals(self) -> Totals:
-        """How much is known."""
+        """Return the totals of the knowledge."""
         return await self._thread.run(lambda device: device.knowledge.totals())
 
     async def holdings(self, words: str, limit: int, offset: int) -> Sequence[Holding]:
-        """Remembered folders, and files beside them, whose paths hold all the words; by path."""
+        """Return remembered folders, and files outside them, whose paths contain all the words; sorted by path."""
         return await self._thread.run(lambda device: _holdings(device).all(words)[offset : offset + limit])
 
     async def files(self, path: bytes, words: str, limit: int, offset: int) -> Sequence[KnownFile]:
-        """Files at or under a path whose names below it hold all the words, those that could not be read first."""
+        """Return files at or under a path whose relative names contain all the words, unreadable ones first."""
         return await self._thread.run(lambda device: _holdings(device).files_under(path, limit, offset, words))
 
     async def passages(self, path: bytes, most: int) -> Sequence[StoredPassage]:
-        """The first passages of a file."""
+        """Return the first passages of a file."""
         return await self._thread.run(lambda device: device.knowledge.passages_of(path, most))
 
     def reopen(self) -> None:
-        """Read under changed settings from now on."""
+        """Use the current settings from now on."""
         self._thread.reopen()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""How the caches stand at one moment."""
+"""Reads the state of the caches at one moment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Everything about the caches at one moment, with every one of the last days. Limits are in bytes."""
+    """The state of the caches at one moment, with an entry for each of the last days. Limits are in bytes."""
 
     days: Sequence[Day]
     answers: Totals
@@ -30,7 +30,7 @@ class Overview:
 
 
 def read_overview(device: Device, today: date, days: int) -> Overview:
-    """How things stand, with the last so many days. Raises StoreError."""
+    """Return the state of the caches, with the last `days` days. Raises StoreError."""
     from device_app.ahead.outlook import ahead
     from device_app.commands.work import worker
     from storage.cache_records import CacheRecords

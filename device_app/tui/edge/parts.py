@@ -1,4 +1,4 @@
-"""The parts of the edge. What the first screen does without is imported, and made, when it is first used."""
+"""The parts of the edge. Parts that the first screen does not need are imported and made on first use."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Parts:
-    """`open_device` opens a device for each thread, under the settings in force.
+    """The parts of the edge. `open_device` opens a device for each thread, under the current settings.
 
-    `to_chat` and `to_app` take messages from any thread; `answering` says whether the app is answering now.
+    `to_chat` and `to_app` take messages from any thread; `answering` tells whether the app is answering.
     """
 
     def __init__(
@@ -38,39 +38,39 @@ class Parts:
 
     @cached_property
     def known(self) -> Known:
-        """What was read."""
+        """The reader of the knowledge."""
         from device_app.tui.edge.known import Known
 
         return Known(self._open)
 
     @cached_property
     def caches(self) -> Caches:
-        """What is kept."""
+        """The access to the caches."""
         from device_app.tui.edge.caches import Caches
 
         return Caches(self._environment, self._open, self.answers)
 
     @cached_property
     def preferences(self) -> Preferences:
-        """What the person can choose."""
+        """The access to settings and models."""
         from device_app.tui.edge.preferences import Preferences
 
         return Preferences(self._environment, self._open)
 
     @cached_property
     def reader(self) -> Reader:
-        """Whoever reads files."""
+        """The reader of files."""
         from device_app.tui.edge.ingestion import Reader
 
         return Reader(self._open, self._to_app, self._answering)
 
     def reopen(self) -> None:
-        """Under the settings in force from now on."""
+        """Make all parts use the current settings from now on."""
         for part in self._made("answers", "records", "known", "caches", "reader", "preferences"):
             part.reopen()
 
     def close(self) -> None:
-        """Stop all of them."""
+        """Stop all parts."""
         for part in self._made("reader", "caches", "answers", "records", "known", "preferences"):
             part.close()
 

@@ -1,4 +1,4 @@
-"""What lies on the disk: completing a path as it is typed, and the folders that a newcomer may begin with."""
+"""Paths on the disk: completing a typed path, and suggesting folders for the first run."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from shared.errors import UsageError
 from storage.passages import show
 
 LIKELY = ("Documents", "Notes", "Mail", "storage/shared/Documents", "storage/shared")
-"""Folders under a person's home where there may be something to read; the last two are a phone's."""
+"""Folders under a person's home with likely content; the last two are those of a phone."""
 
 _MOST_ENTRIES = 20_000
-"""Names looked at in one folder: in a larger one, more has to be typed."""
+"""The most names examined in one folder; in a larger one, more of the name has to be typed."""
 
 _MOST_SHOWN = 50
 
 
 def likely(environment: Mapping[str, str], most: int = 4) -> list[str]:
-    """Those of the likely folders that are there and hold something, as they would be typed."""
+    """Return the likely folders that exist and are not empty, as a person would type them."""
     home = Path(environment.get("HOME") or "~").expanduser()
     named = [*_own_documents(home, environment), *LIKELY]
     return [f"~/{name}" for name in dict.fromkeys(named) if _holds_something(home / name)][:most]
 
 
 def _own_documents(home: Path, environment: Mapping[str, str]) -> list[str]:
-    """The folder for documents in the person's language, as desktops keep it (xdg-user-dirs), under the home folder."""
+    """Return the localised documents folder under the home folder, from the desktop's settings (xdg-user-dirs)."""
     config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "user-dirs.dirs"
     try:
         said = config.read_text(errors="replace")
@@ -40,9 +40,9 @@ def _own_documents(home: Path, environment: Mapping[str, str]) -> list[str]:
 
 
 def candidates(typed: str) -> list[str]:
-    """What the typed path may become, as it would be typed: folders first, with a slash behind, then readable files.
+    """Return completions of a typed path: folders first, with a slash at the end, then readable files.
 
-    Case is overlooked. Hidden names are offered once a dot is typed; names that nobody can type are not.
+    Case is ignored. Hidden names are offered once a dot is typed; names with unprintable characters never are.
     """
     if typed == "~":
         return ["~/"]
@@ -52,7 +52,7 @@ def candidates(typed: str) -> list[str]:
         with os.scandir(Path(head or ".").expanduser()) as entries:
             matching = [entry for entry in itertools.islice(entries, _MOST_ENTRIES) if _is_offered(entry, start)]
             named = [f"{entry.name}/" if _is_folder(entry) else entry.name for entry in matching]
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: a home that nobody has
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: the home of an unknown user
         return []
     return [head + name for name in sorted(named, key=lambda name: (not name.endswith("/"), name.casefold()))][
         :_MOST_SHOWN
@@ -60,7 +60,7 @@ def candidates(typed: str) -> list[str]:
 
 
 def checked(typed: str) -> Path:
-    """The path that was typed, absolute. Raises UsageError where nothing can be read there."""
+    """Return the typed path as absolute. Raises UsageError if nothing can be read there."""
     if not typed.strip():
         raise UsageError("Name a file or folder to read, for example ~/Documents")
     try:
@@ -76,7 +76,7 @@ def checked(typed: str) -> Path:
 
 
 def named(path: bytes, environment: Mapping[str, str]) -> str:
-    """A path in few characters: with ~ for the home folder. Still foreign text."""
+    """Return a path with ~ for the home folder, for display. It is still foreign text."""
     whole, home = show(path), environment.get("HOME", "").rstrip("/")
     return f"~{whole[len(home) :]}" if home and (whole == home or whole.startswith(f"{home}/")) else whole
 
@@ -98,7 +98,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_directory(path: Path) -> bool:
-    return os.path.isdir(path)  # noqa: PTH112 (Path.is_dir raises where it may not look)
+    return os.path.isdir(path)  # noqa: PTH112 (Path.is_dir raises in a folder without permission)
 
 
 def _holds_something(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Settings, models and what left the device, in threads of its own. A fetch holds up nothing."""
+"""Settings, models and egress, in threads of their own. A download blocks nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """A setting with the value in force and where that came from."""
+    """A setting with its current value and the origin of that value."""
 
     setting: Setting
     value: Value
@@ -34,7 +34,7 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model that can be chosen. `size` is in bytes, of what is fetched; 0 where it is not known."""
+    """A model that can be chosen. `size` is the bytes to download; 0 if unknown."""
 
     name: str
     address: str
@@ -49,7 +49,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """Every model, what the caches hold on the disk and what they may, in bytes."""
+    """All models, and the size and limit of the caches on disk in bytes."""
 
     models: Sequence[Model]
     held: int
@@ -58,7 +58,7 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """A fetch under way, in bytes; `total` is 0 where it is not known."""
+    """A download in progress, in bytes; `total` is 0 if unknown."""
 
     name: str
     doing: str = "asking for it"
@@ -68,14 +68,14 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """The companion server's address, and what it may be asked."""
+    """The companion server's address, and the settings about what it may be asked."""
 
     address: str
     settings: settings.Link
 
 
 class Preferences:
-    """What the person can choose. Every method raises JackdawError."""
+    """Access to settings and models. Every method raises JackdawError."""
 
     def __init__(self, environment: Mapping[str, str], open_device: Callable[[], Device]) -> None:
         self._environment = environment
@@ -86,36 +86,36 @@ class Preferences:
         self.fetching: Fetch | None = None
 
     async def all(self) -> Sequence[Preference]:
-        """Every setting, in order."""
+        """Return every setting, in order."""
         return await self._do(self._all)
 
     async def look(self) -> settings.App:
-        """How the app is to look, under the settings in force."""
+        """Return the settings of the app's look that are in force."""
         return await self._do(lambda: look(self._environment))
 
     async def set(self, key: str, value: str) -> Value:
-        """Write a setting into the person's file; the value as its type."""
+        """Write a setting to the settings file; return the value converted to the setting's type."""
         from device_app.settings.change import set_value
 
         return await self._do(lambda: set_value(self._paths(), key, value, "typed here"))
 
     async def unset(self, key: str) -> None:
-        """Back to the default."""
+        """Remove a setting from the settings file, which restores its default."""
         from device_app.settings.change import unset_value
 
         await self._do(lambda: unset_value(self._paths(), key))
 
     async def shelf(self) -> Shelf:
-        """The models, with what each would take."""
+        """Return the models, with the resources that each would take."""
         held = await self._store.run(_held)
         return await self._do(lambda: self._shelf(held))
 
     async def use(self, name: str) -> None:
-        """Use the model from now on; it is opened once to check."""
+        """Use the model from now on, after opening it once as a check."""
         await self._do(lambda: self._use(name))
 
     async def fetch(self, name: str) -> None:
-        """Fetch a model; `fetching` tells how far it is. Raises GaveWay where it was stopped."""
+        """Download a model; `fetching` holds the progress. Raises GaveWay if it was stopped."""
         self._stop.clear()
         self.fetching = Fetch(name)
         try:
@@ -124,23 +124,23 @@ class Preferences:
             self.fetching = None
 
     def stop(self) -> None:
-        """Stop the fetch; what came of a hub's file is kept for the next."""
+        """Stop the download; a partial file from a hub is kept for the next attempt."""
         self._stop.set()
 
     async def egress(self) -> tuple[int, int]:
-        """Answers that are kept, and bytes that left the device for them."""
+        """Return the number of kept answers and the bytes that left the device for them."""
         return await self._store.run(lambda device: device.conversations.egress())
 
     async def companion(self) -> Companion | None:
-        """The companion server; None where this device has none."""
+        """Return the companion server; None if this device has none."""
         return await self._do(self._companion)
 
     def reopen(self) -> None:
-        """Read the store under the settings in force from now on."""
+        """Use the current settings for the store from now on."""
         self._store.reopen()
 
     def close(self) -> None:
-        """Stop what is under way. Returns at once."""
+        """Stop everything in progress. Returns at once."""
         self.stop()
         self._store.close()
         self._files.shutdown(wait=False)
@@ -217,7 +217,7 @@ class Preferences:
 
 
 def _held(device: Device) -> int:
-    """Bytes that the caches hold."""
+    """Return the bytes that the caches hold."""
     from storage.kv_slices import KVSlices
     from storage.qa_entries import QAEntries
 
@@ -225,7 +225,7 @@ def _held(device: Device) -> int:
 
 
 def look(environment: Mapping[str, str]) -> settings.App:
-    """How the app is to look. Raises SettingError."""
+    """Return the settings of the app's look. Raises SettingError."""
     from device_app.settings import load
     from storage.paths import Paths
 

@@ -1,6 +1,6 @@
-"""One run of reading files: tells how far it is, gives way to questions, offers a newcomer some of their own.
+"""One run of reading files: reports progress, pauses for questions, and offers a new user some questions.
 
-Knows no queue and no thread: whoever calls it decides what is read when, and stops it.
+Knows no queue and no thread: its caller decides what is read and when, and stops it.
 """
 
 from __future__ import annotations
@@ -22,25 +22,28 @@ if TYPE_CHECKING:
     from device_app.knowledge.ingest import Ingestion, Progress
 
 TELL_S = 0.2
-"""Between two pieces of news, at the least."""
+"""The least number of seconds between two progress reports."""
 
 QUIET_S = 1.0
-"""After a question, whichever process answered it, nothing is read for so long."""
+"""The seconds after a question, answered by any process, in which nothing is read."""
 
 _AGAIN_S = 0.5
 _QUESTIONS = 3
 _ENOUGH = 400
-"""Passages after which a newcomer is offered questions, though there is more to read."""
+"""The number of passages after which a new user is offered questions, even if there is more to read."""
 
 
 class Tell(Protocol):
-    """Tells what is new of a `Reading`; with phases given, only where one of them holds."""
+    """Updates a `Reading`; with phases given, only if its present phase is one of them."""
 
     def __call__(self, only: Collection[Phase] = (), /, **news: Any) -> None: ...
 
 
 class ReadingRun:
-    """`is_stopped` holds once a run is to end, `wait` returns then; `answering` while the app answers a question."""
+    """One run of reading files. `is_stopped` tells that the run has to end, and `wait` then returns at once.
+
+    `answering` tells whether the app is answering a question.
+    """
 
     def __init__(
         self,
@@ -58,7 +61,7 @@ class ReadingRun:
         self._offers_questions = False
 
     def read(self, device: Device, paths: Sequence[Path]) -> None:
-        """Read these. Raises GaveWay where it is stopped, and what the reading raises."""
+        """Read these paths. Raises GaveWay if the run is stopped, and errors of the reading."""
         from device_app.ahead.reading import BATCH_PASSAGES, InPieces, go_on
         from device_app.commands import knowledge
 
@@ -93,7 +96,7 @@ class ReadingRun:
 
     @contextmanager
     def _alone(self, device: Device) -> Iterator[None]:
-        """Hold the lock of the one process that reads, as soon as it is free. Raises GaveWay."""
+        """Hold the lock for reading files, as soon as it is free. Raises GaveWay."""
         from device_app.ahead.reading import alone, go_on
 
         with ExitStack() as stack:
@@ -108,7 +111,7 @@ class ReadingRun:
             yield
 
     def _heed(self, device: Device) -> bool:
-        """Wait while a question is being answered; whether to stop."""
+        """Wait while a question is being answered; return whether to stop."""
         if not self._is_stopped() and self._is_asked(device):
             self._announce((Phase.READING,), phase=Phase.GIVING_WAY, seconds_left=None)
             while self._is_asked(device) and not self._is_stopped():
@@ -149,7 +152,7 @@ class ReadingRun:
         from device_app.ahead.suggestions import suggest
 
         self._offers_questions = False
-        with suppress(JackdawError):  # what was read stands all the same
+        with suppress(JackdawError):  # the files are read all the same
             prediction = Prediction(device.assistant, device.options(), device.qa_bank, device.counters, _QUESTIONS)
             self._announce(questions=tuple(suggest(prediction, _QUESTIONS)))
 

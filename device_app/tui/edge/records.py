@@ -1,4 +1,4 @@
-"""What the app reads: conversations, what was said, where a passage stands. Never waits for a model."""
+"""Reads conversations, turns and passages for the app. Never waits for a model."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ if TYPE_CHECKING:
     from device_app.tui.edge.facts import Conversation, Passage, Totals, Turn
 
 CONTEXT_PASSAGES = 2
-"""Passages shown on either side of a source."""
+"""The number of passages shown before and after a source."""
 
 
 class Records:
-    """The read side of the store, in a thread of its own. Every method raises StoreError."""
+    """Read access to the store, in a thread of its own. Every method raises StoreError."""
 
     def __init__(self, open_device: Callable[[], Device]) -> None:
         self._thread = DeviceThread("records", open_device)
 
     async def totals(self) -> Totals:
-        """How much is known."""
+        """Return the totals of the knowledge."""
         return await self._thread.run(lambda device: device.knowledge.totals())
 
     async def conversations(self, limit: int, offset: int = 0) -> Sequence[Conversation]:
-        """Conversations, the latest first."""
+        """Return conversations, the latest first."""
         return await self._thread.run(lambda device: device.conversations.recent(limit, offset))
 
     async def search(self, words: str, limit: int) -> Sequence[Turn]:
-        """Turns that hold all the words, the last of which may be a beginning; the best first."""
+        """Return turns with all the words, the best match first; the last word may be a prefix."""
         return await self._thread.run(lambda device: device.conversations.search(words, limit, prefix=True))
 
     async def turn_ids(self, conversation: int) -> Sequence[int]:
-        """The ids of a conversation's turns, in order."""
+        """Return the ids of a conversation's turns, in order."""
         return await self._thread.run(lambda device: device.conversations.turn_ids(conversation))
 
     async def turns(self, ids: Sequence[int]) -> Sequence[Turn]:
-        """The turns with these ids, in order."""
+        """Return the turns with these ids, in order."""
         return await self._thread.run(lambda device: device.conversations.turns_with(ids))
 
     async def passage(self, identity: int) -> Passage | None:
-        """A passage where it stands; None where it is gone."""
+        """Return a passage with the text around it; None if it no longer exists."""
         return await self._thread.run(lambda device: _passage(device, identity))
 
     async def mark_wrong(self, turn: Turn) -> tuple[str, Turn]:
-        """Mark a turn's answer as wrong, or take that back where it is; what follows, in words, and the turn then.
+        """Mark a turn's answer as wrong, or remove the mark; return a message about the consequences and the new turn.
 
-        Raises NothingFound where it gave no answer.
+        Raises NothingFound if the turn gave no answer.
         """
         return await self._thread.run(lambda device: _mark_wrong(device, turn))
 
     async def forget(self, conversation: int) -> None:
-        """Delete a conversation for good, with the answers that were kept of its questions. Raises NotWritable."""
+        """Delete a conversation and the kept answers to its questions. Raises NotWritable."""
 
         def forget(device: Device) -> None:
             from device_app.commands.history import forget
@@ -66,11 +66,11 @@ class Records:
         await self._thread.run(forget)
 
     async def export(self, conversation: int, form: Format, folder: Path) -> Path:
-        """Write a conversation into a new file in the folder, as "md" or "json"; the file. Raises NotWritable."""
+        """Write a conversation to a new file in the folder, as "md" or "json"; return the file. Raises NotWritable."""
         return await self._thread.run(lambda device: _export(device, conversation, form, folder))
 
     def reopen(self) -> None:
-        """Read under the settings in force from now on."""
+        """Use the current settings from now on."""
         self._thread.reopen()
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ def _mark_wrong(device: Device, turn: Turn) -> tuple[str, Turn]:
 
 
 _TITLE = 40
-"""Signs of a question in the name of a file."""
+"""The most characters of a question in a file's name."""
 
 
 def _export(device: Device, conversation: int, form: Format, folder: Path) -> Path:

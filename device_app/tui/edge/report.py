@@ -1,4 +1,4 @@
-"""The report of a fault of the app: what its threads were doing. Holds nothing of the person's files or questions."""
+"""Reports a fault of the app: what its threads were doing. Contains nothing of the person's files or questions."""
 
 import os
 import platform
@@ -14,7 +14,10 @@ from storage.paths import Paths, write_private
 
 
 def report(what: str, tasks: Sequence[str]) -> str:
-    """Write it: the fault, the names of the event loop's tasks, and where each thread stands. Where it can be read."""
+    """Write the fault, the event loop's task names and all threads' stacks to a file; return the file's path.
+
+    If it cannot be written, the reason is returned.
+    """
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     lines = [
         f"{datetime.now(UTC).isoformat(timespec='seconds')} {what}",

@@ -1,4 +1,4 @@
-"""One thread that owns a Device: SQLite connections and engines are for one caller at a time."""
+"""A thread that owns a Device: SQLite connections and engines allow only one caller at a time."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 ANSWERS, READING = 5, 10
-"""Niceness. The screen goes first, then the model, then the reading of files."""
+"""Nice values: the screen has the highest priority, then the model, then reading files."""
 
 
 class DeviceThread:
-    """Work for a Device, done in order. The Device is made with the first piece of work, all its imports included."""
+    """A thread that does work on a Device, in order. The Device is opened, and its imports done, for the first work."""
 
     def __init__(self, name: str, open_device: Callable[[], Device], nice: int = 0) -> None:
         self._open = open_device
@@ -31,7 +31,7 @@ class DeviceThread:
         self._lock, self._waiting = Lock(), 0
 
     def submit(self, work: Callable[[Device], Result]) -> Future[Result]:
-        """Do the work when what was submitted before is done."""
+        """Do the work after everything submitted earlier."""
         self._wait(1)
 
         def run_next() -> Result:
@@ -44,19 +44,19 @@ class DeviceThread:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether work waits for what is being done."""
+        """Whether other work waits for the current work to end."""
         return self._waiting > 0
 
     async def run(self, work: Callable[[Device], Result]) -> Result:
-        """The result of the work. Whoever is cancelled while the work waits takes it back. Raises what it raises."""
+        """Return the work's result, or raise its error. Cancelling the call removes work that has not started."""
         return await asyncio.wrap_future(self.submit(work))
 
     def reopen(self) -> Future[None]:
-        """Do what is submitted from now on for a new Device, under the settings then in force."""
+        """Use a new Device, under the settings then in force, for all work submitted from now on."""
         return self._executor.submit(self._close)
 
     def close(self) -> None:
-        """Close the device once the work before is done. Returns at once."""
+        """Close the device after the work submitted earlier. Returns at once."""
         self._wait(1)
         self._executor.submit(self._close)
         self._executor.shutdown(wait=False)
@@ -79,8 +79,8 @@ class DeviceThread:
 
 
 def _be_nice(nice: int) -> None:
-    """Let others go first. Threads that this one begins, the model's and the embedder's, do as it does."""
-    if nice and sys.platform in ("linux", "android"):  # elsewhere a thread has no niceness of its own
+    """Lower this thread's priority. Threads that it starts, such as the model's, inherit that."""
+    if nice and sys.platform in ("linux", "android"):  # elsewhere a thread has no nice value of its own
         with suppress(OSError):
             thread = threading.get_native_id()
             os.setpriority(os.PRIO_PROCESS, thread, max(nice, os.getpriority(os.PRIO_PROCESS, thread)))

@@ -1,4 +1,4 @@
-"""An answer while it is written, and the turn it becomes."""
+"""An answer that is being written, and the turn that it becomes."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -7,18 +7,18 @@ from typing import Any
 from storage.conversations import Turn
 
 SAVE_EVERY_S = 1.0
-"""What is written is kept at least so often: a process that is killed loses no more."""
+"""Seconds between two saves of the text: a process that is killed loses no more than that."""
 
 SHOW_EVERY_S = 0.1
-"""What is written is shown no more often: each time costs a layout, which a key would have to wait for."""
+"""The least seconds between two displays of new text: each costs a layout, which delays keys."""
 
 TYPING_S, HELD_S = 0.15, 0.5
-"""So soon after a key nothing is shown, unless it has been held back for so long."""
+"""Text waits for `TYPING_S` after a key, unless it was held back for `HELD_S`; both in seconds."""
 
 
 @dataclass(slots=True)
 class Writing:
-    """The text so far. `new_turns` holds the turn once the store has it."""
+    """The text so far. `new_turns` holds the turn once it is in the store."""
 
     new_turns: list[Turn] = field(default_factory=list)
     text: str = ""
@@ -29,26 +29,26 @@ class Writing:
 
     @property
     def finished(self) -> bool:
-        """Whether the answer stands."""
+        """Whether the answer is complete."""
         return self.record is not None
 
     @property
     def turn(self) -> Turn | None:
-        """The turn as far as it goes; None before it has new_turns."""
+        """The turn with the text so far; None before it is in the store."""
         if not self.new_turns:
             return None
         return replace(self.new_turns[0], answer=self.text.strip(), complete=self.finished, record=self.record or {})
 
     def whole(self) -> Turn:
-        """The turn, which has new_turns."""
+        """Return the turn, which must be in the store."""
         turn = self.turn
         assert turn is not None
         return turn
 
     def add(self, text: str, now: float, typed_at: float = 0.0) -> tuple[str, bool]:
-        """Add what was written at `now`, in seconds: what is to be shown of it, and whether it is time to save.
+        """Add text written at `now`, in seconds; return the text to show now, and whether it is time to save.
 
-        `typed_at` is when the last key came.
+        `typed_at` is the time of the last key.
         """
         self.text += text
         show = ""
@@ -63,9 +63,9 @@ class Writing:
         return show, save
 
     def give_up_saving(self) -> None:
-        """Write on without: the whole answer is stored at its end, if it then can be."""
+        """Stop saving: the whole answer is stored at its end, if that is possible then."""
         self.saved_at = math.inf
 
     def finish(self, text: str, record: dict[str, Any]) -> None:
-        """The answer stands."""
+        """Set the complete text and its record."""
         self.text, self.record = text, record

@@ -1,1 +1,1 @@
-"""The knowledge: what has been read, what is being read, what could not be; and the first run, which begins it."""
+"""The knowledge screen: files that were read, are being read or could not be read; and the first run."""

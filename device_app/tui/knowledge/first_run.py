@@ -1,4 +1,4 @@
-"""The first run: choose a folder, see it being read, ask one of three questions drawn from it. A key does each."""
+"""The first run: choose a folder, watch it being read, ask one of three questions about it. Each takes one key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from device_app.tui.wording import safe_line
 
 
 class FirstRun(Vertical):
-    """Part of the welcome, where nothing has been read yet. `choices` are what the keys 1, 2, 3 … stand for."""
+    """The part of the welcome shown before anything was read. `choices` are the texts for the keys 1, 2, 3 …."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,16 +26,16 @@ class FirstRun(Vertical):
         self._status = Static(markup=False)
 
     def compose(self) -> ComposeResult:
-        """What is read, and then what can be chosen."""
+        """Yield the progress of reading, then the choices."""
         yield ReadingView()
         yield self._status
 
     def on_mount(self) -> None:
-        """Follow what is being read."""
+        """Follow the reading of files."""
         self.watch(self.app, "reading", self._follow)
 
     async def begin(self) -> None:
-        """Offer the folders that are there."""
+        """Offer the folders that exist."""
         from device_app.tui.edge import places
 
         self._folders = await asyncio.to_thread(places.likely, self.app.environment)  # type: ignore[attr-defined]

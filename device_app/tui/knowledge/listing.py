@@ -1,4 +1,4 @@
-"""What is known at a place, however much: filtered while it is typed, read a page at a time as it is scrolled."""
+"""A list of files and folders of any length: filtered as the person types, read page by page as they scroll."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
     Row = Holding | KnownFile
 
 PAGE = 100
-"""Rows listed at a time."""
+"""The number of rows in a page."""
 
 
 class Filter(Input):
-    """Seen while it is typed into or holds something."""
+    """The filter field, visible while it has the focus or contains text."""
 
     def on_blur(self) -> None:
-        """Empty, it takes no room."""
+        """Hide the field if it is empty."""
         self.display = bool(self.value)
 
 
 class Listing(Vertical):
-    """Folders and single files, or the files `inside` one of them; `totals` are of all that is known.
+    """Folders and single files, or the files `inside` one folder; `totals` are those of the whole knowledge.
 
-    `trying` is awaited with what may fail; `named` gives a path as it is shown.
+    `trying` awaits work that may fail; `named` formats a path for display.
     """
 
     BINDINGS = [Binding("down", "to_list", show=False)]  # noqa: RUF012 (as Textual declares it)
 
     class Read(Message):
-        """The rows are others."""
+        """The rows were read again."""
 
     class Chosen(Message):
-        """A row is to be opened."""
+        """The person chose a row to open."""
 
         def __init__(self, row: Row) -> None:
             super().__init__()
@@ -75,23 +75,23 @@ class Listing(Vertical):
         self._landed = False
 
     def compose(self) -> ComposeResult:
-        """The filter, the list."""
+        """Yield the filter and the list."""
         yield self.filter
         yield self.list
 
     @property
     def highlighted(self) -> Row | None:
-        """The row at hand."""
+        """The highlighted row, or None."""
         at = self.list.highlighted
         return self.rows[at] if at is not None and at < len(self.rows) else None
 
     @property
     def words(self) -> str:
-        """What the names have to hold."""
+        """The words that the names have to contain."""
         return self.filter.value.strip()
 
     def go(self, inside: Holding | None) -> None:
-        """Into a folder, or out again."""
+        """Open a folder, or leave it."""
         self.inside, self.rows = inside, []
         self.list.clear_options()
         self.list.focus()
@@ -101,13 +101,13 @@ class Listing(Vertical):
         self.reload()
 
     def begin_filter(self, words: str = "") -> None:
-        """Let the person type what the names have to hold."""
+        """Show the filter with these words and focus it."""
         self.filter.display = True
         self.filter.value = words
         self.filter.focus()
 
     def end_filter(self) -> bool:
-        """List everything again; whether there was a filter."""
+        """Clear the filter and list everything again; return whether there was a filter."""
         was = self.filter.display
         self.filter.value = ""
         self.filter.display = False
@@ -115,38 +115,38 @@ class Listing(Vertical):
         return was
 
     def reload(self) -> None:
-        """Read the list again, as far as it was read."""
+        """Read the loaded part of the list again."""
         self._read(self._load)
 
     def follow(self) -> None:
-        """The same, unless that is under way: a large store takes longer than the next look."""
+        """Read the list again, unless that is still in progress, as may happen with a large store."""
         if not self._reads:
             self.reload()
 
     def on_input_changed(self) -> None:
-        """Filter while it is typed."""
+        """Filter as the person types."""
         self.rows = []
         self.reload()
 
     def on_input_submitted(self) -> None:
-        """To what is left."""
+        """Move the focus to the filtered list."""
         self.action_to_list()
 
     def action_to_list(self) -> None:
-        """From the filter into the list."""
+        """Move the focus from the filter to the list."""
         self.list.focus()
 
     def on_resize(self) -> None:
-        """Lines are made for the width there is."""
+        """Draw the rows again for the new width."""
         self.call_after_refresh(self._draw)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Read on near the end."""
+        """Read more rows when the highlight nears the end."""
         event.stop()
         self._read_on()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Open it."""
+        """Open the selected row."""
         event.stop()
         if row := self.highlighted:
             self.post_message(self.Chosen(row))
@@ -178,7 +178,7 @@ class Listing(Vertical):
         paths = [row.path for row in page]
         if page:
             self.list.highlighted = paths.index(before.path) if before and before.path in paths else 0
-        if page and self.screen.focused is None:  # it went when there was nothing to list yet
+        if page and self.screen.focused is None:  # the focus was lost while there was nothing to list
             self.list.focus()
         self._landed = True
         self.post_message(self.Read())
@@ -205,7 +205,7 @@ class Listing(Vertical):
         self.set_class(not self.rows, "-empty")
 
     def _line(self, row: Row) -> Content:
-        room = self.list.scrollable_content_region.width or self.app.size.width - 3  # hidden, it has no width yet
+        room = self.list.scrollable_content_region.width or self.app.size.width - 3  # a hidden list has no width yet
         width = max(room - 2, 8)
         name = self._named(row.path)
         if not self.inside:

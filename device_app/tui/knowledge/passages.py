@@ -1,4 +1,4 @@
-"""The passages of one file, as they are stored."""
+"""The window with the passages of one file, as stored."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from device_app.tui.edge.known import Known
 
 MOST = 60
-"""Passages shown of a file."""
+"""The most passages shown of a file."""
 
 
 class PassagesScreen(ModalScreen[None]):
-    """Scrolls; any of the usual keys goes back."""
+    """A window with a file's passages; the usual keys close it."""
 
     BINDINGS = [Binding("escape,q,enter", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
 
@@ -34,7 +34,7 @@ class PassagesScreen(ModalScreen[None]):
         self._shown_name = name
 
     def compose(self) -> ComposeResult:
-        """One column."""
+        """Yield the file's name and the scrolling passages."""
         with Vertical(classes="window") as window:
             window.border_title = "Passages"
             window.border_subtitle = "Esc back"
@@ -43,7 +43,7 @@ class PassagesScreen(ModalScreen[None]):
                 yield Static("…", classes="passages", markup=False)
 
     def on_mount(self) -> None:
-        """Scroll at once; the text comes behind."""
+        """Focus the text, and load the passages."""
         self.query_one(VerticalScroll).focus()
         self.run_worker(self._read())
 

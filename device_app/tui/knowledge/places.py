@@ -1,4 +1,4 @@
-"""A path while it is typed: what it may become, above the line where it is typed. The focus stays there."""
+"""Typing a path: the list of its completions above the input field, which keeps the focus."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ COMMAND = "/add "
 
 
 def path_in(text: str) -> str | None:
-    """The path that is being typed behind the command that takes one; None where none is."""
+    """Return the path being typed after the /add command; None without that command."""
     starts = text[: len(COMMAND)].lower() == COMMAND and "\n" not in text
     return text[len(COMMAND) :].lstrip() if starts else None
 
 
 class Places(OptionList):
-    """Folders and files whose path begins with what was typed."""
+    """The list of folders and files whose path begins with the typed text."""
 
     can_focus = False
 
@@ -34,14 +34,14 @@ class Places(OptionList):
         self._moved = False
 
     def follow(self, typed: str | None) -> None:
-        """Offer what this may become; nothing for None."""
+        """Offer completions of this path; hide the list for None."""
         if typed is None:
             self._offer([])
         else:
             self._look(typed)
 
     def move(self, step: int) -> None:
-        """Choose the one above or below."""
+        """Highlight the previous or next entry."""
         self._moved = True
         if step < 0:
             self.action_cursor_up()
@@ -49,7 +49,7 @@ class Places(OptionList):
             self.action_cursor_down()
 
     def completed(self, typed: str) -> str:
-        """What was typed and, as far as it is plain, what follows; the chosen one where one was chosen."""
+        """Return the typed path extended as far as it is unambiguous, or the entry chosen with the arrows."""
         fitting = [candidate for candidate in self._candidates if candidate.casefold().startswith(typed.casefold())]
         if not fitting:
             return typed
@@ -59,7 +59,7 @@ class Places(OptionList):
         return chosen if chosen in fitting else fitting[0]
 
     def chosen(self) -> bool:
-        """Whether one was chosen with the arrows."""
+        """Return whether an entry was chosen with the arrows."""
         return self.display and self._moved
 
     @work(exclusive=True)
@@ -77,13 +77,13 @@ class Places(OptionList):
 
 
 class PathField(Input):
-    """The line where a path is typed. Tab completes, the arrows choose, Enter takes it."""
+    """The input field for a path. Tab completes it, the arrows choose a completion, Enter submits."""
 
     class Left(Message):
-        """The person changed their mind."""
+        """The person cancelled."""
 
     class Named(Message):
-        """The path was typed."""
+        """The person submitted a path."""
 
         def __init__(self, typed: str) -> None:
             super().__init__()
@@ -97,7 +97,7 @@ class PathField(Input):
         self._places = places
 
     def begin(self, typed: str = "~/") -> None:
-        """Take the focus with this path."""
+        """Show the field with this path and focus it."""
         self.display = True
         self.value = typed
         self.cursor_position = len(typed)
@@ -105,12 +105,12 @@ class PathField(Input):
         self._places.follow(typed)
 
     def end(self) -> None:
-        """Go."""
+        """Hide the field."""
         self.display = False
         self._places.follow(None)
 
     def on_input_changed(self) -> None:
-        """Offer what fits. A whole path behind the home that stood there takes its place."""
+        """Offer completions. A pasted absolute path or home path replaces the initial "~/"."""
         if self.value.startswith(("~//", "~/~")):
             self.value = self.value.removeprefix("~/")
             self.cursor_position = len(self.value)
@@ -118,7 +118,7 @@ class PathField(Input):
             self._places.follow(self.value)
 
     async def _on_key(self, event: events.Key) -> None:
-        """Keys with a meaning here. Bindings would overtake what was typed just before them."""
+        """Handle special keys here: bindings would be handled before text typed just ahead of them."""
         if event.key not in ("tab", "up", "down", "enter", "escape"):
             await super()._on_key(event)
             return

@@ -1,4 +1,4 @@
-"""How far the reading of files is, and how that is put in words. Pure; imports nothing heavy."""
+"""The progress of reading files, and its wording. Pure; imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _BAR = 30
 
 
 class Phase(StrEnum):
-    """What the reading of files is at."""
+    """The phases of reading files."""
 
     IDLE = "idle"
     WAITING = "waiting"  # for models, or for another process that reads
     READING = "reading"
-    GIVING_WAY = "giving way"  # to a question
-    PAUSING = "pausing"  # asked to pause; the file at hand cannot be left in its middle
+    GIVING_WAY = "giving way"  # waits while a question is answered
+    PAUSING = "pausing"  # asked to pause; the current file has to be finished first
     PAUSED = "paused"
     DONE = "done"
     FAILED = "failed"
@@ -28,10 +28,10 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How far the reading of files is. `why` it waits or has failed; `questions` may be asked of what was read.
+    """The progress of reading files. `why` is the reason for waiting or failing.
 
-    Bytes and files are those of this run; while files are still being found, `total_bytes` is 0. `seconds_left` is
-    None where that cannot be told yet.
+    `questions` are suggestions about the files that were read. Bytes and files are those of this run; `total_bytes` is
+    0 while files are still being searched for. `seconds_left` is None while it cannot be estimated.
     """
 
     phase: Phase = Phase.IDLE
@@ -48,22 +48,22 @@ class Reading:
 
     @property
     def goes_on(self) -> bool:
-        """Whether files are being read, or will be without anything that the person does."""
+        """Whether files are being read, or will be without any action of the person."""
         return self.phase in (Phase.READING, Phase.GIVING_WAY, Phase.WAITING)
 
     @property
     def stands_still(self) -> bool:
-        """Whether reading goes on once the person says so."""
+        """Whether the person can resume the reading."""
         return self.phase in (Phase.PAUSING, Phase.PAUSED, Phase.FAILED)
 
 
 def summary(reading: Reading, width: int) -> Content:
-    """A line or three for so many columns; empty where nothing was read."""
+    """Return the progress in up to three lines for this width; empty if nothing was read."""
     return Content("\n").join(_LINES[reading.phase](reading, width))
 
 
 def in_short(reading: Reading) -> str:
-    """In a word or three; empty where nothing goes on."""
+    """Return the progress in up to three words; "" if nothing is in progress."""
     match reading.phase:
         case Phase.READING | Phase.GIVING_WAY if reading.total_bytes:
             return f"reading {_share(reading):.0%}"
@@ -80,7 +80,7 @@ def in_short(reading: Reading) -> str:
 
 
 def left(seconds: float) -> str:
-    """A duration that is guessed."""
+    """Return an estimated duration in words."""
     if seconds < 60:
         return "under a minute left"
     if seconds < 5400:

@@ -1,4 +1,4 @@
-"""The lines of the lists: folders, files, passages. Pure; foreign text becomes harmless here."""
+"""Formats the rows for folders, files and passages. Pure; escapes foreign text."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from device_app.tui.edge.facts import Holding, KnownFile, StoredPassage
 
 NARROW = 60
-"""Columns under which a file takes two lines."""
+"""The width in columns below which a file takes two lines."""
 
 _DOT = Content.styled(" · ", "$quiet")
 
 
 def holding(held: Holding, name: str, width: int, now: datetime) -> Content:
-    """A folder, or a file beside the folders: its name, and under it what is known of it."""
+    """Return the row of a folder or of a single file: its name, and below it the facts about it."""
     facts = [Content.styled(part, "$quiet") for part in _facts(held)]
     if held.skipped:
         facts.append(Content.styled(f"{held.skipped:,} unreadable", "$warning"))
@@ -37,7 +37,7 @@ def _facts(held: Holding) -> list[str]:
 
 
 def file(known: KnownFile, name: str, width: int, now: datetime) -> Content:
-    """A file inside a folder: what was made of it, or why it could not be read."""
+    """Return the row of a file inside a folder: its passages, or why it could not be read."""
     if known.reason is not None:
         about = Content.styled(safe_line(known.reason), "$warning")
     elif not known.complete:
@@ -52,7 +52,7 @@ def file(known: KnownFile, name: str, width: int, now: datetime) -> Content:
 
 
 def passages(some: Sequence[StoredPassage], most: int) -> Content:
-    """The passages of a file, and that there are more where so many were asked for."""
+    """Return the first `most` passages of a file, with a note if there are more."""
     parts: list[Content] = []
     for place, reason in enumerate(some[:most]):
         if place == 0 or reason.document_id != some[place - 1].document_id:
@@ -65,7 +65,7 @@ def passages(some: Sequence[StoredPassage], most: int) -> Content:
 
 
 def shortened(name: str, width: int) -> str:
-    """A path cut in its middle: where it begins and its own name say the most. Counted in characters."""
+    """Return a path cut in its middle, keeping its beginning and the file name; `width` is in characters."""
     if len(name) <= width or width < 8:
         return name[: max(width, 1)]
     end = min(len(name.rpartition("/")[2]) + 1, width - 4)

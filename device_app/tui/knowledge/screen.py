@@ -1,4 +1,4 @@
-"""What is known: folders, the files in one, the passages of one; adding, removing, and how far reading is."""
+"""The knowledge screen: folders, their files, and their passages; adding, removing, and the progress of reading."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from device_app.tui.knowledge.listing import Row
 
 LIVE_S = 2.0
-"""While files are read, the list follows so often."""
+"""Seconds between updates of the list while files are read."""
 
 _TEACHING = """\
 Nothing has been read yet.
@@ -40,7 +40,7 @@ Notes, mails, chats, calendars, PDFs and office files in it are read, here on th
 
 
 class KnowledgeScreen(AreaScreen):
-    """A list of folders and single files; Enter goes into one, Esc comes back out."""
+    """A list of folders and single files; Enter opens a folder, Esc leaves it."""
 
     PLACE = Place.KNOWLEDGE
 
@@ -60,7 +60,7 @@ class KnowledgeScreen(AreaScreen):
         self._field = PathField(self._places)
 
     def body(self) -> ComposeResult:
-        """Heading, list, what is being read, the line for a path."""
+        """Yield the heading, the list, the progress of reading, and the field for a path."""
         yield self._heading
         yield self._listing
         yield self._note
@@ -69,7 +69,7 @@ class KnowledgeScreen(AreaScreen):
         yield self._field
 
     def on_mount(self) -> None:
-        """List, and follow what is being read."""
+        """Read the list, and follow the reading of files."""
         super().on_mount()
         self._note.display = False
         self._listing.list.focus()
@@ -83,7 +83,7 @@ class KnowledgeScreen(AreaScreen):
         self._listing.reload()
 
     def on_resize(self) -> None:
-        """The heading is made for the width there is."""
+        """Draw the heading again for the new width."""
         self.call_after_refresh(self._show)
 
     # The list
@@ -118,12 +118,12 @@ class KnowledgeScreen(AreaScreen):
 
     @on(Listing.Chosen)
     def _chosen(self, event: Listing.Chosen) -> None:
-        """Into a folder, or the passages of a file."""
+        """Open a folder, or the passages of a file."""
         row = event.row
         if not self._listing.inside and self._is_folder(row):
             self._go(row)  # type: ignore[arg-type]
         elif reason := getattr(row, "reason", None):
-            # The name last: it may be long, and the line is not.
+            # The name comes last, as it may be too long for the line.
             self._announce(f"This could not be read: {reason}. {self._named(row.path)}")
         else:
             self.app.push_screen(PassagesScreen(self._known, row.path, self._named(row.path)))
@@ -136,15 +136,15 @@ class KnowledgeScreen(AreaScreen):
         self._listing.go(inside)
 
     def action_filter(self, words: str = "") -> None:
-        """Let the person type what the names have to hold."""
+        """Show the filter for names."""
         self._listing.begin_filter(words)
 
     def on_descendant_focus(self) -> None:
-        """Letters are keys where nothing is typed."""
+        """Update the states: letters act as keys unless an input has the focus."""
         self._show_states()
 
     def action_back(self) -> None:
-        """Out of the filter, out of the folder, then to the chat."""
+        """Leave the filter, then the folder, then the screen."""
         if self._listing.end_filter():
             return
         if self._listing.inside:
@@ -155,7 +155,7 @@ class KnowledgeScreen(AreaScreen):
     # Adding and removing
 
     def type_path(self, typed: str = "~/") -> None:
-        """Let the person type a path."""
+        """Show the field for a path."""
         self._field.begin(typed)
         self._show_states()
 
@@ -174,7 +174,7 @@ class KnowledgeScreen(AreaScreen):
             self._stop_typing()
 
     def action_remove(self) -> None:
-        """Forget what is highlighted, if the person says yes."""
+        """Remove the highlighted entry from the knowledge, after the person confirms."""
         row = self._listing.highlighted
         if not row:
             self._announce("Choose a folder or a file, then press d.")
@@ -199,7 +199,7 @@ class KnowledgeScreen(AreaScreen):
         if removed.watched and removed.files:
             message += f" {removed.watched} is still read, and it with that, unless you remove the folder."
         self._announce(message)
-        for view in self.query(ReadingView):  # what it tells of is no longer so
+        for view in self.query(ReadingView):  # its summary is outdated
             view.settle()
         if (inside := self._listing.inside) and inside.path == path:
             self._go(None)
@@ -216,14 +216,14 @@ class KnowledgeScreen(AreaScreen):
             self._announce("No folder was added: a single file is read again when it is added again.")
 
     def action_pause(self) -> None:
-        """Stop reading."""
+        """Pause the reading of files."""
         if self._reader.reading.goes_on:
             self._reader.pause()
         else:
             self._announce("There is nothing to pause.")
 
     def action_resume(self) -> None:
-        """Go on reading."""
+        """Resume the reading of files."""
         if self._reader.reading.stands_still:
             self._reader.resume()
         else:

@@ -1,4 +1,4 @@
-"""The lines that follow the reading of files, wherever they stand."""
+"""The widget that shows the progress of reading files, used on several screens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from device_app.tui.knowledge.reading import Phase, Reading, summary
 
 
 class ReadingView(Static):
-    """Bar, file at hand, time left. The app has `reading`. Hidden while nothing is read."""
+    """The progress bar, the current file and the time left, from the app's `reading`. Hidden if nothing is read."""
 
     def __init__(self) -> None:
         super().__init__(classes="reading", markup=False)
@@ -17,15 +17,15 @@ class ReadingView(Static):
         self._reading = Reading()
 
     def on_mount(self) -> None:
-        """Follow, from what holds now on."""
+        """Follow the app's `reading`, starting with its present value."""
         self.watch(self.app, "reading", self._follow)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw for the width."""
+        """Draw for the new width."""
         self._draw(event.size.width)
 
     def settle(self) -> None:
-        """Say no more about what was read."""
+        """Clear the summary of a finished run."""
         if self._reading.phase is Phase.DONE:
             self._follow(Reading())
 

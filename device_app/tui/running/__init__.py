@@ -1,1 +1,1 @@
-"""The app as a process: its terminal, whether it still answers, and how it comes to its end."""
+"""The app as a process: its terminal, detecting that it hangs, and ending it."""

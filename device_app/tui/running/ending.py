@@ -1,6 +1,6 @@
-"""Ends the app on a signal, on ^q or because of a fault, and cuts it off where it does not end in time.
+"""Ends the app on a signal, on ^q or after a fault, and kills it if it does not end in time.
 
-This runs in a thread of its own, so that it depends neither on the event loop nor on any widget.
+Runs in a thread of its own, so that it depends neither on the event loop nor on any widget.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ if TYPE_CHECKING:
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 _TYPED_S = 1.0
-"""What ^q is given to be handled as any key, behind those that were typed before it."""
+"""Seconds in which the app may handle ^q as an ordinary key, after the keys typed before it."""
 
 _LAST_WORDS_S = 2.0
-"""What the last words may take: a terminal that takes nothing more holds up nothing."""
+"""Seconds for the final output, in case the terminal accepts no more."""
 
 _QUIT = 0
-"""Stands for ^q where other bytes are signals' numbers."""
+"""The byte in the pipe that stands for ^q; other bytes are signal numbers."""
 
 _WAKE = 255
 
 Report = Callable[[str, Sequence[str]], str]
-"""Writes down a fault, with the names of the event loop's tasks; where that can be read."""
+"""Writes a report of a fault, with the names of the event loop's tasks; returns where it can be read."""
 
 
 class Ending:
-    """Ends one app. `terminal` is where it draws, once it does; `report` writes a fault down and says where.
+    """Ends one app. `terminal` is its driver, once it draws; `report` writes a report and returns its place.
 
-    `fault` is why it has to end, if that is so. Every method may be called from any thread.
+    `fault` is why the app has to end, if there is one. Every method may be called from any thread.
     """
 
     terminal: TerminalDriver | None = None
     fault: Fault | None = None
     has_ended = False
-    """Whether the app itself has: what is waited for then are its threads."""
+    """Whether the app itself has ended, so that only its threads are waited for."""
 
     def __init__(self, app: App[Any], report: Report) -> None:
         self._app, self._report = app, report
@@ -66,7 +66,7 @@ class Ending:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """See to it for so long. Signals reach the thread even while the main thread runs no Python."""
+        """Watch the app in this context. Signals reach the thread even while the main thread runs no Python code."""
         handlers = {number: signal.signal(number, lambda number, _: self._ask(number)) for number in SIGNALS}
         before = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         thread = threading.Thread(target=self._watch, name="ending", daemon=True)
@@ -82,19 +82,19 @@ class Ending:
                 signal.signal(number, handler)
 
     def begin(self, loop: AbstractEventLoop, *, has_beats: bool) -> None:
-        """The app runs in this loop. Without a beat at each message, it cannot be seen to be stuck."""
+        """Note the app's event loop. Without a beat for each message, a hanging loop cannot be detected."""
         self._loop, self._has_beats = loop, has_beats
 
     def beat(self) -> None:
-        """The event loop lives: many keys at once are handled without a pause, in which a task could look."""
+        """Note that the event loop is alive, for each message: many keys in a row leave no pause for a task."""
         self._beats += 1
 
     def quit_pressed(self) -> None:
-        """The person wants to leave."""
+        """Note that the person wants to leave."""
         self._ask(_QUIT)
 
     def terminal_gone(self) -> None:
-        """There is nobody to show anything to."""
+        """End the app, as its terminal is gone."""
         self._ask(signal.SIGHUP)
 
     def fail(self, fault: Fault) -> None:
@@ -116,12 +116,12 @@ class Ending:
                 print(f"jackdaw: {self.fault.message(self._written)}", file=sys.__stderr__, flush=True)
 
     def _ask(self, number: int) -> None:
-        with suppress(BlockingIOError):  # it is full of requests
+        with suppress(BlockingIOError):  # the pipe is full of requests
             os.write(self._writer, bytes([number]))
 
     def _exit(self, code: int) -> None:
         if self._loop and self._app.return_code is None:
-            with suppress(RuntimeError):  # it has ended
+            with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self._app.exit, None, code)
 
     def _watch(self) -> None:
@@ -147,7 +147,7 @@ class Ending:
             looked, seen = now, self._beats
 
     def _take_requests(self, seconds: float) -> None:
-        """Wait so long for a signal or ^q, and note it."""
+        """Wait up to `seconds` for a signal or ^q, and note it."""
         if select([self._reader], [], [], seconds)[0]:
             for number in os.read(self._reader, 1_024):
                 if number in SIGNALS:
@@ -156,20 +156,20 @@ class Ending:
                     self._asked = time.monotonic(), 0
 
     def _request_exit(self) -> None:
-        """Ask the app to exit where the key alone has not ended it."""
+        """Ask the app to exit if the key alone has not ended it."""
         if self._asked:
             asked_at, code = self._asked
             if time.monotonic() - asked_at > _TYPED_S:
                 self._exit(code)
 
     def _give_up(self, code: int) -> None:
-        """Cut off an app that was asked to end long ago."""
+        """Kill an app that has not ended in time."""
         if code == 0 and not self.has_ended:
             self.fault = self.fault or Fault("The app did not end when it was asked to")
         self._cut_off(1 if self.fault else code)
 
     def _cut_off(self, code: int) -> None:
-        """End the process: give the terminal back, then print the fault."""
+        """End the process after restoring the terminal and printing the fault."""
 
         def last() -> None:
             if self.terminal:
@@ -189,13 +189,13 @@ class Ending:
 
 
 def _where() -> str:
-    """Where the main thread stands."""
+    """Return the place in the code where the main thread is."""
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     return f"{frame.f_code.co_qualname} ({frame.f_code.co_filename}:{frame.f_lineno})" if frame else "its start"
 
 
 def _worked_s() -> float | None:
-    """Processor time of the main thread; None where the system does not count it."""
+    """Return the main thread's processor time in seconds; None if the system does not count it."""
     ident = threading.main_thread().ident
     if ident is None or not hasattr(time, "pthread_getcpuclockid"):
         return None
@@ -203,7 +203,7 @@ def _worked_s() -> float | None:
 
 
 def _reads_disk() -> bool:
-    """Whether a thread of this process waits for a disk. False where the system does not say."""
+    """Return whether a thread of this process waits for a disk; False if the system does not tell."""
     with suppress(OSError):
         return any(_state(stat) == "D" for stat in Path("/proc/self/task").glob("*/stat"))
     return False

@@ -1,40 +1,40 @@
-"""Decides when something that does not answer counts as frozen. Pure: it gets what was seen and knows no clock."""
+"""Decides when a component that does not respond counts as frozen. Pure: gets observations, reads no clock."""
 
 from dataclasses import dataclass, field
 
 EVERY_S = 1.0
-"""Between two looks."""
+"""Seconds between two checks."""
 
 LATE_S = 0.5
-"""A look that comes so much later than it should shows a loaded machine or one that was asleep, not a fault."""
+"""Seconds of delay from which on a check shows a loaded or suspended machine and does not count."""
 
 LOOP_LOOKS = 30
-"""Looks in time after which the event loop is stuck."""
+"""Timely checks without a response after which the event loop counts as stuck."""
 
 PUMP_LOOKS = 120
-"""The same for the messages of a screen: one of them may be waiting for a slow disk."""
+"""The same for the messages of a screen, which may wait for a slow disk."""
 
 GRACE_LOOKS = 6
-"""Looks in time that the app is given to end in an orderly way."""
+"""Timely checks that the app gets for an orderly exit."""
 
 SLOW_GRACE_LOOKS = 30
-"""The same where it works on a loaded machine or waits for a disk."""
+"""The same for an app that works on a loaded machine or waits for a disk."""
 
 _WAITS, _WORKS = 0.02, 0.5
 
 
 @dataclass(slots=True)
 class Silence:
-    """Since when something has not answered, in looks of which `most` are the end."""
+    """Counts checks without a response; at `most`, the component counts as frozen."""
 
     most: int
     looks: int = 0
 
     def look(self, *, answered: bool, late_s: float, busy: float | None = None) -> bool:
-        """Whether it is frozen, after another look that came so late.
+        """Count another check, which came `late_s` late; return whether the component is frozen.
 
-        `busy` is the share of that time in which its thread had a core, None where that is not known. A thread that
-        waits has next to none and one that runs in circles all it wants; between these, it works on a loaded machine.
+        `busy` is the share of that time in which its thread had a core, None if unknown. A waiting thread has almost
+        none, one in an endless loop all it wants; in between, it works on a loaded machine.
         """
         if answered:
             self.looks = 0
@@ -45,25 +45,25 @@ class Silence:
 
 @dataclass(slots=True)
 class Grace:
-    """How long the app has been ending, in looks."""
+    """Counts the checks since the app was asked to end."""
 
     stuck: Silence = field(default_factory=lambda: Silence(GRACE_LOOKS))
     slow: Silence = field(default_factory=lambda: Silence(SLOW_GRACE_LOOKS))
 
     def look(self, *, late_s: float, busy: float | None = None, reads_disk: bool = False) -> bool:
-        """Whether it is over, after another look. `busy` is as for `Silence`."""
+        """Count another check; return whether the time to end is over. `busy` is as for `Silence`."""
         stuck = self.stuck.look(answered=reads_disk, late_s=late_s, busy=busy)
         return self.slow.look(answered=False, late_s=late_s) or stuck
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What no longer works, as a sentence without its full stop."""
+    """A fault that ends the app; `what` describes it as a sentence without its full stop."""
 
     what: str
 
     def message(self, report: object) -> str:
-        """The line that the person reads once the terminal is theirs again. `report` says where the report is."""
+        """Return the message for the person after the terminal is restored. `report` is where the report is."""
         return (
             f"{self.what}: the app had to be closed. Your conversations are kept. "
             "Run `jackdaw` again; ^o lists the earlier conversations. "

@@ -1,1 +1,1 @@
-"""Settings and models: what can be chosen, what it is about, what it costs."""
+"""The screens for settings and models: choosing, explanations and costs."""

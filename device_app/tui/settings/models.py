@@ -1,4 +1,4 @@
-"""The models: what each takes of this device, which is in use, and fetching another."""
+"""The models screen: the resources that each model takes, which is in use, and downloading another."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from device_app.tui.edge.preferences import Model, Preferences, Shelf
 
 TICK_S = 0.2
-"""How often a fetch is looked at."""
+"""Seconds between updates of a download's progress."""
 
 
 class ModelsScreen(AreaScreen):
-    """`choose` is awaited with the name of a model that is to be used, fetched first where it is not here."""
+    """The models screen. `choose` is awaited with a model to use, which it downloads first if it is not here."""
 
     PLACE = Place.MODELS
 
@@ -41,7 +41,7 @@ class ModelsScreen(AreaScreen):
         self._progress = Static(markup=False, id="progress")
 
     def body(self) -> ComposeResult:
-        """The list, the model at hand, a fetch under way."""
+        """Yield the list, the highlighted model's facts, and the progress of a download."""
         with Container(id="sides"):
             yield self._list
             with VerticalScroll(id="detail", can_focus=False):
@@ -49,14 +49,14 @@ class ModelsScreen(AreaScreen):
         yield self._progress
 
     def on_mount(self) -> None:
-        """Read what there is; look at a fetch now and then."""
+        """Read the models, and update the progress at intervals."""
         self._list.focus()
         self._tick()
         self.set_interval(TICK_S, self._tick)
         self.run_worker(self.reload())
 
     def on_resize(self) -> None:
-        """States stand at the right edge."""
+        """Draw the list again for the new width."""
         self.call_after_refresh(self._show)
 
     async def reload(self) -> None:
@@ -69,7 +69,7 @@ class ModelsScreen(AreaScreen):
         self._show()
 
     async def pick(self, name: str) -> None:
-        """Use the model of that name, which may be a file's, as if it had been chosen in the list."""
+        """Use the model with that name or file address, as if it had been chosen in the list."""
         if self._shelf is None:
             await self.reload()
         for place, model in enumerate(self._shelf.models if self._shelf else ()):
@@ -92,7 +92,7 @@ class ModelsScreen(AreaScreen):
             self.run_worker(self._enter(model))
 
     async def _enter(self, model: Model) -> None:
-        """Use it; one that does not fit the memory is used when that was said and Enter comes again."""
+        """Use a model; one that does not fit the memory needs a second Enter after a warning."""
         if model.used:
             return
         if self._preferences.fetching and model.state != "present":
@@ -107,7 +107,7 @@ class ModelsScreen(AreaScreen):
             await self._choose(model)
 
     def action_cancel(self) -> None:
-        """Stop the fetch."""
+        """Stop the download."""
         self._preferences.stop()
 
     def _tick(self) -> None:

@@ -1,4 +1,4 @@
-"""What left this device, and what can."""
+"""The privacy window: what has left this device, and what may leave it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PrivateScreen(ModalScreen[None]):
-    """Scrolls; any of the usual keys goes back."""
+    """The privacy window; the usual keys close it."""
 
     BINDINGS = [Binding("escape,q", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
 
@@ -29,10 +29,10 @@ class PrivateScreen(ModalScreen[None]):
         self._preferences = preferences
         self._left = Static("Counting …", markup=False, classes="heading")
         self._can = Static(ways(None), markup=False)
-        self._can.visible = False  # its room alone, until it is known: what comes later brings a scrollbar along
+        self._can.visible = False  # keeps its space while loading, as a scrollbar would appear later
 
     def compose(self) -> ComposeResult:
-        """One column."""
+        """Yield both texts in a scrolling window."""
         with Vertical(classes="window") as window:
             window.border_title = "Private"
             window.border_subtitle = "Esc back"
@@ -41,7 +41,7 @@ class PrivateScreen(ModalScreen[None]):
                 yield self._can
 
     def on_mount(self) -> None:
-        """Count, while the rest is read."""
+        """Load both texts."""
         self.query_one(VerticalScroll).focus()
         self.run_worker(self._show())
 
@@ -65,7 +65,7 @@ class PrivateScreen(ModalScreen[None]):
 
 
 def egress(answers: int, left: int) -> Content:
-    """What left for the answers that are kept."""
+    """Return a sentence about the bytes that left the device for the kept answers."""
     if not answers:
         return Content.assemble(("Nothing left this device", "$success bold"), ": nothing has been asked yet.")
     of = f"{answers:,} answer{'' if answers == 1 else 's'} kept here"
@@ -82,7 +82,7 @@ _REACH = {
     "fitting": "So is one that they answer in part. Where that is sooner, as link.together = fitting says, drafts of "
     "the answer are sent, too.",
 }
-"""What may leave where the files hold a part, by `link.together`."""
+"""By `link.together`: what may leave for questions that the files answer in part."""
 
 _DRAFTS = "Drafts repeat what stands in your files: whoever runs the server can read facts, names and numbers in them."
 _OPEN = (
@@ -92,7 +92,7 @@ _OPEN = (
 
 
 def ways(companion: Companion | None) -> Content:
-    """What can leave: to a companion server, if it may be asked, and to fetch models."""
+    """Return the text about what may leave: to a companion server, if it may be asked, and to download models."""
     asked = "Questions are answered on this device alone. There is no server that Jackdaw could send anything to."
     other = "It goes to the network for one thing: model files"
     if companion:

@@ -1,4 +1,4 @@
-"""Every setting by section: typing filters them, Enter edits one in place."""
+"""The settings screen: all settings by section; typing filters them, Enter edits one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Changed = Callable[[str], Awaitable[None]]
 
 
 class Filter(Input):
-    """Filters while it is typed; up and down move in the list below, Enter edits."""
+    """The filter field; up and down move in the list below, Enter edits."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("up", "screen.move(-1)", show=False),
@@ -40,7 +40,7 @@ class Filter(Input):
 
 
 class Editor(Input):
-    """The value of one setting; up and down step through the few that it takes."""
+    """The field with a setting's value; up and down step through a fixed set of choices."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("up", "step(-1)", show=False),
@@ -49,7 +49,7 @@ class Editor(Input):
     choices: tuple[str, ...] = ()
 
     def action_step(self, by: int) -> None:
-        """The choice before or behind."""
+        """Show the next or previous choice."""
         if self.choices:
             place = self.choices.index(self.value) if self.value in self.choices else 0
             self.value = self.choices[(place + by) % len(self.choices)]
@@ -57,7 +57,7 @@ class Editor(Input):
 
 
 class SettingsScreen(AreaScreen):
-    """`changed` is awaited with the key of a setting that was written."""
+    """The settings screen. `changed` is awaited with the key of a setting that was written."""
 
     PLACE = Place.SETTINGS
 
@@ -75,7 +75,7 @@ class SettingsScreen(AreaScreen):
         self._error = Static(markup=False, id="error")
 
     def body(self) -> ComposeResult:
-        """The filter, the list, the setting at hand."""
+        """Yield the filter, the list, and the highlighted setting with its editor."""
         yield self._filter
         with Container(id="sides"):
             yield self._list
@@ -85,13 +85,13 @@ class SettingsScreen(AreaScreen):
                 yield self._error
 
     def on_mount(self) -> None:
-        """Read them."""
+        """Read the settings."""
         self._filter.focus()
         self._leave_edit()
         self.run_worker(self.reload())
 
     def on_resize(self) -> None:
-        """Values stand at the right edge."""
+        """Draw the list again for the new width."""
         self.call_after_refresh(self._show)
 
     async def reload(self) -> None:
@@ -104,11 +104,11 @@ class SettingsScreen(AreaScreen):
         self._show()
 
     def filter(self, words: str) -> None:
-        """Show the settings with these words alone."""
+        """Show only the settings that contain these words."""
         self._filter.value = words
 
     def states(self) -> frozenset[AppState]:
-        """Letters filter."""
+        """Return no states: letters go to the filter."""
         return frozenset()
 
     # The list
@@ -130,7 +130,7 @@ class SettingsScreen(AreaScreen):
             self._edit(preference)
 
     def action_move(self, by: int) -> None:
-        """Up or down the list, past the names of sections."""
+        """Move up or down the list, skipping the names of sections."""
         for _ in range(abs(by)):
             (self._list.action_cursor_up if by < 0 else self._list.action_cursor_down)()
 
@@ -168,7 +168,7 @@ class SettingsScreen(AreaScreen):
             self.status.doing = "set by the environment"
             return
         if preference.setting.key in ("model.name", "embedder.name"):
-            self.app.call_later(self.app.run_action, "model")  # there it is fetched as well
+            self.app.call_later(self.app.run_action, "model")  # the models screen downloads the model if needed
             return
         self._editing = preference
         self._editor.choices = preference.setting.choices
@@ -187,7 +187,7 @@ class SettingsScreen(AreaScreen):
             self.carry_out(self._write, key, partial(self._preferences.set, key, event.value))
 
     def action_reset(self) -> None:
-        """The setting at hand back to its default."""
+        """Reset the highlighted setting to its default."""
         if preference := self._chosen():
             if fixed(preference):
                 self.status.doing = "set by the environment"
@@ -225,7 +225,7 @@ class SettingsScreen(AreaScreen):
         self._error.display = bool(problem)
 
     def action_back(self) -> None:
-        """Leave the edit, the filter, the screen."""
+        """Leave the editor, then the filter, then the screen."""
         if self._editing:
             self._leave_edit()
         elif self._filter.value:

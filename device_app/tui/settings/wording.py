@@ -1,4 +1,4 @@
-"""Settings and models in words: where a value came from, when a change takes effect, what a model takes. Pure."""
+"""Formats settings and models: a value's origin, when changes take effect, a model's resources. Pure."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _EFFECTS = {
 
 
 def effect(key: str) -> str:
-    """When a change of the setting takes effect."""
+    """Return when a change of the setting takes effect."""
     return _EFFECTS.get(key) or _EFFECTS[key.partition(".")[0]]
 
 
 def origin(preference: Preference) -> str:
-    """Where a value that can be changed came from."""
+    """Return the origin of a value that can be changed."""
     if preference.origin.layer is Layer.DEFAULT:
         return "the default"
     return f"from your file; the default is {spelled(preference.setting.default)}"
 
 
 def fixed(preference: Preference) -> str:
-    """Why the setting cannot be changed here; "" where it can."""
+    """Return why the setting cannot be changed here; "" if it can."""
     if preference.origin.layer <= Layer.FILE:
         return ""
     place = preference.origin.place
@@ -47,7 +47,7 @@ def fixed(preference: Preference) -> str:
 
 
 def row(preference: Preference, width: int) -> Content:
-    """A setting as a line of a list: its name, its value at the right, a mark where it is not the default."""
+    """Return a setting's line in the list: its name, its value at the right, a mark if it is not the default."""
     name, value = preference.setting.key.partition(".")[2], safe_line(spelled(preference.value))
     changed = preference.origin.layer is not Layer.DEFAULT
     shown = Content(value).truncate(max(width - len(name) - 5, 4), ellipsis=True)
@@ -57,7 +57,7 @@ def row(preference: Preference, width: int) -> Content:
 
 
 def about(preference: Preference) -> Content:
-    """All about a setting."""
+    """Return all facts about a setting."""
     setting = preference.setting
     lines = [Content.assemble((setting.key, "$primary bold"), f"  {safe_line(spelled(preference.value))}")]
     if reason := fixed(preference):
@@ -72,12 +72,12 @@ def about(preference: Preference) -> Content:
 
 
 def megabytes(size: int) -> str:
-    """A size in few digits."""
+    """Return a size in megabytes or gigabytes."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
 
 
 def title(model: Model, width: int) -> Content:
-    """A model as a line of a list."""
+    """Return a model's line in the list."""
     state = "in use" if model.used else {"present": "here", "missing": "not here", "damaged": "damaged"}[model.state]
     if unfit(model) and not model.used:
         state = "does not fit"
@@ -89,7 +89,7 @@ def title(model: Model, width: int) -> Content:
 
 
 def unfit(model: Model) -> str:
-    """Why the model does not fit this device now; "" where it does."""
+    """Return why the model does not fit this device now; "" if it does."""
     cast = model.forecast
     if not cast.fits_disk:
         return (
@@ -102,7 +102,7 @@ def unfit(model: Model) -> str:
 
 
 def takes(model: Model, shelf: Shelf) -> Content:
-    """All about a model, and what it takes."""
+    """Return all facts about a model, with the resources that it takes."""
     cast = model.forecast
     lines = [Content.styled(safe_line(model.name), "$primary bold"), Content(safe(model.description))]
     if reason := unfit(model):
@@ -122,7 +122,7 @@ def takes(model: Model, shelf: Shelf) -> Content:
 
 
 def offer(model: Model, *, warned: bool) -> str:
-    """What Enter does with the model."""
+    """Return what Enter does with the model."""
     if model.used:
         return "in use"
     if not model.forecast.fits_disk:
@@ -132,7 +132,7 @@ def offer(model: Model, *, warned: bool) -> str:
 
 
 def progress(fetch: Fetch, width: int) -> Content:
-    """A fetch as a bar and a line."""
+    """Return a download's progress as a bar and a line."""
     share = fetch.done / fetch.total if fetch.total else 0.0
     full = round(share * width)
     bar = Content.assemble(("━" * full, "$accent"), ("━" * (width - full), "$border-blurred"))
