@@ -253,7 +253,7 @@ class Device:
 
     @cached_property
     def reading(self) -> Work:
-        """The work that brings the remembered folders up to date."""
+        """The job that brings the remembered folders up to date."""
         from device_app.ahead.reading import reading
 
         return reading(self)

@@ -88,10 +88,7 @@ class Decoder:
         return self._mixtures[position]
 
     def append(self, token: int) -> Logits:
-        """Decode the answer's next token in all rows; return the mixture after it.
-
-        Raises ContextFull, with nothing changed.
-        """
+        """Decode the next token in all rows; return the mixture after it. Raises ContextFull, with nothing changed."""
         return self.take(self._engine.decode(dict.fromkeys(self._prompts, token)))
 
     def take(self, rows: Mapping[int, Logits]) -> Logits:

@@ -47,8 +47,5 @@ class _Interruptible:
 
 
 def interruptible(engine: Engine, give_way: Callable[[], bool]) -> Engine:
-    """Return the engine wrapped: `prefill` and `decode` raise GaveWay once `give_way()` returns true.
-
-    The engine's sequences are then as they were.
-    """
+    """Return the engine; its `prefill` and `decode` raise GaveWay and change nothing once `give_way()` is true."""
     return cast(Engine, _Interruptible(engine, give_way))

@@ -69,7 +69,7 @@ class LlamaCppEngine:
         self._info = replace(info, longest=min(longest, context))
         self._cells = kv.Cells(self._info.context, sequences + 1)
         self._window = model.window()
-        self._unsettled: dict[int, int] = {}  # interrupted sequences and their target lengths
+        self._unsettled: dict[int, int] = {}  # sequences being changed, and their target lengths
         self._lost: set[int] = set()  # sequences of which llama.cpp no longer holds all state
 
     @property
@@ -77,10 +77,7 @@ class LlamaCppEngine:
         return self._info
 
     def restrict(self, inexact: frozenset[Check]) -> None:
-        """Disable the features that are not exact here (see models.exactness): cutting slices, and rollback in place.
-
-        A rolled-back sequence is then computed again.
-        """
+        """Stop cutting slices, or recompute after rollbacks, if these are not exact here (see models.exactness)."""
         whole = "slices" not in inexact
         self._info = replace(
             self._info,

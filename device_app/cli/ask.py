@@ -197,7 +197,7 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
 
 
 def _print_carried(out: "Console", answer: "Answer") -> None:
-    """Print the sentence that proves the answer, in quotation marks, or else the nearest sentence, without them."""
+    """Print the sentence that proves the answer, in quotation marks, or else the nearest sentence, without marks."""
     proof, near = answer.evidence, answer.nearest
     if answer.quoted:
         out.print(f"\n  {QUOTED}", style="green")

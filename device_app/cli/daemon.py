@@ -247,10 +247,7 @@ def _service() -> services.Service:
 
 
 def _program() -> Path:
-    """Return the path of `jackdaw` beside this Python, or on PATH: a service cannot look it up by itself.
-
-    Raises UsageError.
-    """
+    """Return the `jackdaw` beside this Python or on PATH, as a service cannot look it up. Raises UsageError."""
     beside = Path(sys.executable).with_name("jackdaw")
     program = str(beside) if beside.exists() else shutil.which("jackdaw")
     if program is None:

@@ -45,8 +45,9 @@ if TYPE_CHECKING:
 def connect(target: str, host: str, authority: str | None, yes: bool, as_json: bool) -> None:
     """Connect this device to a companion server, and keep its token, mode 0600.
 
-    `jackdaw-server pair` shows a CODE, to be given with the server's HOST, and a QR code with a LINK in which all is.
-    By either, this device gets a token and the server's key; a server in between is noticed, and learns neither.
+    `jackdaw-server pair` shows a CODE, to be given together with the server's HOST, and a QR code with a LINK that
+    contains both. With either, this device receives a token and the server's key; a machine in between is noticed, and
+    learns neither.
 
     With a URL, a token is read from the terminal or from standard input; it comes from whoever runs the server
     (`jackdaw-server token create`).
@@ -107,10 +108,7 @@ def _invitation(target: str, host: str) -> Invitation | None:
 
 
 def _paired(paths: Paths, invitation: Invitation) -> Credentials:
-    """Pair with the server and store the credentials at once, as the code works only once.
-
-    Raises LinkError, NotWritable.
-    """
+    """Pair and store the credentials at once, as the code works only once. Raises LinkError, NotWritable."""
     from device_app.companion.link.pairing import pair
 
     stored, called = pair(invitation, platform.node())

@@ -40,7 +40,7 @@ NOTHING_SENT = "nothing is sent."
 OR_SERVER = "the question is sent where they turn out not to answer it."
 
 MOST_SIMILAR = 3
-"""The most kept answers to show, the most similar ones."""
+"""The most kept answers to show; the most similar ones come first."""
 
 
 @click.command(

@@ -31,10 +31,7 @@ def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, mega
 
 
 def clear(device: Device, *, answers: bool, states: bool) -> tuple[int, int]:
-    """Drop kept answers, attention states or both; return how many of each. Idle work refills them.
-
-    Raises NotWritable.
-    """
+    """Drop answers, states or both until idle work refills them; return how many of each. Raises NotWritable."""
     from device_app.ahead.daemon import forget_last
     from device_app.ahead.population import fill_again
     from device_app.ahead.prediction import predict_again

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def missing(weights: Weights, names: Iterable[str]) -> list[Entry]:
-    """Those of the models that have to be fetched first; files of the person's own are not. Raises UsageError."""
+    """Return the entries of `names` that still have to be downloaded. Raises UsageError for unknown names."""
     entries = [catalog.find(name) for name in names]
     return [entry for entry in entries if weights.state(entry) == "missing" and not entry.is_file]
 

@@ -230,7 +230,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """How the terminal app looks and moves. NO_COLOR, TEXTUAL_ANIMATIONS and --no-mouse go before it."""
+    """How the terminal app looks and moves. NO_COLOR, TEXTUAL_ANIMATIONS and --no-mouse take precedence."""
 
     theme: Annotated[Literal["dark", "light", "contrast"], Meta(description="Its colours.")] = "dark"
     motion: Annotated[bool, Meta(description="Let things glide and fade; without, they are there at once.")] = True

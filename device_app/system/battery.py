@@ -28,7 +28,7 @@ class Battery:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A device that runs on its batteries, at one moment; `asleep_s` is how long it was suspended since it started."""
+    """The batteries of a device that runs on them, at one moment; `asleep_s` is the time suspended since its start."""
 
     at_s: float
     asleep_s: float
@@ -103,5 +103,5 @@ def _text(file: Path, default: str | None = None) -> str:
 
 
 def _asleep_s() -> float:
-    """Return the seconds of suspension since the device's start: one clock counts them, the other does not."""
+    """Return the seconds that the device was suspended since its start, as the difference of two clocks."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()

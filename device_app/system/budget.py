@@ -1,4 +1,4 @@
-"""The budget of work ahead: tokens and estimated joules per hour. Pure; times are `time.monotonic()` seconds."""
+"""The budget of background work: tokens and estimated joules per hour. Pure; times are `time.monotonic()` seconds."""
 
 from dataclasses import dataclass
 

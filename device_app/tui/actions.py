@@ -32,7 +32,7 @@ class AppState(StrEnum):
     READING = "reading"  # the transcript has the focus, not the composer
     INGESTING = "ingesting"  # files are being read
     PAUSED = "paused"  # the reading of files is paused
-    RESTING = "resting"  # the work ahead is paused
+    RESTING = "resting"  # the background work is paused
     HELD = "held"  # the list of files has a row to open or remove
 
 
@@ -60,7 +60,7 @@ class Action:
 
     @property
     def call(self) -> str:
-        """The call that a key binding or a click makes."""
+        """The call, as text, that the action's key binding or a click on it makes."""
         if self.place is Place.CHAT:
             return f"screen.perform('{self.id}')"
         return f"{'app' if self.place is Place.APP else 'screen'}.{self.id}"
@@ -170,7 +170,7 @@ def hints(states: Collection[AppState], place: Place = Place.CHAT) -> Iterator[A
 
 
 def hint_of(action: Action, states: Collection[AppState]) -> str:
-    """Return the action's word in the footer."""
+    """Return the word that the footer shows for the action."""
     return action.again if action.again and AppState.RESTING in states else action.hint
 
 

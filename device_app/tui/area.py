@@ -25,7 +25,7 @@ from shared.errors import JackdawError
 class AreaScreen(Screen[None]):
     """A screen beside the chat. Subclasses set their place, compose `body` and define `action_ID` methods.
 
-    Blocking work goes through `records` or another part of the edge, in a worker; `trying` shows its errors.
+    Blocking work runs in a worker, through `records` or another part of `tui/edge`; `trying` shows its errors.
     """
 
     PLACE: ClassVar[Place]

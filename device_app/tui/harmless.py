@@ -1,6 +1,6 @@
 """A filter for all drawn text: removes control characters and marks that reorder text.
 
-Foreign text is escaped where it is formatted; this catches what was missed there, and what the person types.
+Untrusted text is sanitised where it is formatted; this filter catches what was missed there, and what the person types.
 """
 
 from rich.segment import Segment

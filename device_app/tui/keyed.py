@@ -25,10 +25,7 @@ class Forwards(Widget):
     """A widget that takes no text itself and passes typed text on to an input field."""
 
     def forward(self, event: events.Key | events.Paste) -> bool:
-        """Handle an event before it is passed on, so that the next key goes to the new focus.
-
-        Returns whether the event is used up.
-        """
+        """Handle an event before it is passed on, so that it can move the focus; return whether it is used up."""
         raise NotImplementedError
 
 

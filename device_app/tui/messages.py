@@ -1,4 +1,4 @@
-"""Messages from the edge to the screen. Posted by its threads, handled by the chat; plain facts without behaviour."""
+"""Messages from the threads of `tui/edge` to the screens: plain facts without behaviour."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Read(Message, bubble=False):
 
 
 class Broken(Message):
-    """A programming error in a thread of the edge, to be raised in the screen's thread."""
+    """A programming error in a thread of `tui/edge`, to be raised in the screen's thread."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__()

@@ -43,7 +43,7 @@ class TellingApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a notice without markup; foreign text in it must have passed `safe`."""
+        """Show a notice without markup; untrusted text in it must have passed `safe`."""
         self.clear_notifications()
         seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
         super().notify(message, title=title, severity=severity, timeout=seconds, markup=markup)

@@ -28,10 +28,7 @@ LEAVE_S = 3.0
 
 
 def run(look: App, opening: Opening | None, make: MakeDevice | None = None) -> int:
-    """Run the app until the person leaves it; return its exit code.
-
-    `make` creates its devices, see `commands.opening`.
-    """
+    """Run the app and return its exit code. `make` creates its devices, see `commands.opening`."""
     before = threading.enumerate()
     app = JackdawApp(os.environ, look=look, make=make)
     ending = Ending(app, report)

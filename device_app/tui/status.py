@@ -58,7 +58,7 @@ class StatusLine(Widget):
         self._counting: Timer | None = None
 
     def watch_link(self, link: Standing) -> None:
-        """Redraw every second while the time until the next connection attempt is counted down."""
+        """Redraw every second while the seconds until the next connection attempt are shown."""
         if self._counting:
             self._counting.stop()
         self._counting = self.set_interval(1.0, self.refresh) if link.retry_at is not None else None

@@ -1,4 +1,4 @@
-"""Formats facts for the screen in few words. Pure; escapes foreign text.
+"""Formats facts for the screen in few words. Pure; sanitises untrusted text.
 
 The facts about an answer are its record: the object that `ask --json` prints and the history keeps.
 """

@@ -48,7 +48,7 @@ class Door:
         return self.origin.partition("://")[2]
 
     def decide(self, request: Request) -> Verdict:
-        """Decide about the request. A valid token is used up by this call."""
+        """Return the decision about the request. A valid token is used up by this call."""
         elsewhere = request.origin is not None and request.origin != self.origin
         if request.host != self.authority or elsewhere or (request.is_socket and request.origin is None):
             return Verdict.ELSEWHERE

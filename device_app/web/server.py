@@ -73,7 +73,7 @@ class Session(AppService):
 
 
 class WebServer(Server):
-    """A web server with one door, which runs an app for each page that is let in."""
+    """A web server with access control, which runs an app for each page that is let in."""
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(f"exec {shlex.join(_APP)}", host, port, title="Jackdaw")

@@ -1,4 +1,4 @@
-"""The person's actions on the caches: limits, clearing, work ahead. Knows no view of the caches."""
+"""The person's actions on the caches: limits, clearing, background work. Knows no view of the caches."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class CacheControl(AreaScreen):
             self._reload_if_shown()
 
     def action_ahead_pause(self) -> None:
-        """Pause the work ahead, or resume it."""
+        """Pause or resume the background work that fills the caches."""
         self.carry_out(self._pause, not (self._overview and self._overview.worker.paused))
 
     async def _pause(self, paused: bool) -> None:
@@ -101,7 +101,7 @@ class CacheControl(AreaScreen):
             self._reload_if_shown()
 
     def action_ahead_now(self) -> None:
-        """Work ahead in this app now, or stop that."""
+        """Start to fill the caches ahead of questions in this app now, or stop that."""
         if self._caches.working:
             self._caches.stop()
             return

@@ -1,4 +1,4 @@
-"""Formats kept answers and attention states, as list rows and in full. Pure; escapes foreign text."""
+"""Formats kept answers and attention states, as list rows and in full. Pure; sanitises untrusted text."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class KeptList(Vertical):
         self.reload()
 
     def on_input_submitted(self) -> None:
-        """Show the first entry that is left."""
+        """Show the first entry that matches the filter."""
         self.list.action_select()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:

@@ -1,4 +1,4 @@
-"""The overview of the caches: suggested questions, savings, work ahead and space. Knows no store."""
+"""The overview of the caches: suggested questions, savings, background work and space. Knows no store."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Panels(VerticalScroll):
                 yield self._limits
 
     def show(self, overview: Overview, now: datetime, *, here: bool) -> None:
-        """Show the state of the caches at `now`, local time; `here` is true while this app works ahead."""
+        """Show the state of the caches at `now`, local time; `here` is true while this app does the background work."""
         rows = wording.PLOT_ROWS if self.app.size.height < ROOMY else 2 * wording.PLOT_ROWS
         self._saved.show(lambda width: wording.saved(overview, now.date(), width, rows))
         self._limits.show(lambda width: wording.limits(overview, width))

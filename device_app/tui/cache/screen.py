@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from device_app.tui.edge.caches import Caches
 
 LOOK_S = 2.0
-"""Seconds between two checks of the work ahead."""
+"""Seconds between two checks of the background work."""
 
 VIEWS = {"overview": "Overview", "answers": "Answers", "states": "States"}
 _NO_ANSWERS = "No answer is kept yet. Ask something: its answer is kept, and there at once the next time."
@@ -87,7 +87,7 @@ class CacheScreen(CacheControl):
         return await self._caches.suggestions(self._clock().astimezone().date())
 
     def _look(self) -> None:
-        """Check the work ahead, unless the last check is still running, as may happen with a large store."""
+        """Check the background work, unless the last check is still running, as may happen with a large store."""
         if not self._looks:
             self._looks = True
             self._look_once()

@@ -16,7 +16,7 @@ KEYS = ("1", "2", "3")
 
 
 class Suggestions(Static):
-    """The list of suggested questions, `choices`; `otherwise` is shown if there are none, or nothing without it."""
+    """The suggested questions, in `choices`. Without any, the widget shows `otherwise`, or nothing if that is empty."""
 
     class Chosen(Message):
         """The person chose a question."""

@@ -1,4 +1,4 @@
-"""Formats the overview of the caches: savings, limits, work ahead. Pure; escapes foreign text."""
+"""Formats the overview of the caches: savings, limits, background work. Pure; sanitises untrusted text."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def limits(overview: Overview, width: int) -> Content:
 
 
 def work_ahead(worker: Worker, ahead: Ahead, now: datetime, width: int, *, here: bool) -> Content:
-    """Return the state of the work ahead, its last step and its next ones."""
+    """Return the state of the background work, its last step and its next ones."""
     if here:
         doing = Content.assemble(("● ", "$success"), "working here, until you ask something")
     elif worker.paused:

@@ -29,7 +29,7 @@ class Part(Markdown):
         self.set_class(piece.goes_on, "-goes-on")
 
     async def show(self, piece: Piece) -> None:
-        """Show this piece instead."""
+        """Show this piece instead of the present one."""
         self.piece, self.whole = piece, True
         self.set_class(piece.goes_on, "-goes-on")
         await self.update(piece.markdown)

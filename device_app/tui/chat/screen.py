@@ -1,4 +1,4 @@
-"""The chat screen: turns typed text into questions or actions, and events of the edge into turns."""
+"""The chat screen: makes questions or actions of typed text, and turns of the messages from `tui/edge`."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class ChatScreen(ConversationActions):
         self.composer.insert(text)
         self.set_focus(self.composer)
 
-    # Events of the edge
+    # Messages from `tui/edge`
 
     @on(messages.Ready)
     async def _ready(self, event: messages.Ready) -> None:

@@ -126,7 +126,7 @@ class Transcript(Letters):
         self._mark(shown=True)
 
     def on_blur(self) -> None:
-        """Hide that mark; a turn that was chosen stays marked, as commands apply to it."""
+        """Stop showing which turn the keys apply to; a chosen turn stays marked, as commands apply to it."""
         self._mark(shown=False)
 
     async def on_click(self, event: events.Click) -> None:

@@ -34,7 +34,7 @@ class WhyScreen(ModalScreen[None]):
         self._turn = turn
 
     def compose(self) -> ComposeResult:
-        """Yield both parts."""
+        """Yield the turn's record, and a place for the kept answers."""
         with Vertical(classes="window") as window:
             window.border_title = "Why this answer"
             window.border_subtitle = "Esc back"

@@ -83,7 +83,7 @@ class Answers:
             self._request.stop.set()
 
     def typed(self) -> None:
-        """Note a key press: the current answer's display waits a moment, and work ahead ends."""
+        """Note a key press: the current answer's display waits a moment, and background work ends."""
         self.typed_at = time.monotonic()
 
     def fetch(self) -> None:
@@ -117,7 +117,7 @@ class Answers:
         return await self._thread.run(work)
 
     def begin(self, work: Callable[[Device], Result]) -> Future[Result]:
-        """Submit such work; it has to end soon once `is_awaited` is true."""
+        """Submit work for the device that has the models. It has to end soon once `is_awaited` is true."""
         return self._thread.submit(work)
 
     @property

@@ -38,7 +38,7 @@ class States:
 
 
 class Caches:
-    """The caches of one person. Every method raises StoreError. `working` is true while work ahead runs here."""
+    """The caches of one person. Every method raises StoreError. `working` is true while they are filled here."""
 
     def __init__(self, environment: Mapping[str, str], open_device: Callable[[], Device], answers: Answers) -> None:
         self._environment = environment
@@ -87,7 +87,7 @@ class Caches:
         return await self._thread.run(some)
 
     async def passages(self, words: str) -> Sequence[int]:
-        """Return passages with kept states and all the words, the most used first; 0 means the instructions."""
+        """Return ids of passages with kept states and all the words, the most used first; 0 is the instructions."""
         return await self._thread.run(lambda device: _records(device).passages(words))
 
     async def some_states(self, passages: Sequence[int]) -> Sequence[PassageStates]:
@@ -131,7 +131,7 @@ class Caches:
         return await self._thread.run(clear)
 
     async def pause(self, *, paused: bool) -> None:
-        """Pause or resume the work ahead. Raises NotWritable."""
+        """Pause or resume the background work that fills the caches. Raises NotWritable."""
 
         def pause(device: Device) -> None:
             from device_app.ahead.daemon import pause
@@ -141,9 +141,10 @@ class Caches:
         await self._thread.run(pause)
 
     async def work(self) -> str | None:
-        """Work ahead with the model loaded here, until all is done, somebody types or `stop` is called.
+        """Fill the caches with the model loaded here, until all is done, somebody types or `stop` is called.
 
-        Returns why it ended early, or None. Raises UsageError if another process works ahead, and errors of the work.
+        Returns why it ended early, or None. Raises UsageError if another process does that work, and errors of the
+        work.
         """
         self._stop.clear()
         self.working = True
@@ -153,7 +154,7 @@ class Caches:
             self.working = False
 
     def stop(self) -> None:
-        """Stop working ahead, within a batch of the model."""
+        """Stop filling the caches, within a batch of the model."""
         self._stop.set()
 
     def reopen(self) -> None:
@@ -161,7 +162,7 @@ class Caches:
         self._thread.reopen()
 
     def close(self) -> None:
-        """Stop working ahead, and close the store."""
+        """Stop filling the caches, and close the store."""
         self.stop()
         self._thread.close()
 

@@ -1,4 +1,4 @@
-"""The parts of the edge. Parts that the first screen does not need are imported and made on first use."""
+"""The app's access to models and the store, in parts. Those not needed at first are imported and made on first use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Parts:
-    """The parts of the edge. `open_device` opens a device for each thread, under the current settings.
+    """The parts of `tui/edge`. `open_device` opens a device for each thread, under the current settings.
 
     `to_chat` and `to_app` take messages from any thread; `answering` tells whether the app is answering.
     """

@@ -76,7 +76,7 @@ def checked(typed: str) -> Path:
 
 
 def named(path: bytes, environment: Mapping[str, str]) -> str:
-    """Return a path with ~ for the home folder, for display. It is still foreign text."""
+    """Return a path with ~ for the home folder, for display. The result still has to be sanitised."""
     whole, home = show(path), environment.get("HOME", "").rstrip("/")
     return f"~{whole[len(home) :]}" if home and (whole == home or whole.startswith(f"{home}/")) else whole
 

@@ -14,10 +14,7 @@ from storage.paths import Paths, write_private
 
 
 def report(what: str, tasks: Sequence[str]) -> str:
-    """Write the fault, the event loop's task names and all threads' stacks to a file; return the file's path.
-
-    If it cannot be written, the reason is returned.
-    """
+    """Write the fault, task names and all threads' stacks to a file; return its path, or why there is none."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     lines = [
         f"{datetime.now(UTC).isoformat(timespec='seconds')} {what}",

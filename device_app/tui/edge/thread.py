@@ -31,7 +31,7 @@ class DeviceThread:
         self._lock, self._waiting = Lock(), 0
 
     def submit(self, work: Callable[[Device], Result]) -> Future[Result]:
-        """Do the work after everything submitted earlier."""
+        """Queue the work after everything submitted earlier; return the future of its result."""
         self._wait(1)
 
         def run_next() -> Result:

@@ -1,4 +1,4 @@
-"""Formats the rows for folders, files and passages. Pure; escapes foreign text."""
+"""Formats the rows for folders, files and passages. Pure; sanitises untrusted text."""
 
 from __future__ import annotations
 

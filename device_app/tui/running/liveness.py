@@ -12,13 +12,13 @@ LOOP_LOOKS = 30
 """Timely checks without a response after which the event loop counts as stuck."""
 
 PUMP_LOOKS = 120
-"""The same for the messages of a screen, which may wait for a slow disk."""
+"""Timely checks without a response after which a screen counts as stuck; it may wait for a slow disk."""
 
 GRACE_LOOKS = 6
 """Timely checks that the app gets for an orderly exit."""
 
 SLOW_GRACE_LOOKS = 30
-"""The same for an app that works on a loaded machine or waits for a disk."""
+"""Timely checks that an app on a loaded machine, or waiting for a disk, gets for an orderly exit."""
 
 _WAITS, _WORKS = 0.02, 0.5
 

@@ -161,7 +161,7 @@ class SettingsScreen(AreaScreen):
         option = self._list.highlighted_option
         return next((preference for preference in self._all if option and preference.setting.key == option.id), None)
 
-    # Changing one
+    # Changing a setting
 
     def _edit(self, preference: Preference) -> None:
         if fixed(preference):
