@@ -1,5 +1,6 @@
-"""Wording that the command line and the terminal app share. Imports nothing."""
+"""Wording that the command line and the terminal app share. Imports no other room."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 
@@ -23,3 +24,10 @@ ORIGINS = {
 
 STEPS = {"in vain": "no answer"}
 """Labels for steps of an answer's trace whose names are unclear to people but are kept for scripts."""
+
+
+def drawn_from(origin: str, sides: Collection[str]) -> str:
+    """Describe the passages this device wrote from; "" for the files alone. `sides` are those of the sources."""
+    if origin != "device" or "server" not in sides:
+        return ""
+    return "from both" if "device" in sides else "from the server's passages"

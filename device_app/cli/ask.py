@@ -10,9 +10,9 @@ from rich.text import Text
 from device_app.cli.models import ensure_models, say_if_refused, yes_option
 from device_app.cli.opening import opened
 from device_app.commands.turns import advice, asked, last
-from device_app.presentation import ORIGINS
+from device_app.presentation import ORIGINS, drawn_from
 from device_app.question.abstention import NEAREST
-from device_app.question.answer import GUESS, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, drawn_from, fell_short
+from device_app.question.answer import GUESS, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, fell_short
 from device_app.system.activity import Activity
 from shared.cli.frame import Command
 from shared.cli.output import age, console, print_json

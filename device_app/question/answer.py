@@ -1,6 +1,6 @@
 """The assistant's output: the events of an answer, and the record that is printed, kept and served again."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -174,13 +174,6 @@ class Answer:
             "model_hash": self.model_hash,
             "conversation": self.conversation_id,
         }
-
-
-def drawn_from(origin: str, sides: Collection[str]) -> str:
-    """Describe the passages this device wrote from; "" for the files alone. `sides` are those of the sources."""
-    if origin != "device" or "server" not in sides:
-        return ""
-    return "from both" if "device" in sides else "from the server's passages"
 
 
 def fell_short(decided: Iterable[str]) -> Iterable[str]:

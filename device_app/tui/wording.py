@@ -9,8 +9,8 @@ from typing import Any
 
 from textual.content import Content
 
-from device_app.presentation import ORIGINS, STEPS
-from device_app.question.answer import GUESS, NEAREST_SENTENCE, QUOTED, drawn_from
+from device_app.presentation import ORIGINS, STEPS, drawn_from
+from device_app.question.answer import GUESS, NEAREST_SENTENCE, QUOTED
 from shared.printable import counted, safe, safe_line
 
 __all__ = [

@@ -17,7 +17,6 @@ VERSION = 2
 
 Reader = Callable[[Path, int], Iterator[Document]]
 
-# Module and function by suffix. Their libraries take half a second to import, so only those needed are imported.
 READERS = {
     ".txt": ("txt", "read_txt"),
     ".text": ("txt", "read_txt"),
@@ -39,6 +38,11 @@ READERS = {
     ".ndjson": ("records", "read_jsonl"),
     ".ics": ("calendars", "read_ics"),
 }
+"""Module and function by suffix. Their libraries take half a second to import, so only those needed are imported.
+
+A new suffix is also named in device_app/README.md and the help of `jackdaw add`, and has examples in test_formats.py
+and test_hostile_files.py.
+"""
 _NAMED_BY_TITLE = {"mail", "event", "task"}
 """Kinds of documents that are kept with a title alone; a note without text is dropped as empty."""
 _LONGEST_TITLE, _LONGEST_KEY = 300, 250

@@ -12,8 +12,8 @@ import pytest
 from device_app.companion.link import credentials
 from device_app.companion.link.credentials import Credentials
 from device_app.knowledge import evidence
+from device_app.presentation import drawn_from
 from device_app.question.abstention import NEAREST, NOT_TOLD
-from device_app.question.answer import drawn_from
 from device_app.question.evidence import Carried, Evidence
 from models.fake import FakeEngine
 from shared.prompt import NOT_FOUND
