@@ -18,10 +18,12 @@ from shared.protocol.request import Request
 PAGE = Path(__file__).parent.parent / "shared" / "protocol" / "PROTOCOL.md"
 SESSION = "kD3vN0t4SecretAtAll"
 USAGE = m.Usage(412, 390, 2, 0)
+OFFER = m.Offer("smollm2-135m", "sha256:5f0c", "minilm", 2048, 4, 512, 60.0, pipelines=("plain", "hyde"))
+PASSAGE = m.PublicPassage(7, "Bergen", "cities.jsonl", "A city in Norway.", 0.5, 0.75)
 LIKELY = Top(np.array([314, 504]), np.array([0.25, 0.5], np.float32), whole=False)
 
 FROM_DEVICE: tuple[m.FromDevice, ...] = (
-    m.Hello((1,), "sha256:5f0c", "minilm", "jackdaw 0.1.0", m.Resume(SESSION, 17)),
+    m.Hello(m.VERSIONS, "sha256:5f0c", "minilm", "jackdaw 0.1.0", m.Resume(SESSION, 17)),
     m.Ask(1, "Where is Bergen?", True, 3, 64, 16),
     m.Ask(2, "Where is Bergen?", True, 0, 64, 16, m.Sampling(0.7, seed=9), (504, 314), "", (7,)),
     m.Start(3, 16, (504, 314)),
@@ -36,13 +38,14 @@ FROM_DEVICE: tuple[m.FromDevice, ...] = (
     m.Targets(5, 0, (504, 314)),
     m.Fetch(5, 2, 256),
     m.Switch(6, 9, 4, 7),
+    m.Ask(7, "Where is Bergen?", True, 3, 64, 16, pipeline="hyde"),
 )
 FROM_SERVER: tuple[m.FromServer, ...] = (
-    m.Welcome(1, SESSION, True, 2, m.Offer("smollm2-135m", "sha256:5f0c", "minilm", 2048, 4, 512, 60.0)),
+    m.Welcome(2, SESSION, True, 2, OFFER),
     m.Goaway("The server restarts.", 60.0),
-    m.Closing(m.CloseCode.BUSY.value, "Too many devices.", 5.0, (1,)),
+    m.Closing(m.CloseCode.BUSY.value, "Too many devices.", 5.0, m.VERSIONS),
     m.Numbered(1, m.Queued(1, 2, 800)),
-    m.Numbered(2, m.Sources(1, (m.PublicPassage(7, "Bergen", "cities.jsonl", "A city in Norway.", 0.5, 0.75),))),
+    m.Numbered(2, m.Sources(1, (PASSAGE,))),
     m.Numbered(3, m.Tokens(1, 0, (504, 314))),
     m.Numbered(4, m.Finished(1, "end", USAGE)),
     m.Numbered(5, m.Failed(2, "busy", "The queue is full.", 3.0)),
@@ -52,6 +55,7 @@ FROM_SERVER: tuple[m.FromServer, ...] = (
     m.Numbered(9, m.Rest(5, 2, 0, 17, encode(LIKELY))),
     m.Numbered(10, m.Targets(6, 0, (504, 314))),
     m.Numbered(11, m.Switch(6, 9, 4, 7)),
+    m.Numbered(12, m.Round(7, 1, "hyde", ("Bergen is a city in the west of Norway.",), (PASSAGE,))),
     m.Pong(1),
 )
 
@@ -93,10 +97,11 @@ def limits() -> str:
             f"| requests alive, whatever is offered | {m.MOST_REQUESTS} |",
             f"| tokens of an answer | {m.MOST_TOKENS} |",
             f"| times that a request is said to wait | {m.MOST_QUEUED} |",
+            f"| rounds of retrieval of a request | {m.MOST_ROUNDS} |",
             f"| distributions asked for, of one position | {m.MOST_FETCHES} |",
             f"| bytes of a piece of a distribution | {m.PIECE_BYTES} |",
-            f"| unacknowledged events beyond which no tokens are sent | {server.MOST_KEPT_EVENTS} |",
-            f"| unacknowledged bytes beyond which no tokens are sent | {server.MOST_KEPT_BYTES} |",
+            f"| unacknowledged events beyond which no tokens or rounds are sent | {server.MOST_KEPT_EVENTS} |",
+            f"| unacknowledged bytes beyond which no tokens or rounds are sent | {server.MOST_KEPT_BYTES} |",
             f"| events at which a device acknowledges | {device.ACKNOWLEDGE_EVENTS} |",
             f"| bytes at which a device acknowledges | {device.ACKNOWLEDGE_BYTES} |",
             "",
@@ -110,6 +115,7 @@ def order() -> str:
         m.Start(1, 8),
         m.Queued(1, 0, 0),
         m.Sources(1, ()),
+        m.Round(1, 1, "plain", (), ()),
         m.Tokens(1, 0, (1,)),
         m.Finished(1, "end", USAGE),
         m.Finished(1, "cancelled", USAGE),
@@ -127,6 +133,7 @@ def order() -> str:
         "Start",
         "Queued",
         "Sources",
+        "Round, in version 2 (next number)",
         "Tokens (next index)",
         "Finished end, length",
         "Finished cancelled",
@@ -157,7 +164,7 @@ def examples() -> str:
 
 
 def _verdict(generate: bool, past: tuple[m.Event, ...], step: m.Start | m.Event) -> str:
-    request = Request(m.Ask(1, "", generate, 0, 64, 8), by_text=False)
+    request = Request(m.Ask(1, "", generate, 0, 64, 8), by_text=False, rounds=True)
     for event in past:
         request.advance(event)
     if isinstance(step, m.Tokens):

@@ -145,7 +145,7 @@ class Phone:
     """A device without an app: it says what a test wants, by the rules unless told otherwise."""
 
     def __init__(self, url: str, token: str, vocabulary: str = "fake", tls: ssl.SSLContext | None = None) -> None:
-        self.session = DeviceSession(m.Hello((m.VERSION,), vocabulary, "fake", "test"))
+        self.session = DeviceSession(m.Hello(m.VERSIONS, vocabulary, "fake", "test"))
         self._url, self._token, self._tls = url, token, tls
         self.socket: ClientConnection
         self.inbox: list[Arrived] = []

@@ -79,7 +79,7 @@ def home(tmp_path: Path, serve: Serve) -> Iterator[Home]:
         credentials = Credentials(f"ws://127.0.0.1:{proxy.port}/", served.token())
         source = LocalSource(FakeEngine(sequences=4), CHATML)
         public = PublicQuestions(
-            lambda: Link(credentials, m.Hello((m.VERSION,), "fake", "fake", "test")),
+            lambda: Link(credentials, m.Hello(m.VERSIONS, "fake", "fake", "test")),
             lambda: source,
             DEVICE_FREE,
             Memory(tmp_path / "dispatch.json"),

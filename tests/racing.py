@@ -49,7 +49,7 @@ def linked(url: str, token: str, vocabulary: str = "fake", authority: str | None
 @contextmanager
 def linked_with(credentials: Credentials, vocabulary: str = "fake") -> Iterator[Link]:
     """The same with what a device keeps of its server."""
-    link = Link(credentials, m.Hello((m.VERSION,), vocabulary, "fake", "test"))
+    link = Link(credentials, m.Hello(m.VERSIONS, vocabulary, "fake", "test"))
     try:
         yield link
     finally:

@@ -18,9 +18,9 @@ from shared.protocol.server import ServerSession
 from shared.protocol.session import SessionState
 
 SESSION = "a-name-nobody-guesses"
-OFFER = m.Offer("model", "words", "embedder", 2048, 4, 8000, 60.0)
+OFFER = m.Offer("model", "words", "embedder", 2048, 4, 8000, 60.0, pipelines=("plain", "hyde"))
 ONE_AT_A_TIME = msgspec.structs.replace(OFFER, requests=1)
-HELLO = m.Hello((1,), "words", "embedder", "jackdaw 0.1.0")
+HELLO = m.Hello(m.VERSIONS, "words", "embedder", "jackdaw 0.1.0")
 USAGE = m.Usage(100, 20, 3, 5)
 PASSAGE = m.PublicPassage(7, "Bergen", "cities.jsonl", "Bergen is a city.", 0.8, 0.9)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from device_app.companion.link.link import Link
 from device_app.companion.link.resting import Resting
-from shared.protocol.messages import VERSION, Hello
+from shared.protocol.messages import VERSIONS, Hello
 
 if TYPE_CHECKING:
     from device_app.companion.dispatch.public import PublicQuestions
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def open_link(device: Device, credentials: Credentials) -> Link:
     """Open a link to this server, which the caller closes. Loads the model. Raises WeightsError."""
     vocabulary = device.begin_loading().result().engine.vocabulary_hash()
-    hello = Hello((VERSION,), vocabulary, device.embedder.fingerprint, f"jackdaw {version('jackdaw')}")
+    hello = Hello(VERSIONS, vocabulary, device.embedder.fingerprint, f"jackdaw {version('jackdaw')}")
     return Link(credentials, hello, Resting(credentials, device.paths.link_rest))
 
 

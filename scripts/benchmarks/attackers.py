@@ -31,7 +31,7 @@ class Device:
 
     def __init__(self, connection: ClientConnection, vocabulary: str = "") -> None:
         self._connection = connection
-        self._session = DeviceSession(m.Hello((m.VERSION,), vocabulary, "", "attack"))
+        self._session = DeviceSession(m.Hello(m.VERSIONS, vocabulary, "", "attack"))
 
     async def begin(self) -> None:
         """Send Hello and read the first reply."""

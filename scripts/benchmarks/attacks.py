@@ -144,7 +144,7 @@ class Honest:
             open_timeout=60,
             close_timeout=0.5,
         ) as socket:
-            session = DeviceSession(m.Hello((m.VERSION,), "", "", "honest"))
+            session = DeviceSession(m.Hello(m.VERSIONS, "", "", "honest"))
             frames = session.connect()
             asked = False
             while True:

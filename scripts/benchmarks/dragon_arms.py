@@ -69,7 +69,7 @@ class Bench:
     def __enter__(self) -> Self:
         with ExitStack() as opening:
             lines = opening.enter_context(self._lines)
-            hello = m.Hello((m.VERSION,), self.source.engine.vocabulary_hash(), self._embedder.fingerprint, "bench")
+            hello = m.Hello(m.VERSIONS, self.source.engine.vocabulary_hash(), self._embedder.fingerprint, "bench")
             for place, rtt in enumerate(self._rtts):
                 url = f"ws://127.0.0.1:{lines.ports[2 * place]}/"
                 link = self._links[rtt] = Link(Credentials(url, self._server.token), hello)

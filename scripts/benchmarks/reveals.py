@@ -99,7 +99,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         source = LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
         step("a server with public passages")
         url, token = cleanup.enter_context(_server(data, room, folder.folder, arguments.threads))
-        hello = m.Hello((m.VERSION,), engine.vocabulary_hash(), embedder.fingerprint, "bench")
+        hello = m.Hello(m.VERSIONS, engine.vocabulary_hash(), embedder.fingerprint, "bench")
         link = cleanup.enter_context(closing(Wire(Credentials(url, token), hello)))
         if not link.wait(60).connected:
             raise CannotRun(f"no server: {link.state.why_not()}")

@@ -113,7 +113,7 @@ class _Device:
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
-        self._session = DeviceSession(m.Hello((m.VERSION,), "", "", "bench"))
+        self._session = DeviceSession(m.Hello(m.VERSIONS, "", "", "bench"))
         self.first: float | None = None
         self.promised: float | None = None
         self.prompt = 0

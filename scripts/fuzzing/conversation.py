@@ -78,7 +78,8 @@ class Conversation:
     def hello(self, resume: m.Resume | None = None) -> Utterance:
         """Return the first frame of a connection, usually one that is accepted."""
         by_text = self.by_text if resume else self._chance.random() < 0.1
-        given: dict[str, Any] = {"versions": [m.VERSION], "embedder": self._offer.embedder}
+        versions = self._session.version if resume else self._chance.choice(m.VERSIONS)
+        given: dict[str, Any] = {"versions": [versions], "embedder": self._offer.embedder}
         given |= {"vocabulary": "another" if by_text else self._offer.vocabulary}
         given |= {"resume": None if resume is None else msgspec.to_builtins(resume)}
         self.pinged = 0
@@ -98,7 +99,7 @@ class Conversation:
         """Note that the server began a new session, which knows none of the earlier requests."""
         before, self._session = self._session, self._new_session()
         words = "another" if before.handover == "text" else self._offer.vocabulary
-        self._session.accept(m.Hello((m.VERSION,), words, self._offer.embedder, ""))
+        self._session.accept(m.Hello((before.version,), words, self._offer.embedder, ""))
         self._alive.clear()
 
     def ping(self) -> Frame:
@@ -159,8 +160,9 @@ class Conversation:
 
     def _utterance(self, kind: inspect.StructType, given: dict[str, Any], *, wild: bool) -> Utterance:
         name = kind.cls.__name__
-        values = {field.name: self._value(field, given) for field in kind.fields}
-        chosen = self._chosen(kind.fields) if wild else ()
+        spoken = kind.fields[:-1] if kind.cls is m.Ask and self._session.version == 1 else kind.fields
+        values = {field.name: self._value(field, given) for field in spoken}
+        chosen = self._chosen(spoken) if wild else ()
         for field in chosen:
             possible = self._chance.random() >= IMPOSSIBLE
             values[field.name] = (extreme if possible else impossible)(field.type, self._chance)

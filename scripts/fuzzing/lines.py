@@ -135,7 +135,7 @@ class Line:
 
 async def welcomed(place: RunningServer) -> m.Offer:
     """Return the server's offer."""
-    session = DeviceSession(m.Hello((m.VERSION,), "", "", "honest"))
+    session = DeviceSession(m.Hello(m.VERSIONS, "", "", "honest"))
     async with await dial(place) as socket:
         for frame in session.connect():
             await socket.send(frame)
@@ -149,7 +149,7 @@ async def answered(place: RunningServer, offer: m.Offer, question: str) -> bytes
 
     Raises Broken if the request fails.
     """
-    session = DeviceSession(m.Hello((m.VERSION,), offer.vocabulary, offer.embedder, "honest"))
+    session = DeviceSession(m.Hello(m.VERSIONS, offer.vocabulary, offer.embedder, "honest"))
     tokens: list[int] = []
     async with await dial(place) as socket:
         for frame in session.connect():

@@ -21,8 +21,8 @@ from shared.protocol.session import SessionState
 from shared.side import Side
 
 SESSION = "a-name-nobody-guesses"
-OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0)
-HELLO = m.Hello((m.VERSION,), "words", "embedder", "fuzzed")
+OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0, pipelines=("plain", "hyde"))
+HELLO = m.Hello(m.VERSIONS, "words", "embedder", "fuzzed")
 USAGE = m.Usage(0, 0, 0, 0)
 RULES: tuple[m.Rule, ...] = ("coupled", "algorithm1", "greedy")
 PLACES: tuple[m.Place, ...] = ("both", "device", "server")
@@ -30,6 +30,7 @@ SIDES: tuple[Side, ...] = ("device", "server")
 VOCABULARY = 100
 LIKELY = Top(np.array([5, 9]), np.array([0.5, 0.3], np.float32), whole=False)
 QUANTISED = quantise([5, 9], [0.6, 0.4])
+PASSAGE = m.PublicPassage(1, "", "", "\U0001f426" * 2500, 0.0, 0.0)
 RIGHT, WRONG = encode(LIKELY), b"\x07" * 9
 GOOD = (
     *map(codec.device_frame, protocol_page.FROM_DEVICE),
@@ -96,7 +97,8 @@ def any_server(data: bytes) -> None:
         match script.number(8):
             case 0 | 1 if ours.may_ask:
                 number = ours.next_request
-                ours.send(m.Ask(number, "?", True, 1, 64, script.number(9)))
+                chosen: m.ChosenPipeline = "hyde" if ours.version > 1 and script.number(2) else ""
+                ours.send(m.Ask(number, "?", True, 1, 64, script.number(9), pipeline=chosen))
                 index[number], credit[number] = 0, 8
             case 5 if ours.may_ask:
                 number = ours.next_request
@@ -118,12 +120,13 @@ def any_server(data: bytes) -> None:
 def any_device(data: bytes) -> None:
     """Check our server against any device: stored events stay bounded, even if nothing is acknowledged."""
     script, ours = Script(data), ServerSession(SESSION, OFFER)
-    ours.accept(HELLO)
+    hello = msgspec.structs.replace(HELLO, versions=m.VERSIONS[: script.number(2) + 1])
+    ours.accept(hello)
     while script:
         try:
             if ours.state is SessionState.CUT:
-                ours.accept(msgspec.structs.replace(HELLO, resume=m.Resume(SESSION, script.number(64))))
-            ours.receive(_device_frame(script))
+                ours.accept(msgspec.structs.replace(hello, resume=m.Resume(SESSION, script.number(64))))
+            ours.receive(_device_frame(script, ours.version))
         except ProtocolError as error:
             codec.closing(error)
             if ours.state is SessionState.BROKEN:
@@ -155,7 +158,7 @@ def _server_frame(script: Script, seq: int, index: dict[int, int]) -> Frame:
             return script.frame()
         case 1 | 2 | 3:
             resumed = bool(script.number(2))
-            said = m.Welcome(1, SESSION, resumed, script.number(3) * resumed, OFFER)
+            said = m.Welcome(script.number(3) + 1, SESSION, resumed, script.number(3) * resumed, OFFER)
         case 4:
             said = m.Goaway("", 0.0) if script.number(2) else m.Closing(1012, "")
         case 5:
@@ -167,7 +170,8 @@ def _server_frame(script: Script, seq: int, index: dict[int, int]) -> Frame:
         case 10:
             said = m.Failed(request, "busy", "")
         case 11:
-            said = m.Queued(request, 0, 0)
+            looked_up = m.Round(request, script.number(3) + 1, "hyde", ("?",) * script.number(3), (PASSAGE,))
+            said = looked_up if script.number(2) else m.Queued(request, 0, 0)
         case 12 | 13 | 14:
             said = _from_both(script, request)
         case 15:
@@ -179,7 +183,7 @@ def _server_frame(script: Script, seq: int, index: dict[int, int]) -> Frame:
     return msgspec.msgpack.encode(said if isinstance(said, m.Pong) else m.Numbered(seq + script.number(16) // 15, said))
 
 
-def _device_frame(script: Script) -> Frame:
+def _device_frame(script: Script, version: int) -> Frame:
     request = script.number(8) + 1
     said: m.FromDevice
     match script.number(12):
@@ -203,7 +207,7 @@ def _device_frame(script: Script) -> Frame:
             said = m.Cancel(request) if script.number(2) else m.Ping(1)
         case _:
             said = m.Acknowledge(script.number(256))
-    return msgspec.msgpack.encode(said)
+    return codec.device_frame(said, version) if isinstance(said, m.Ask) else msgspec.msgpack.encode(said)
 
 
 def _joint_ask(script: Script, request: int) -> m.Ask:
@@ -274,18 +278,19 @@ def _event(script: Script, machine: Aggregator, assembly: Assembly) -> a.Event:
 
 def _answer(script: Script, ours: ServerSession, number: int) -> None:
     """Send a step of an honest answer; sources and failures have their maximum size."""
-    passage = m.PublicPassage(1, "", "", "\U0001f426" * 2500, 0.0, 0.0)
     joint = ours._requests[number].together
     if joint and joint.weighed:
         with suppress(ProtocolError):
             ours.send(m.Rest(number, 0, 0, m.PIECE_BYTES, bytes(m.PIECE_BYTES)))
             ours.send(_from_both(script, number))
+    elif (next_round := ours.next_round(number)) and script.number(4) == 0:
+        ours.send(m.Round(number, next_round, "hyde", ("\U0001f426" * 512,) * 16, (PASSAGE,) * 16))
     elif sendable := ours.sendable(number):
         index = ours.next_index(number)
         ours.send(m.Tokens(number, index, (2**31 - 1,) * min(sendable, script.number(64) + 1)))
     elif script.number(2):
         with suppress(ProtocolError):  # they may have been sent already
-            ours.send(m.Sources(number, (passage,) * 16))
+            ours.send(m.Sources(number, (PASSAGE,) * 16))
             ours.send(m.Weight(number, 0.0))
     elif script.number(8) == 0:
         ours.send(m.Failed(number, "busy", "x" * 500))

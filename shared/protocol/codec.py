@@ -22,7 +22,9 @@ class _Versions(Struct, tag_field="type", tag="hello"):
 
 _TextFromDevice = m.Hello | m.Closing
 _TextFromServer = m.Welcome | m.Goaway | m.Closing
-_BinaryFromDevice = m.Ask | m.Start | m.Credit | m.Cancel | m.Acknowledge | m.Ping | m.JointFromDevice
+_ButAsk = m.Start | m.Credit | m.Cancel | m.Acknowledge | m.Ping | m.JointFromDevice
+_BinaryFromDevice = m.Ask | _ButAsk
+_BinaryFromDeviceV1 = m.AskV1 | _ButAsk
 _BinaryFromServer = m.Numbered | m.Pong
 
 # Looked up by type: isinstance() of a struct takes as long as all the rest of a token's way, where it says no.
@@ -34,16 +36,25 @@ _versions: Final = msgspec.json.Decoder(_Versions)
 _text_from_device: Final[msgspec.json.Decoder[_TextFromDevice]] = msgspec.json.Decoder(_TextFromDevice)
 _text_from_server: Final[msgspec.json.Decoder[_TextFromServer]] = msgspec.json.Decoder(_TextFromServer)
 _binary_from_device: Final[msgspec.msgpack.Decoder[_BinaryFromDevice]] = msgspec.msgpack.Decoder(_BinaryFromDevice)
+_binary_from_device_v1: Final[msgspec.msgpack.Decoder[_BinaryFromDeviceV1]] = msgspec.msgpack.Decoder(
+    _BinaryFromDeviceV1
+)
 _binary_from_server: Final[msgspec.msgpack.Decoder[_BinaryFromServer]] = msgspec.msgpack.Decoder(_BinaryFromServer)
 
 
-def from_device(frame: Frame) -> m.FromDevice:
-    """What a device said. Raises ProtocolError; for a hello without our version, its code is VERSION."""
+def from_device(frame: Frame, version: int = m.VERSIONS[-1]) -> m.FromDevice:
+    """What a device said, in a session of that version; hellos and closings are the same in each.
+
+    Raises ProtocolError; for a hello without a version of ours, its code is VERSION.
+    """
     if isinstance(frame, str):
         _within_limits(frame)
         _same_version(frame)
         return _from_text(frame, _text_from_device)
-    return _from_binary(frame, _binary_from_device)
+    if version > 1:
+        return _from_binary(frame, _binary_from_device)
+    said = _from_binary(frame, _binary_from_device_v1)
+    return m.Ask(*msgspec.structs.astuple(said)) if isinstance(said, m.AskV1) else said
 
 
 def from_server(frame: Frame) -> m.FromServer:
@@ -54,10 +65,16 @@ def from_server(frame: Frame) -> m.FromServer:
     return _from_binary(frame, _binary_from_server)
 
 
-def device_frame(message: m.FromDevice) -> Frame:
-    """The frame of a device's message. Raises ProtocolError for a value out of its bounds."""
-    frame = _frame(message)
-    from_device(frame)
+def device_frame(message: m.FromDevice, version: int = m.VERSIONS[-1]) -> Frame:
+    """The frame of a device's message, in a session of that version: what the version lacks is left out.
+
+    Raises ProtocolError for a value out of its bounds.
+    """
+    if version == 1 and isinstance(message, m.Ask):
+        frame: Frame = _binary.encode(m.AskV1(*msgspec.structs.astuple(message)[: len(m.AskV1.__struct_fields__)]))
+    else:
+        frame = _frame(message)
+    from_device(frame, version)
     return frame
 
 
@@ -70,7 +87,7 @@ def server_frame(message: m.FromServer) -> Frame:
 
 def closing(error: ProtocolError, retry_after_s: float | None = None) -> str:
     """The last frame to send because of an error, before a close with its code."""
-    return _text.encode(m.Closing(error.code, str(error)[:500], retry_after_s, (m.VERSION,))).decode()
+    return _text.encode(m.Closing(error.code, str(error)[:500], retry_after_s, m.VERSIONS)).decode()
 
 
 def _frame(message: m.Message) -> Frame:
@@ -109,8 +126,9 @@ def _same_version(frame: str) -> None:
         offered = _versions.decode(frame).versions
     except (msgspec.DecodeError, UnicodeEncodeError):
         return  # no hello, or none at all: the whole decoder will say
-    if m.VERSION not in offered:
-        message = f"This side speaks version {m.VERSION} of the protocol. Update the older of the two."
+    if not set(m.VERSIONS).intersection(offered):
+        spoken = " and ".join(map(str, m.VERSIONS))
+        message = f"This side speaks versions {spoken} of the protocol. Update the older of the two."
         raise ProtocolError(m.CloseCode.VERSION, message)
 
 

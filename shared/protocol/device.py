@@ -117,7 +117,7 @@ class DeviceSession(Session):
     ) -> list[Frame]:
         """The frames that say it: none for what came too late, or waits for a connection. Raises ProtocolError."""
         self._not_broken()
-        frame = codec.device_frame(message)
+        frame = codec.device_frame(message, self.version)
         match message:
             case m.Ask():
                 if self._going:
@@ -192,11 +192,13 @@ class DeviceSession(Session):
     def _welcome(self, welcome: m.Welcome) -> Received:
         if self.state is SessionState.OPEN:
             raise ProtocolError(CloseCode.ILLEGAL, "The server welcomed us twice.")
-        if welcome.version != m.VERSION:
-            raise ProtocolError(CloseCode.VERSION, f"The server chose version {welcome.version}, not {m.VERSION}.")
+        if welcome.version not in self._hello.versions:
+            raise ProtocolError(CloseCode.VERSION, f"The server chose version {welcome.version}, which is not ours.")
         resumed, by_text = welcome.resumed, welcome.offer.vocabulary != self._hello.vocabulary
         if resumed and not (self._resuming and welcome.session == self._id and by_text == self._by_text):
             raise ProtocolError(CloseCode.ILLEGAL, "The server resumed another session than was asked for.")
+        if resumed and welcome.version != self.version:  # what was asked is in the words of that one
+            raise ProtocolError(CloseCode.ILLEGAL, "The server resumed a session in another version.")
         if resumed and welcome.offer != self.offer:  # what was asked may be more than it takes now
             raise ProtocolError(CloseCode.ILLEGAL, "The server resumed a session with another offer.")
         if welcome.asked > (self._last if resumed else 0):
@@ -212,6 +214,7 @@ class DeviceSession(Session):
         if not resumed:
             self._received = 0
         self._id, self.offer, self._by_text = welcome.session, welcome.offer, by_text
+        self.version = welcome.version
         self._comparable = welcome.offer.embedder == self._hello.embedder
         self._going, self.state = False, SessionState.OPEN
         self._acknowledge()
@@ -222,7 +225,7 @@ class DeviceSession(Session):
         for number, request in self._requests.items():
             for command in self._commands[number]:
                 if number > asked or not isinstance(command, m.Ask):
-                    yield codec.device_frame(command)
+                    yield codec.device_frame(command, self.version)
             for said in self._joint.get(number, ()):
                 yield codec.device_frame(said)
             if request.credit:

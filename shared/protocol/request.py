@@ -2,6 +2,7 @@
 
     Ask -> Queued* -> Sources -> [Start] -> Queued* -> Tokens* -> Finished, and Failed at any time
 
+In version 2, Round anywhere before the end.
 Written together, Sources -> Weight -> Queued* -> what `Together` allows -> Finished.
 
 The side that says something checks it here before it sends, the other on receipt. Knows no frames and no numbering.
@@ -10,6 +11,7 @@ The side that says something checks it here before it sends, the other on receip
 from shared.errors import ProtocolError
 from shared.protocol.messages import (
     MOST_QUEUED,
+    MOST_ROUNDS,
     Ask,
     CloseCode,
     Drafts,
@@ -20,6 +22,7 @@ from shared.protocol.messages import (
     JointFromServer,
     Queued,
     Rest,
+    Round,
     Sources,
     Start,
     Switch,
@@ -39,6 +42,8 @@ class Request:
     __slots__ = (
         "_passages",
         "_queued",
+        "_round",
+        "_rounds",
         "by_text",
         "cancelled",
         "credit",
@@ -51,14 +56,18 @@ class Request:
         "together",
     )
 
-    def __init__(self, ask: Ask, *, by_text: bool) -> None:
-        """`by_text`: answers are handed over as text. Raises ProtocolError for an Ask that contradicts itself."""
+    def __init__(self, ask: Ask, *, by_text: bool, rounds: bool) -> None:
+        """`by_text`: answers are handed over as text; `rounds`: of retrieval may be said.
+
+        Raises ProtocolError for an Ask that contradicts itself.
+        """
         self.by_text = by_text
         self.max_tokens: int = ask.max_tokens
         self.generate: bool = ask.generate
         self.searched = self.cancelled = self.done = False
         self._passages = 0 if ask.sources else ask.passages
-        self._queued = 0
+        self._queued = self._round = 0
+        self._rounds = rounds and not ask.ahead
         self.first = self.index = self.credit = 0
         if not ask.generate and (ask.accepted or ask.accepted_text):
             raise ProtocolError(CloseCode.ILLEGAL, "An answer to go on with needs a request that generates.")
@@ -75,6 +84,12 @@ class Request:
         if self.together:
             return self.max_tokens if self.together.weighed else 0
         return max(min(self.credit, self.max_tokens) - self.index, 0)
+
+    @property
+    def next_round(self) -> int:
+        """The number of the round that may be said now; 0 where none may."""
+        over = self.done or self.cancelled or not self._rounds
+        return 0 if over or self._round == MOST_ROUNDS else self._round + 1
 
     def start(self, start: Start) -> None:
         """Generate after all. Raises ProtocolError."""
@@ -114,6 +129,8 @@ class Request:
                 self._queued += 1
             case Sources():
                 self._sources(event)
+            case Round():
+                self._retrieval(event)
             case Weight() | Drafts() | Targets() | Switch() | Rest():
                 self._jointly(event)
             case Finished():
@@ -150,6 +167,13 @@ class Request:
             came, most = len(sources.passages), self._passages
             raise ProtocolError(CloseCode.ILLEGAL, f"{came} passages came where {most} were asked for.")
         self.searched = True
+
+    def _retrieval(self, said: Round) -> None:
+        if not self._rounds:
+            raise ProtocolError(CloseCode.ILLEGAL, "A round came that this version, or an answer of both sides, lacks.")
+        if said.number != self._round + 1:
+            raise ProtocolError(CloseCode.ORDER, f"Round {said.number} came where {self._round + 1} is next.")
+        self._round = said.number
 
     def _jointly(self, event: JointFromServer) -> None:
         if not (self.together and self.searched):

@@ -60,8 +60,12 @@ class ServerSession(Session):
         if self._welcomed:
             if hello.resume is None or hello.resume.session != self._id or by_text != self._by_text:
                 raise ProtocolError(CloseCode.ILLEGAL, "This session is another device's.")
+            if self.version not in hello.versions:
+                raise ProtocolError(CloseCode.ILLEGAL, f"This session is in version {self.version}, and stays so.")
             self._acknowledge(hello.resume.last_seq)
-        welcome = m.Welcome(m.VERSION, self._id, self._welcomed, self._last, self._offer)
+        else:
+            self.version = max(set(m.VERSIONS).intersection(hello.versions))
+        welcome = m.Welcome(self.version, self._id, self._welcomed, self._last, self._offer)
         self._welcomed, self._by_text, self.state = True, by_text, SessionState.OPEN
         self._pinged = 0
         self._comparable = hello.embedder == self._offer.embedder
@@ -72,7 +76,7 @@ class ServerSession(Session):
         if self.state is not SessionState.OPEN:
             raise ProtocolError(CloseCode.ILLEGAL, "A frame came without a connection.")
         try:
-            return self._receive(codec.from_device(frame))
+            return self._receive(codec.from_device(frame, self.version))
         except ProtocolError:
             self.state = SessionState.BROKEN
             raise
@@ -86,6 +90,11 @@ class ServerSession(Session):
         """Index of the request's next token, 0 for one that is not alive."""
         standing = self._requests.get(request)
         return standing.index if standing else 0
+
+    def next_round(self, request: int) -> int:
+        """The number of the request's round of retrieval that may be said now; 0 where none may."""
+        standing = self._requests.get(request)
+        return standing.next_round if standing and self._room() else 0
 
     def send(self, message: m.Event | m.Goaway | m.Closing) -> list[Frame]:
         """The frames that say it, none without a connection: events are kept for the next one. Raises ProtocolError.
@@ -104,8 +113,8 @@ class ServerSession(Session):
         if not self._room():
             if isinstance(message, m.Queued):
                 return []
-            if isinstance(message, m.Tokens | m.Drafts | m.Targets | m.Rest):
-                raise ProtocolError(CloseCode.CREDIT, "Too much is unacknowledged. Ask `sendable` first.")
+            if isinstance(message, m.Tokens | m.Drafts | m.Targets | m.Rest | m.Round):
+                raise ProtocolError(CloseCode.CREDIT, "Too much is unacknowledged: nothing of that is sendable.")
         frame = codec.server_frame(m.Numbered(self._sent + 1, message))
         request.advance(message)
         self._sent += 1

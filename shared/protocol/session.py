@@ -27,7 +27,7 @@ class SessionState(IntEnum):
 class Session:
     """The requests of one device on one server."""
 
-    __slots__ = ("_by_text", "_comparable", "_last", "_requests", "offer", "state")
+    __slots__ = ("_by_text", "_comparable", "_last", "_requests", "offer", "state", "version")
 
     def __init__(self, offer: m.Offer | None) -> None:
         """`offer` is the server's; a device learns it from the welcome."""
@@ -36,6 +36,7 @@ class Session:
         self._by_text = False
         self._comparable = False  # similarities of both sides
         self.offer = offer
+        self.version = 0  # until the first welcome; then for as long as the session lives
         self.state = SessionState.CUT
 
     @property
@@ -67,7 +68,9 @@ class Session:
         self._takes_answers(ask)
         if ask.ahead and not (self._comparable and "drafts" in self.offer.receives):
             raise ProtocolError(CloseCode.ILLEGAL, "The server takes no drafts, or compares passages otherwise.")
-        self._requests[ask.request] = Request(ask, by_text=self._by_text)
+        if ask.pipeline and (self.version == 1 or ask.pipeline not in self.offer.pipelines):
+            raise ProtocolError(CloseCode.ILLEGAL, "The server does not offer that pipeline.")
+        self._requests[ask.request] = Request(ask, by_text=self._by_text, rounds=self.version > 1)
         self._last = ask.request
 
     def _change(self, message: m.Start | m.Credit | m.Cancel | m.JointFromDevice) -> bool:

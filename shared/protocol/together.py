@@ -30,8 +30,8 @@ class Together:
 
     def __init__(self, ask: Ask, *, by_text: bool) -> None:
         """Raises ProtocolError for what cannot be written together."""
-        if by_text or ask.accepted or ask.sources or not ask.generate:
-            raise ProtocolError(CloseCode.ILLEGAL, "Written together is a whole answer, from what is found.")
+        if by_text or ask.accepted or ask.sources or ask.pipeline or not ask.generate:
+            raise ProtocolError(CloseCode.ILLEGAL, "Written together is a whole answer, from what is found at once.")
         if ask.rule == "greedy" and (ask.place != "device" or ask.sampling.temperature):
             raise ProtocolError(CloseCode.ILLEGAL, "Greedily the device settles, at temperature 0.")
         self.weighed = False

@@ -62,7 +62,7 @@ def test_a_server_out_of_order_the_device_goes_on(wrong: m.Numbered | bytes | No
     def server(connection: ServerConnection) -> None:
         hello = codec.from_device(connection.recv())
         assert isinstance(hello, m.Hello)
-        connection.send(codec.server_frame(m.Welcome(m.VERSION, "0" * 32, False, 0, OFFER)))
+        connection.send(codec.server_frame(m.Welcome(m.VERSIONS[-1], "0" * 32, False, 0, OFFER)))
         for frame in connection:
             if isinstance(codec.from_device(frame), m.Ask):
                 break
@@ -85,7 +85,7 @@ def stuck(written: int) -> Callable[[ServerConnection], None]:
 
     def act(connection: ServerConnection) -> None:
         connection.recv()
-        connection.send(codec.server_frame(m.Welcome(m.VERSION, "0" * 32, False, 0, OFFER)))
+        connection.send(codec.server_frame(m.Welcome(m.VERSIONS[-1], "0" * 32, False, 0, OFFER)))
         for frame in connection:
             match codec.from_device(frame):
                 case m.Ask():
@@ -193,7 +193,7 @@ def test_a_server_that_hangs_up_on_everybody_is_tried_ever_less_often(last: byte
     def server(connection: ServerConnection) -> None:
         connects.append(time.monotonic())
         connection.recv()
-        connection.send(codec.server_frame(m.Welcome(m.VERSION, "0" * 32, False, 0, OFFER)))
+        connection.send(codec.server_frame(m.Welcome(m.VERSIONS[-1], "0" * 32, False, 0, OFFER)))
         if last is not None:
             connection.send(last)
         connection.socket.close() if last is None else connection.close()

@@ -23,7 +23,7 @@ from tests.faults import DANUBE, answers, closing, until
 from tests.network.proxy import Proxy
 from tests.racing import TEXT, Raced, linked
 
-HELLO = m.Hello((m.VERSION,), "fake", "fake", "test")
+HELLO = m.Hello(m.VERSIONS, "fake", "fake", "test")
 
 
 # Who speaks otherwise.
@@ -37,7 +37,7 @@ def test_another_version_of_the_protocol(serve: Serve) -> None:
     said, code = closing(phone)
     assert code == m.CloseCode.VERSION
     assert said
-    assert (said.code, said.versions) == (m.CloseCode.VERSION, (m.VERSION,))
+    assert (said.code, said.versions) == (m.CloseCode.VERSION, m.VERSIONS)
 
 
 def test_another_vocabulary_gets_text_and_says_so(serve: Serve) -> None:
@@ -245,7 +245,7 @@ def test_a_device_that_resumes_what_it_cannot_have_seen(serve: Serve) -> None:
     liar = Phone(served.url, "")
     liar.socket = dial(served.url, phone._token)
     resume = m.Resume(phone.session.id, 10_000)
-    liar.socket.send(codec.device_frame(m.Hello((m.VERSION,), "fake", "fake", "test", resume)))
+    liar.socket.send(codec.device_frame(m.Hello(m.VERSIONS, "fake", "fake", "test", resume)))
     assert closing(liar)[1] == m.CloseCode.ORDER
     until(lambda: served.server.sessions.connected == 0)
     until(lambda: served.server.generation.load.writing == 0)

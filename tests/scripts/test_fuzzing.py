@@ -128,7 +128,7 @@ def test_values_are_within_the_bounds_or_beyond_them_as_is_meant(kind: inspect.S
         make = (ordinary, extreme, impossible)[number % 3]
         values = make(kind, chance)
         if isinstance(values, dict):
-            values |= {"versions": [m.VERSION]} if kind.cls is m.Hello else {}
+            values |= {"versions": list(m.VERSIONS)} if kind.cls is m.Hello else {}
             frame: bytes | str = as_text(kind, values)
         else:
             frame = as_binary(kind, values) if isinstance(values, list) else b"\xc1"

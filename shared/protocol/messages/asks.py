@@ -10,6 +10,7 @@ from shared.protocol.messages.bounds import (
     MOST_TOKENS,
     Accepted,
     AcceptedText,
+    ChosenPipeline,
     Count,
     Index,
     Milliseconds,
@@ -34,17 +35,8 @@ class Sampling(Struct, frozen=True, array_like=True, forbid_unknown_fields=True,
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
 
 
-class Ask(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1, gc=False):
-    """A question. The server searches up to `passages`, or takes those of `sources`, and generates only where told to.
-
-    An answer that is under way comes along as the tokens `accepted` so far or, for a model of another vocabulary, as
-    their text. `max_tokens` is the length of the whole answer; tokens below index `credit` may be sent at once.
-
-    With `ahead` above 0 both sides write the answer together, by `rule` and the sampling's seed: each drafts so many
-    tokens beyond what it knows to be settled, which is all the credit there is. `place` is who settles first, `rows` in
-    how many the server reads its passages (1: all in one prompt), `round_trip_ms` what the device measured, 0 where
-    it did not.
-    """
+class AskV1(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1, gc=False):
+    """An Ask as version 1 has it on the wire. The codec alone makes and reads it."""
 
     request: RequestNumber
     question: Annotated[str, Meta(max_length=8192)]
@@ -61,6 +53,21 @@ class Ask(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=
     place: Place = "both"
     rows: Annotated[int, Meta(ge=1, le=MOST_ROWS)] = 1
     round_trip_ms: Milliseconds = 0
+
+
+class Ask(AskV1, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1, gc=False):
+    """A question. The server searches up to `passages`, or takes those of `sources`, and generates only where told to.
+
+    An answer that is under way comes along as the tokens `accepted` so far or, for a model of another vocabulary, as
+    their text. `max_tokens` is the length of the whole answer; tokens below index `credit` may be sent at once.
+
+    With `ahead` above 0 both sides write the answer together, by `rule` and the sampling's seed: each drafts so many
+    tokens beyond what it knows to be settled, which is all the credit there is. `place` is who settles first, `rows` in
+    how many the server reads its passages (1: all in one prompt), `round_trip_ms` what the device measured, 0 where
+    it did not. `pipeline` is one that the server offers, or nothing: it decides. Version 1 has no such field.
+    """
+
+    pipeline: ChosenPipeline = ""
 
 
 class Start(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=2, gc=False):

@@ -1,12 +1,15 @@
-"""The version of the protocol, the codes of a close, and the bounds of every field."""
+"""The versions of the protocol, the codes of a close, and the bounds of every field."""
 
 from enum import IntEnum
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-VERSION = 1
-SUBPROTOCOL = f"jackdaw.v{VERSION}"
+VERSIONS: Final = (1, 2)
+"""Of the protocol, in rising order. The highest that both sides speak holds for a session, for as long as it lives."""
+
+SUBPROTOCOL = "jackdaw.v1"
+"""The same in every version: which it is, hello and welcome say."""
 
 MOST_FRAME_BYTES = 256 * 1024
 """Of a binary frame. The largest legal message fits."""
@@ -47,6 +50,12 @@ PIECE_BYTES = 32 * 1024
 
 MOST_QUEUED = 1000
 """Of a request: how often a server may say that it waits."""
+
+MOST_ROUNDS = 64
+"""Of a request: how often a server may say what it looked up."""
+
+MOST_QUERIES = 16
+"""Of a round."""
 
 
 class CloseCode(IntEnum):
@@ -94,6 +103,12 @@ Settled = Annotated[tuple[Token, ...], Meta(min_length=1, max_length=MOST_TARGET
 RestBytes = Annotated[int, Meta(ge=1, le=4 * MOST_VOCABULARY + 5)]
 Rule = Literal["coupled", "algorithm1", "greedy"]
 Place = Literal["device", "server", "both"]
+Pipeline = Literal["plain", "hyde", "subquestion", "iterative", "iter_retgen", "flare", "self_rag"]
+"""How a server comes from a question to its answer."""
+
+ChosenPipeline = Literal["", Pipeline]
+"""The same, or nothing: the server decides."""
+
 LogWeight = Annotated[float, Meta(ge=-1000, le=1000)]
 Accepted = Annotated[tuple[Token, ...], Meta(max_length=MOST_TOKENS - 1)]
 AcceptedText = Annotated[str, Meta(max_length=32_768)]

@@ -38,7 +38,8 @@ class Offer(Struct, frozen=True):
     """What a server is and gives. `context` is in tokens, prompt and answer together; `requests` those alive at once.
 
     `receives` is what it may be sent of a person's: questions, the answer so far where it is to go on with one, and
-    drafts of an answer that is written together.
+    drafts of an answer that is written together. `pipelines` are those that an Ask may name, in version 2; a later
+    server's may be others than this program knows.
     """
 
     model: Name
@@ -53,6 +54,7 @@ class Offer(Struct, frozen=True):
         "answer",
         "drafts",
     )
+    pipelines: Annotated[tuple[Annotated[str, Meta(max_length=32)], ...], Meta(max_length=16)] = ()
 
 
 class Welcome(Struct, frozen=True, tag_field="type", tag="welcome"):

@@ -5,11 +5,14 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from shared.protocol.messages.bounds import (
+    MOST_QUERIES,
+    MOST_ROUNDS,
     Count,
     Index,
     Milliseconds,
     PassageId,
     PingNumber,
+    Pipeline,
     RequestNumber,
     Seconds,
     Sentence,
@@ -54,6 +57,20 @@ class Sources(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, 
     passages: Annotated[tuple[PublicPassage, ...], Meta(max_length=16)]
 
 
+class Round(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=21, gc=False):
+    """A round of retrieval: what was looked up, and what that found, which the answer may be written from.
+
+    Before the sources or behind them, between tokens too; `number` counts from 1 in a request. Only in version 2, and
+    not of an answer that is written together.
+    """
+
+    request: RequestNumber
+    number: Annotated[int, Meta(ge=1, le=MOST_ROUNDS)]
+    pipeline: Pipeline
+    queries: Annotated[tuple[Annotated[str, Meta(max_length=512)], ...], Meta(max_length=MOST_QUERIES)]
+    passages: Annotated[tuple[PublicPassage, ...], Meta(max_length=16)]
+
+
 class Tokens(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=18, gc=False):
     """The next tokens of the answer, the first of them at `index`; `text` that became complete, in text hand-over."""
 
@@ -92,7 +109,7 @@ class Pong(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag
     number: PingNumber
 
 
-Event = Queued | Sources | Tokens | Finished | Failed | JointFromServer
+Event = Queued | Sources | Round | Tokens | Finished | Failed | JointFromServer
 
 
 class Numbered(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=33, gc=False):

@@ -55,7 +55,7 @@ class Device:
     """A device on such connections."""
 
     def __init__(self, application: Application, token: str) -> None:
-        self.session = DeviceSession(m.Hello((m.VERSION,), "fake", "fake", "test"))
+        self.session = DeviceSession(m.Hello(m.VERSIONS, "fake", "fake", "test"))
         self.events: list[Any] = []
         self._application, self._token = application, token
         self.on: Carried

@@ -68,7 +68,7 @@ def test_pings_whose_answers_are_not_read_cut_the_connection(serve: Serve, paylo
 
 def test_messages_come_one_turn_at_a_time_and_too_many_cut_the_connection(serve: Serve) -> None:
     served = serve()
-    hello = codec.device_frame(m.Hello((m.VERSION,), "fake", "fake", "test"))
+    hello = codec.device_frame(m.Hello(m.VERSIONS, "fake", "fake", "test"))
     assert isinstance(hello, str)
     acknowledge = codec.device_frame(m.Acknowledge(1))
     assert isinstance(acknowledge, bytes)

@@ -82,7 +82,7 @@ class Server:
         self.events: list[m.Event] = []
         self._session = ServerSession("0" * 32, offer)
         self._requests = Requests(self._session, "phone", parts, self._sessions, Quota(Limits(), 0.0), self._send)
-        self._session.accept(m.Hello((m.VERSION,), "others" if by_text else "words", "embedder", "test"))
+        self._session.accept(m.Hello(m.VERSIONS, "others" if by_text else "words", "embedder", "test"))
         text = "It" if by_text else ""
         self._says(m.Ask(1, "Which river?", True, 1, max_tokens, credit, accepted_text=text))
 

@@ -1,4 +1,6 @@
-"""Two honest sides over a pipe that loses what is in flight, at any moment: every token arrives once, in order."""
+"""Two honest sides over a pipe that loses what is in flight, at any moment: each token and each round of retrieval
+arrives once, in order, in either version.
+"""
 
 from collections import deque
 from typing import Any
@@ -15,7 +17,7 @@ from shared.protocol.device import ACKNOWLEDGE_EVENTS, DeviceSession, Lost
 from shared.protocol.server import MOST_KEPT_EVENTS, ServerSession
 from shared.protocol.session import SessionState
 
-OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0)
+OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0, pipelines=("plain", "hyde"))
 LENGTH = 12
 """Tokens of a whole answer."""
 
@@ -44,16 +46,22 @@ class Exchange(RuleBasedStateMachine):
         self.lost: set[int] = set()
         self.got: dict[int, list[int]] = {}
         self.read: dict[int, str] = {}
+        self.rounds: dict[int, list[int]] = {}
         self.ended: dict[int, m.Finished | m.Failed] = {}
         self.drafts: dict[int, list[m.JointFromDevice]] = {}
         self.arrived: dict[int, set[m.JointFromDevice]] = {}
         self.chains: dict[int, int] = {}
 
-    @initialize(same=st.booleans(), searches=st.lists(st.booleans(), max_size=2), credit=st.integers(0, LENGTH))
-    def begin(self, same: bool, searches: list[bool], credit: int) -> None:
+    @initialize(
+        same=st.booleans(),
+        versions=st.sampled_from(((1,), m.VERSIONS)),
+        searches=st.lists(st.booleans(), max_size=2),
+        credit=st.integers(0, LENGTH),
+    )
+    def begin(self, same: bool, versions: tuple[int, ...], searches: list[bool], credit: int) -> None:
         """Of one vocabulary or two, with something asked already."""
         self.by_text = not same
-        self.device = DeviceSession(m.Hello((1,), "words" if same else "others", "embedder", "device"))
+        self.device = DeviceSession(m.Hello(versions, "words" if same else "others", "embedder", "device"))
         self.server = self.new_server()
         self.connect()
         self.deliver_up(1)
@@ -130,6 +138,9 @@ class Exchange(RuleBasedStateMachine):
                     assert index == len(self.got[request])
                     self.got[request] += ids
                     self.read[request] += words or ""
+                case m.Round(request, number):
+                    assert request not in self.cancelled
+                    self.rounds.setdefault(request, []).append(number)
                 case m.Finished() | m.Failed():
                     assert event.request not in self.ended
                     self.ended[event.request] = event
@@ -145,7 +156,8 @@ class Exchange(RuleBasedStateMachine):
         """A question, or the rest of an answer."""
         number = self.device.next_request
         start = tuple(token(number, index) for index in range(accepted)) if generate and not self.by_text else ()
-        ask = m.Ask(number, "?", generate, 1, LENGTH, credit, accepted=start)
+        chosen: m.ChosenPipeline = "hyde" if self.device.version > 1 and number % 2 else ""
+        ask = m.Ask(number, "?", generate, 1, LENGTH, credit, accepted=start, pipeline=chosen)
         self.asked[number] = ask
         self.got[number], self.read[number] = list(start), ""
         self.says(ask, arrives)
@@ -229,6 +241,13 @@ class Exchange(RuleBasedStateMachine):
         if arrives:
             self.deliver_down(1000)
 
+    @rule(choice=st.integers(0, 9))
+    def look_up(self, choice: int) -> None:
+        """The server says what it looked up, where it may."""
+        alive = self.server.alive
+        if alive and (number := self.server.next_round(alive[choice % len(alive)])):
+            self.say(m.Round(alive[choice % len(alive)], number, "hyde", ("?",), ()))
+
     def answer(self, choice: int, count: int) -> None:
         """The next step of a request: its sources, some tokens, or its end."""
         alive = self.server.alive
@@ -305,6 +324,8 @@ class Exchange(RuleBasedStateMachine):
             assert got == [token(number, index) for index in range(len(got))]
             if self.by_text:
                 assert self.read[number] == "".join(text(number, index) for index in range(len(got)))
+        for numbers in self.rounds.values():
+            assert numbers == list(range(1, len(numbers) + 1))
         if hasattr(self, "server"):
             assert len(self.server.alive) <= OFFER.requests
             assert self.server.kept[0] <= MOST_KEPT_EVENTS + 2 * OFFER.requests
@@ -337,7 +358,7 @@ class Exchange(RuleBasedStateMachine):
 def test_what_the_device_settled_is_said_again_after_a_cut_that_the_server_did_not_notice() -> None:
     """A server that has not heard it drafts no chain behind it: from such a chain the device would conclude it had."""
     exchange = Exchange()
-    exchange.begin(True, [], 0)
+    exchange.begin(True, m.VERSIONS, [], 0)
     exchange.ask_together(greedy=True, arrives=False)
     exchange.deliver_up(1)
     exchange.deliver_down(1)

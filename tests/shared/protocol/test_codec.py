@@ -84,8 +84,8 @@ def size(value: object) -> int:
 
 @given(st.sampled_from(DEVICE).flatmap(lambda kind: values(inspect.type_info(kind))))
 def test_what_a_device_says_arrives(message: m.FromDevice) -> None:
-    if isinstance(message, m.Hello) and m.VERSION not in message.versions:
-        message = msgspec.structs.replace(message, versions=(m.VERSION,))
+    if isinstance(message, m.Hello) and not set(m.VERSIONS).intersection(message.versions):
+        message = msgspec.structs.replace(message, versions=m.VERSIONS)
     assert codec.from_device(codec.device_frame(message)) == message
 
 
@@ -160,8 +160,8 @@ def test_nothing_out_of_bounds_is_sent() -> None:
 @pytest.mark.parametrize(
     "hello",
     [
-        '{"type":"hello","versions":[2,3],"vocabulary":"w","embedder":"e","client":"c"}',
-        '{"type":"hello","versions":[2],"everything":{"else":["is",{"new":true}]},"vocabulary":5}',
+        '{"type":"hello","versions":[3,4],"vocabulary":"w","embedder":"e","client":"c"}',
+        '{"type":"hello","versions":[3],"everything":{"else":["is",{"new":true}]},"vocabulary":5}',
     ],
 )
 def test_a_hello_of_another_version_is_refused_as_that(hello: str) -> None:
@@ -169,12 +169,12 @@ def test_a_hello_of_another_version_is_refused_as_that(hello: str) -> None:
     assert error.code == CloseCode.VERSION
     closing = codec.from_server(codec.closing(error))
     assert isinstance(closing, m.Closing)
-    assert closing.versions == (m.VERSION,)
+    assert closing.versions == m.VERSIONS
 
 
 def test_a_later_hello_that_speaks_our_version_too_is_understood() -> None:
-    hello = '{"type":"hello","versions":[1,2],"vocabulary":"w","embedder":"e","client":"c","codec":{"new":[1]}}'
-    assert codec.from_device(hello) == m.Hello((1, 2), "w", "e", "c")
+    hello = '{"type":"hello","versions":[1,2,3],"vocabulary":"w","embedder":"e","client":"c","codec":{"new":[1]}}'
+    assert codec.from_device(hello) == m.Hello((1, 2, 3), "w", "e", "c")
 
 
 @pytest.mark.parametrize(

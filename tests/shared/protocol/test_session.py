@@ -307,7 +307,7 @@ def test_an_idle_session_is_small_even_after_long_answers() -> None:
     [
         (CloseCode.ORDER, event(1, m.Tokens(1, 0, (5,)))),  # again
         (CloseCode.ORDER, event(3, m.Tokens(1, 0, (5,)))),  # one is missing
-        (CloseCode.ILLEGAL, codec.server_frame(m.Welcome(1, SESSION, False, 0, OFFER))),
+        (CloseCode.ILLEGAL, codec.server_frame(m.Welcome(2, SESSION, False, 0, OFFER))),
         (CloseCode.ORDER, codec.server_frame(m.Pong(1))),
         (CloseCode.MALFORMED, b"\x00"),
     ],
@@ -330,6 +330,7 @@ def test_a_device_refuses_a_server_out_of_step(code: CloseCode, frame: Frame) ->
         (CloseCode.ILLEGAL, ask(2, max_tokens=8192)),
         (CloseCode.ILLEGAL, ask(2, accepted_text="so far")),
         (CloseCode.ILLEGAL, ask(2, accepted=(1,) * 64)),
+        (CloseCode.ILLEGAL, ask(2, pipeline="flare")),  # which is not offered
         (CloseCode.ILLEGAL, HELLO),
     ],
 )
@@ -343,9 +344,9 @@ def test_a_server_refuses_what_a_device_may_not_say(code: CloseCode, said: m.Fro
 @pytest.mark.parametrize(
     ("code", "welcome"),
     [
-        (CloseCode.VERSION, m.Welcome(2, SESSION, False, 0, OFFER)),
-        (CloseCode.ILLEGAL, m.Welcome(1, SESSION, True, 0, OFFER)),
-        (CloseCode.ORDER, m.Welcome(1, SESSION, False, 1, OFFER)),
+        (CloseCode.VERSION, m.Welcome(3, SESSION, False, 0, OFFER)),
+        (CloseCode.ILLEGAL, m.Welcome(2, SESSION, True, 0, OFFER)),
+        (CloseCode.ORDER, m.Welcome(2, SESSION, False, 1, OFFER)),
         (CloseCode.ILLEGAL, m.Goaway("", 1.0)),
     ],
 )
@@ -358,9 +359,10 @@ def test_a_device_refuses_a_welcome_that_does_not_fit_its_hello(code: CloseCode,
 @pytest.mark.parametrize(
     "welcome",
     [
-        m.Welcome(1, SESSION + "-2", True, 1, OFFER),
-        m.Welcome(1, SESSION, True, 2, OFFER),
-        m.Welcome(1, SESSION, True, 1, msgspec.structs.replace(OFFER, vocabulary="others")),
+        m.Welcome(2, SESSION + "-2", True, 1, OFFER),
+        m.Welcome(2, SESSION, True, 2, OFFER),
+        m.Welcome(2, SESSION, True, 1, msgspec.structs.replace(OFFER, vocabulary="others")),
+        m.Welcome(1, SESSION, True, 1, OFFER),
     ],
 )
 def test_a_device_refuses_to_resume_what_is_not_its_session(welcome: m.Welcome) -> None:
@@ -381,6 +383,8 @@ def test_a_device_refuses_to_resume_what_is_not_its_session(welcome: m.Welcome) 
         (CloseCode.ILLEGAL, m.Tokens(1, 0, (5,), "five")),
         (CloseCode.ILLEGAL, m.Sources(1, ())),
         (CloseCode.ILLEGAL, m.Finished(1, "cancelled", USAGE)),
+        (CloseCode.ORDER, m.Round(1, 2, "hyde", (), ())),
+        (CloseCode.ILLEGAL, m.Round(2, 1, "hyde", (), ())),
     ],
 )
 def test_a_device_refuses_what_a_server_may_not_say(code: CloseCode, said: m.Event) -> None:

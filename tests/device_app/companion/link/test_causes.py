@@ -41,7 +41,7 @@ def test_every_code_and_status_has_its_cause() -> None:
 def welcomed(then: Act) -> Act:
     def act(connection: ServerConnection) -> None:
         connection.recv()
-        connection.send(codec.server_frame(m.Welcome(m.VERSION, "0" * 32, False, 0, OFFER)))
+        connection.send(codec.server_frame(m.Welcome(m.VERSIONS[-1], "0" * 32, False, 0, OFFER)))
         then(connection)
 
     return act
