@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from device_app.question.options import Options
     from models.adapter import Adapter
     from models.engine import Embedder, Engine, EngineInfo
+    from shared.protocol.messages import ChosenPipeline
     from storage.conversations import ConversationStore
     from storage.counters import Counters
     from storage.database import Database
@@ -235,12 +236,14 @@ class Device:
 
         return population(self, give_way)
 
-    def options(self, *, fresh: bool = False, public: bool = True, together: bool = False) -> Options:
+    def options(
+        self, *, fresh: bool = False, public: bool = True, together: bool = False, pipeline: ChosenPipeline = ""
+    ) -> Options:
         """Return the options for questions under the current settings; `Options` explains the parameters."""
         from device_app.answering.defaults import chosen
 
         under = chosen(self.settings, self.weights, self._adapter_hash())
-        return replace(under, fresh=fresh, public=public, together=together)
+        return replace(under, fresh=fresh, public=public, together=together, pipeline=pipeline)
 
     def ingestion(self) -> Ingestion:
         """Return a new ingestion run, which reads files into the store."""

@@ -35,8 +35,8 @@ def honest(said: Said) -> Iterable[Said]:
 class _Mouth:
     """One connection of a device, and the one to the real server behind it."""
 
-    def __init__(self, device: ServerConnection, server: ClientConnection, lie: Lie) -> None:
-        self._device, self._server, self._lie = device, server, lie
+    def __init__(self, device: ServerConnection, server: ClientConnection, lie: Lie, versions: tuple[int, ...]) -> None:
+        self._device, self._server, self._lie, self._versions = device, server, lie, versions
         self._said = self._heard = 0
         self._numbers: dict[int, int] = {}  # of the events that were said, by those that they come from
 
@@ -44,7 +44,9 @@ class _Mouth:
         """What the device says, its acknowledgements in the numbers that the server knows."""
         for frame in self._device:
             said = codec.from_device(frame)
-            if not isinstance(said, m.Acknowledge):
+            if isinstance(said, m.Hello):
+                self._server.send(codec.device_frame(msgspec.structs.replace(said, versions=self._versions)))
+            elif not isinstance(said, m.Acknowledge):
                 self._server.send(frame)
             elif known := [theirs for ours, theirs in self._numbers.items() if ours <= said.seq]:
                 self._server.send(codec.device_frame(m.Acknowledge(max(known))))
@@ -75,12 +77,15 @@ class _Mouth:
 
 
 @contextlib.contextmanager
-def lying(served: Served, token: str, lie: Callable[[], Lie]) -> Iterator[str]:
-    """A server in front of this one that lies on each connection as a new `lie()` says; its address."""
+def lying(served: Served, token: str, lie: Callable[[], Lie], versions: tuple[int, ...] = m.VERSIONS) -> Iterator[str]:
+    """A server in front of this one that lies on each connection as a new `lie()` says; its address.
+
+    It speaks these versions, whatever the device does.
+    """
 
     def handle(connection: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed), contextlib.closing(dial(served.url, token)) as server:
-            mouth = _Mouth(connection, server, lie())
+            mouth = _Mouth(connection, server, lie(), versions)
             down = threading.Thread(target=_until_closed, args=(mouth.down, connection), daemon=True)
             down.start()
             _until_closed(mouth.up, connection)

@@ -1,9 +1,10 @@
 """Races between this process' fake engine and a server, and what is shown of them, when."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from typing import TypeVar, cast
 
 from device_app.companion.dispatch.cost import Costs
 from device_app.companion.dispatch.handover import Terms
@@ -24,6 +25,8 @@ from tests.companion import FACTS
 QUESTION = Question("Which countries does the Danube flow through, and where?", SamplingSettings(), 200, 1)
 TEXT = FACTS[0][1]
 """What both sides answer."""
+
+Result = TypeVar("Result")
 
 SERVER = Decision(None, 0.0, "the server alone")
 BOTH = Decision(0.0, 0.0, "both")
@@ -56,6 +59,15 @@ def linked_with(credentials: Credentials, vocabulary: str = "fake") -> Iterator[
         link.close()
 
 
+def drained(search: Generator[object, None, Result]) -> Result:
+    """What comes of it, whatever it tells meanwhile."""
+    while True:
+        try:
+            next(search)
+        except StopIteration as end:
+            return cast("Result", end.value)
+
+
 class Raced:
     """A race, run to its end: `at` are the moments at which its tokens were shown; `acting` is called at each."""
 
@@ -75,7 +87,7 @@ class Raced:
         self.text = ""
         self.at: list[float] = []
         with self.race:
-            self.sources = self.race.search()
+            self.sources = drained(self.race.search())
             for piece in self.race.pieces():
                 self.text += piece.text
                 self.at.append(time.monotonic())

@@ -12,19 +12,23 @@ from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
 from shared.aggregation.weights import row_similarities, row_weights
 from shared.prompt import ChatTemplate, Segment
-from shared.protocol.messages import Ask, PublicPassage, Sampling, Start
+from shared.protocol.messages import Ask, Pipeline, PublicPassage, Sampling, Start
 from shared.public import public_prompt
 
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """The parts that answer. Of the engine, only its tokenizer is used here, which any thread may."""
+    """The parts that answer. Of the engine, only its tokenizer is used here, which any thread may.
+
+    `pipelines` are those that a device may ask for.
+    """
 
     engine: Engine
     template: ChatTemplate
     embedder: Embedder
     corpus: Corpus | None
     relevance: float
+    pipelines: tuple[Pipeline, ...] = ("plain",)
 
     def knows(self, tokens: Sequence[int]) -> bool:
         """Whether all of them are tokens of the model's vocabulary."""

@@ -4,7 +4,8 @@ Knows no session and no engine: what becomes of it is said to the `Turn`.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from cloud_server.engine.jobs import Job
@@ -17,6 +18,15 @@ Result = TypeVar("Result")
 
 class RequestOver(Exception):
     """The request has ended: nobody waits for what its pipeline would do next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A round of retrieval: what was looked up by which pipeline, and what that found, the best first."""
+
+    pipeline: m.Pipeline
+    queries: Sequence[str]
+    passages: Sequence[m.PublicPassage]
 
 
 class Turn(Protocol):
@@ -38,6 +48,9 @@ class Turn(Protocol):
 
     def cite(self, passages: list[m.PublicPassage]) -> None:
         """Say from which passages the answer will be written."""
+
+    def note(self, looked_up: Round) -> None:
+        """Tell the device what was looked up, as far as it has words and room for that: at any time before the end."""
 
     def write(self, job: Job, begin: m.Ask | m.Start) -> None:
         """Queue the job, which goes on from where `begin` says that the answer stands."""

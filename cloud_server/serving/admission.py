@@ -35,4 +35,5 @@ def offer(settings: Settings, answering: Answering) -> m.Offer:
         requests=16,
         max_tokens=settings.limits.max_tokens,
         resume_for_s=settings.serve.resume_s,
+        pipelines=answering.pipelines,
     )

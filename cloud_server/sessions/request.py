@@ -17,7 +17,7 @@ from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, EngineEvent
 from cloud_server.monitoring.metrics import Metrics
 from cloud_server.monitoring.unforeseen import UNFORESEEN, log_unforeseen
 from cloud_server.pipelines.answering import Answering
-from cloud_server.pipelines.pipeline import Pipeline, RequestOver
+from cloud_server.pipelines.pipeline import Pipeline, RequestOver, Round
 from cloud_server.sessions.joint import Joint, JointCallbacks
 from cloud_server.sessions.token_flow import TokenFlow
 from shared.aggregation.messages import Weighed
@@ -120,6 +120,14 @@ class Request:
         elif self.joint:
             self.joint.receive(Weighed(log_weight([passage.similarity for passage in passages])))
         self._require_open()
+
+    def note(self, looked_up: Round) -> None:
+        """Tell the device what was looked up; nothing in version 1, nor while too much waits. Raises RequestOver."""
+        self._require_open()
+        if number := self._device.session.next_round(self.ask.request):
+            queries = tuple(query[: m.MOST_QUERY] for query in looked_up.queries[: m.MOST_QUERIES])
+            passages = tuple(looked_up.passages[: m.MOST_PASSAGES])
+            self._device.send(m.Round(self.ask.request, number, looked_up.pipeline, queries, passages))
 
     def write(self, job: Job, begin: m.Ask | m.Start) -> None:
         """Queue the job, which goes on from where `begin` says that the answer stands. Raises RequestOver."""

@@ -18,7 +18,7 @@ from device_app.inference.local import LocalSource
 from device_app.inference.prompting import fitted, kept_passages
 from device_app.knowledge.freshness import Freshness
 from device_app.knowledge.retriever import Retriever
-from device_app.question.answer import Answer, Found, Wrote, own_sources
+from device_app.question.answer import Answer, Event, Events, Found, LookedUp, Wrote, own_sources
 from device_app.question.options import Options
 from device_app.question.request import Prepared, Request
 from models.engine import Embedder
@@ -29,8 +29,6 @@ from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 from storage.conversations import ConversationStore, Turn
 from storage.qa_entries import Origin
-
-Events = Generator[Found | Wrote | Answer, None, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +60,9 @@ class Assistant:
     public: PublicQuestions | None = None
     freshness: Freshness | None = None
 
-    def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Found | Wrote | Answer]:
-        """Answer a question: yield the passages found, then the text as it is written, then the finished answer.
+    def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Event]:
+        """Answer a question: what was found, then the text as it is written, then the finished answer; and what a
+        server looks up meanwhile.
 
         A question that follows up on its conversation is read together with the earlier turns; any other is read alone.
         A stream that is dropped or fails leaves the text written so far in the history, marked incomplete. Raises
@@ -92,7 +91,9 @@ class Assistant:
                         yield Found(state.hits[: request.options.plan.passages])
                         state = replace(state, costed=writer.costed(state))
                     case Action("fetch then generate") if state.fetched is None:
-                        state = replace(state, fetched=server.fetch(state.costed.attempt.hits if state.costed else ()))
+                        fetched = server.fetch(state.costed.attempt.hits if state.costed else ())
+                        yield from fetched.rounds
+                        state = replace(state, fetched=fetched)
                     case Action("serve kept" | "quote" | "nothing") as action:
                         state = replace(state, concluded=(yield from self._at_once(request, state, action)))
                     case Action("generate" | "fetch then generate" | "together") as action:
@@ -237,19 +238,22 @@ class Assistant:
         abstention.
         """
         said: list[str] = []
+        rounds: list[LookedUp] = []
         answer: Answer | None = None
         try:
             with closing(withheld(events, lambda: self.bank.marks(request.query, request.vector))) as shown:
                 for event in shown:
                     if isinstance(event, Wrote):
                         said.append(event.text)
-                    if isinstance(event, Answer):
+                    elif isinstance(event, LookedUp):
+                        rounds.append(event)
+                    elif isinstance(event, Answer):
                         if event.found and not said:
                             said.append(event.text)
                             event.trace.first_token()
                             yield Wrote(event.text)
-                        whole = replace(event, egress=request.ledger.egress, stale=request.looked.of(event.hits))
-                        answer = self._stored(turn, whole)
+                        left, stale = request.ledger.egress, request.looked.of(event.hits)
+                        answer = self._stored(turn, replace(event, egress=left, stale=stale, rounds=tuple(rounds)))
                     yield answer or event
         finally:
             if not answer:

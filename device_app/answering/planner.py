@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from device_app.answering.sources.source import Attempt
     from device_app.cache.answers.bank import Considered
     from device_app.companion.dispatch.aggregating import Choice
-    from device_app.question.answer import Answer
+    from device_app.question.answer import Answer, LookedUp
     from device_app.question.request import Request
     from shared.prompt import Prompt
     from shared.types import Hit
@@ -96,10 +96,13 @@ class Costed:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The server's passages relevant to the question; `failed` says why none could be fetched."""
+    """The server's passages that fit the question, and the `rounds` in which it looked for them; `failed` says why none
+    could come.
+    """
 
     hits: Sequence[Hit] = ()
     failed: str = ""
+    rounds: Sequence[LookedUp] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ from storage.vectors import Vectors
 PASSAGE_TOKENS: Final = 1.4 * PASSAGE_WORDS
 """Tokens expected in a passage of the server, before it is fetched."""
 
+NAMED: Final = "what is done by a pipeline that was named, the server does alone"
+
 NEAR: Final = 3 * RELEVANCE_TEMPERATURE
 """A server's passage whose similarity is this much below the best one's would weigh under .05, and is dropped."""
 
@@ -105,15 +107,16 @@ class Server:
         search, link, request = Search(), self.public.link, self.request
         try:
             with request.trace.step("search"):
-                search.run(link, request.query.text, request.options.plan.passages)
+                search.run(link, request.query.text, request.options.plan.passages, request.options.pipeline)
         except LinkError as error:
-            return planner.Fetched(failed=str(error))
+            return planner.Fetched(failed=str(error), rounds=search.rounds.looked_up)
         finally:
             request.ledger.left(search.sent_bytes, ("the question",))
         held = self.public.memory.held
         profile = held.profile.searched(search.seconds, link.state.round_trip_s)
         self.public.memory.hold(replace(held, profile=profile))
-        return planner.Fetched(self._near(request.vector, own, [public_hit(passage) for passage in search.passages]))
+        near = self._near(request.vector, own, [public_hit(passage) for passage in search.passages])
+        return planner.Fetched(near, rounds=search.rounds.looked_up)
 
     def choice(self, source: LocalSource, prompt: Prompt, connection: planner.Connection) -> Choice:
         """Choose the plan for a question that goes beyond the files, from what is known about the server. Sends
@@ -127,7 +130,7 @@ class Server:
         work = Work(source.cost(prompt, self.tree), options.plan.passages * PASSAGE_TOKENS, answer, mixing)
         limits = Limits(
             agreed=options.reach == "fitting",
-            incompatible=connection.incompatible,
+            incompatible=NAMED if options.pipeline else connection.incompatible,
             fits=source.room(prompt) - work.public >= min(options.max_tokens, SHORT_ANSWER),
             spared=weighed.budget.constraint == "server" and weighed.allowed <= 0,
         )
@@ -140,17 +143,16 @@ class Server:
         return choose(known, work, weighed.reading_rate, limits)
 
     @contextmanager
-    def race(self, trace: Trace) -> Iterator[tuple[Race, Sequence[Hit]]]:
-        """Start a race for the answer; yield it with the passages the server found. Raises LinkError where the server
-        cannot be asked.
-        """
+    def race(self, trace: Trace) -> Iterator[Race]:
+        """A race for the answer, whose search comes first. Raises LinkError where the server cannot be asked."""
         options = self.request.options
-        question = Question(self.request.query.text, options.sampling, options.max_tokens, options.plan.passages)
+        how = options.sampling, options.max_tokens, options.plan.passages, options.pipeline
+        question = Question(self.request.query.text, *how)
         with trace.step("decide"):
             race = self.public.race(question, trace)
         try:
             with race:
-                yield race, [public_hit(passage) for passage in race.search()]
+                yield race
         finally:
             self.request.ledger.left(race.report.sent_bytes, race.report.sent)
 

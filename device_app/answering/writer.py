@@ -16,15 +16,16 @@ from device_app.answering.sources.source import Attempt, TokenSource
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import fitted
-from device_app.question.answer import Found, Wrote
+from device_app.question.answer import Found, LookedUp, Wrote
 from device_app.question.options import Options
 from device_app.question.request import Request
 from models.engine import Embedder, EngineInfo
 from shared.errors import EngineError, LinkError, NotWritable, StoreFull
 from shared.prompt import Exchange, Prompt
+from shared.public import hit as public_hit
 from shared.types import Hit
 
-Writes = Generator[Found | Wrote, None, Concluded]
+Writes = Generator[Found | LookedUp | Wrote, None, Concluded]
 
 
 @dataclass(slots=True)
@@ -107,17 +108,19 @@ class Writer:
             trace = replace(trace, steps=own_files, first_token_ms=None, tokens_decoded=0)
         generation: Generation | None = None
         try:
-            with self.server.race(trace) as (race, hits):
+            with self.server.race(trace) as race:
+                passages = yield from race.search()
+                hits = [public_hit(passage) for passage in passages]
                 if hits or not silent:
                     yield Found(hits)
                 tokens, written = Raced(race), None
                 if hits:
                     generation = Generation(tokens, trace, self.keep)
-                    written = yield from generation.events(Attempt(None, hits), iter(()))
+                    written = yield from tokens.with_rounds(generation.events(Attempt(None, hits), iter(())))
             answer = conclusion.nothing_anywhere(trace)
             self._loaded = self._loaded or self.source()  # the race has waited for the model
             if written:
-                of_race = replace(self.request, trace=trace)
+                of_race, written = replace(self.request, trace=trace), replace(written, hits=tokens.used(written.hits))
                 answer = conclusion.written(of_race, written, hits, self._info, self._proves, is_strict=False)
                 answer = tokens.credited(answer, action)
             self.server.public.learn(race, len(written.pieces) if written else 0, cut=answer.cut)

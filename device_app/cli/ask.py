@@ -23,7 +23,9 @@ from shared.types import StoredPassage
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from device_app.device import Device
     from device_app.question.answer import Answer
+    from shared.protocol.messages import Pipeline
 
 
 @click.command(
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 @click.option("--fresh", is_flag=True, help="Write a new answer even where one is kept.")
 @click.option("--together", is_flag=True, help="Let the companion server write along, from its own passages.")
 @click.option("--local-only", is_flag=True, help="Send nothing: do not ask the companion server.")
+@click.option("--pipeline", metavar="NAME", help="How the companion server answers where it is asked: plain, hyde, …")
 @click.option("--passages", type=int, help="Passages the answer is drawn from; 0 as measured for the model.")
 @yes_option
 def command(
@@ -61,6 +64,7 @@ def command(
     fresh: bool,
     together: bool,
     local_only: bool,
+    pipeline: str | None,
     passages: int | None,
     yes: bool,
     as_json: bool,
@@ -68,6 +72,7 @@ def command(
     """Answer QUESTION from your own files, with sources. Without QUESTION, it is read from standard input.
 
     The question may hold filters: from:NAME, in:PART-OF-PATH, kind:mail, after:2026-03, before:2026-03-14, on:2026.
+    With --pipeline the companion server, where it is asked, answers by that one of its own; no kept answer serves.
     With --together, drafts of an answer from your files leave this device: the server can read what they repeat.
     If your files answer only a part, the companion server may be asked as well: link.together says what is sent then.
     Cited files that have changed are read again first if that is quick; changed files that are not are named.
@@ -80,6 +85,9 @@ def command(
     flags = {f"answer.{name}": value for name, value in given.items() if value is not None}
     if together and local_only:
         raise UsageError("--together asks the companion server, and --local-only nobody. Leave one of them out.")
+    if pipeline is not None and (local_only or together):
+        other = "--local-only asks nobody" if local_only else "with --together both sides write"
+        raise UsageError(f"--pipeline says how the companion server answers, and {other}. Leave one of them out.")
     if again and (question or follow or show_prompt):
         raise UsageError("--again takes the last question as it stands. Ask it with: jackdaw ask --again")
     text, fresh = "" if again else _question(question), fresh or again
@@ -87,6 +95,7 @@ def command(
         replaced = last(device.conversations) if again else None
         text = replaced.question if replaced else text
         ensure_models(device, yes=yes)
+        chosen = "" if pipeline is None else _offered(device, pipeline)
         from device_app.answering.early import needs_model
 
         if follow or show_prompt or together or needs_model(device, text, fresh=fresh):
@@ -94,7 +103,7 @@ def command(
         from device_app.question.answer import Answer, Found, Wrote
 
         conversation = device.conversations.latest() if again or follow else None
-        options = device.options(fresh=fresh, public=not local_only, together=together)
+        options = device.options(fresh=fresh, public=not local_only, together=together, pipeline=chosen)
         refused = say_if_refused(device)
         if show_prompt:
             prompt = device.assistant.prompt(text, options, conversation)
@@ -115,6 +124,15 @@ def command(
                         click.echo(safe_line(reason), err=True)
         say_if_refused(device, refused)
         return code
+
+
+def _offered(device: "Device", name: str) -> "Pipeline":
+    """The server's pipeline of that name. Raises UsageError, LinkError."""
+    from device_app.answering.planner import NO_SERVER
+
+    if device.public is None:
+        raise UsageError(f"--pipeline says how the companion server answers, and {NO_SERVER}. Leave it out.")
+    return device.public.check_pipeline(name)
 
 
 def _question(words: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ import click
 
 from device_app.commands.turns import last_if_any
 from device_app.presentation import ORIGINS, STEPS
+from device_app.question.answer import looked_up_line
 from shared.cli.output import age, print_blocks, print_json
 from shared.errors import ExitCode
 from shared.printable import counted, safe_line
@@ -45,6 +46,8 @@ def _rows(turn: "Turn") -> Iterator[tuple[str, object]]:
     if decided := record["trace"].get("decided"):
         yield "Why", "\n".join(map(safe_line, decided))
     trace, states = record["trace"], record["cache"]["kv"]
+    if rounds := trace.get("rounds"):
+        yield "Looked up", "\n".join(map(looked_up_line, rounds))
     first = "" if trace["ttft_ms"] is None else f"first token after {trace['ttft_ms']:.0f} ms, "
     steps = ", ".join(f"{STEPS.get(step['name'], step['name'])} {step['ms']:.0f}" for step in trace["steps"])
     yield "Time", f"{first}{trace['total_ms']:.0f} ms in all ({steps})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from storage.conversations import ConversationStore, Turn
 
 if TYPE_CHECKING:
     from device_app.device import Device
-    from device_app.question.answer import Answer, Found, Wrote
+    from device_app.question.answer import Events
     from device_app.question.options import Options
 
 
@@ -30,9 +30,7 @@ def last(conversations: ConversationStore) -> Turn:
     return turn
 
 
-def asked(
-    device: Device, question: str, options: Options, conversation: int | None, replaced: Turn | None
-) -> Generator[Found | Wrote | Answer]:
+def asked(device: Device, question: str, options: Options, conversation: int | None, replaced: Turn | None) -> Events:
     """Answer a question and yield all events of `Assistant.ask`.
 
     Once the new answer is complete, `replaced` and the turns after it are deleted. They stay if the new answer fails or

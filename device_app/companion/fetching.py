@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from queue import SimpleQueue
 
 from device_app.companion import waiting
 from device_app.companion.link.link import Link
 from device_app.companion.link.request import RequestEvent
+from device_app.companion.rounds import Rounds
 from device_app.companion.waiting import next_event
 from models.sampling import SamplingSettings
 from shared.errors import LinkError
@@ -17,13 +18,16 @@ from shared.protocol.device import Lost
 
 @dataclass(slots=True)
 class Search:
-    """A search: its passages, its duration in seconds, and the bytes that left for it, also if it failed."""
+    """A search: what came, after how many seconds, what the server looked up for that, and the bytes that left for it,
+    whatever came.
+    """
 
     passages: Sequence[m.PublicPassage] = ()
     seconds: float = 0.0
     sent_bytes: int = 0
+    rounds: Rounds = field(default_factory=Rounds)
 
-    def run(self, link: Link, question: str, passages: int) -> None:
+    def run(self, link: Link, question: str, passages: int, pipeline: m.ChosenPipeline = "") -> None:
         """Fetch at most `passages` passages. Raises LinkError, with the reason, where none can come."""
         inbox: SimpleQueue[RequestEvent] = SimpleQueue()
         started = time.monotonic()
@@ -35,10 +39,11 @@ class Search:
             max_tokens=1,
             credit=0,
             sampling=m.Sampling(**asdict(SamplingSettings())),
+            pipeline=pipeline,
         )
         request = link.ask(ask, lambda _, event: inbox.put(event))
         try:
-            self.passages = _sources(inbox, started + waiting.LIMITS.passages_s)
+            self.passages = self._sources(inbox, started + waiting.LIMITS.passages_s)
             self.seconds = time.monotonic() - started
         except LinkError as error:
             raise LinkError(link.blamed(str(error))) from None
@@ -46,16 +51,17 @@ class Search:
             request.cancel()
             self.sent_bytes = request.sent_bytes
 
-
-def _sources(inbox: SimpleQueue[RequestEvent], deadline: float) -> Sequence[m.PublicPassage]:
-    while event := next_event(inbox, deadline):
-        match event:
-            case m.Sources(_, passages):
-                return passages
-            case m.Failed(_, code, message):
-                raise LinkError(message or f"it could not search ({code})")
-            case m.Finished():
-                raise LinkError("it ended what it had not begun")
-            case Lost(_, why):
-                raise LinkError(why or "it has lost this question")
-    raise LinkError("it did not say in time what it has found")
+    def _sources(self, inbox: SimpleQueue[RequestEvent], deadline: float) -> Sequence[m.PublicPassage]:
+        while event := next_event(inbox, deadline):
+            match event:
+                case m.Sources(_, passages):
+                    return passages
+                case m.Round():
+                    self.rounds.add(event)
+                case m.Failed(_, code, message):
+                    raise LinkError(message or f"it could not search ({code})")
+                case m.Finished():
+                    raise LinkError("it ended what it had not begun")
+                case Lost(_, why):
+                    raise LinkError(why or "it has lost this question")
+        raise LinkError("it did not say in time what it has found")

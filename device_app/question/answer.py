@@ -1,18 +1,22 @@
 """The assistant's output: the events of an answer, and the record that is printed, kept and served again."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from device_app.question.abstention import not_told
 from device_app.question.evidence import Evidence, Support
 from device_app.question.files import Stale
+from shared.printable import counted, safe_line
 from shared.protocol.messages import PublicPassage
 from shared.public import hit as public_hit
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 
 SNIPPET_CHARACTERS = 240
+
+_QUERY, _QUERIES = 80, 3
+"""Characters of a query, and queries of a round, that a person is shown."""
 
 Origin = Literal["qa_bank", "device", "cloud", "migrated", "aggregated"]
 
@@ -56,6 +60,21 @@ class Wrote:
 
 
 @dataclass(frozen=True, slots=True)
+class LookedUp:
+    """A round of retrieval on the server: what it looked up by which pipeline, fit to be shown, and the ids of the
+    passages that it found.
+    """
+
+    pipeline: str
+    queries: tuple[str, ...]
+    passages: tuple[int, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """One of `trace.rounds` of `ask --json`."""
+        return {"pipeline": self.pipeline, "queries": list(self.queries), "passages": list(self.passages)}
+
+
+@dataclass(frozen=True, slots=True)
 class Matched:
     """A question answered before: its text, its cosine similarity with the one asked, when it was answered."""
 
@@ -93,14 +112,15 @@ class Ledger:
 class Answer:
     """A finished answer. `found` is False where no passage was relevant enough to answer from.
 
-    It is `abstained` where it gives no answer: nothing was found, the model wrote that the passages do not hold one, or
-    its text is unsupported and becomes the `guess`; `hits` are then the nearest passages. `evidence` proves the answer;
-    where nothing does, `nearest` is the nearest sentence. `support` is None where no evidence was searched for.
-    `matched` is set for a kept answer. `cut`: `max_tokens` or the context size ended it early. `decided` lists the
-    reasons why that side wrote it. `lacks` names what the files do not hold of the question, where no server was asked
-    for it. `quoted`: quoted from the files, without a model. `stale` are cited files that have changed since they were
-    read, and files that are gone and would have been cited. `model_hash` names this device's model and adapter.
-    `marked_wrong`: an abstention in place of an answer that was marked wrong.
+    It is `abstained` where it gives no answer: nothing was found, the model wrote that the passages do not hold it, or
+    what it wrote is unsupported, which is the `guess` then; `hits` are the nearest. `evidence` proves the answer; where
+    nothing does, `nearest` comes nearest to it. `support` is None where it was not looked for. `matched` is set where
+    the answer was there before the question. It is `cut` where the model would have gone on, but for `max_tokens` or
+    the room in its context. `decided` says why whoever wrote it did. `lacks` says what the files do not hold that is
+    asked for, where no server was asked for it. It is `quoted` where it is in the words of the files, and no model
+    wrote it. `stale` are cited files that are not as they were read, and those that would have been cited and are gone.
+    `model_hash` is that of this device's model and adapter. It is `marked_wrong`, and abstained, where it stands in the
+    place of one that was marked so. `rounds` are those of retrieval on the server.
     """
 
     text: str
@@ -124,6 +144,7 @@ class Answer:
     stale: tuple[Stale, ...] = ()
     model_hash: str = ""
     marked_wrong: bool = False
+    rounds: tuple[LookedUp, ...] = ()
 
     @property
     def origin(self) -> Origin:
@@ -168,7 +189,8 @@ class Answer:
                     "tokens_prefilled": self.trace.tokens_prefilled,
                 },
             },
-            "trace": self.trace.as_json() | {"decided": list(self.decided)},
+            "trace": self.trace.as_json()
+            | {"decided": list(self.decided), "rounds": [looked_up.as_json() for looked_up in self.rounds]},
             "egress": self.egress.as_json(),
             "model": self.model,
             "model_hash": self.model_hash,
@@ -176,9 +198,23 @@ class Answer:
         }
 
 
+Event = Found | LookedUp | Wrote | Answer
+Events = Generator[Event, None, None]
+"""What happens to a question, in order; the answer comes last."""
+
+
 def fell_short(decided: Iterable[str]) -> Iterable[str]:
     """Yield only the reasons that are always shown: that the server did not do its part."""
     return (reason for reason in decided if reason.startswith((APART, WENT_ON, AT)))
+
+
+def looked_up_line(looked_up: Mapping[str, Any]) -> str:
+    """A round of a record for a person, on one line; long queries and the last of many are cut off."""
+    queries = [safe_line(query) for query in looked_up["queries"]]
+    shown = [f"“{query if len(query) <= _QUERY else query[: _QUERY - 1] + '…'}”" for query in queries[:_QUERIES]]
+    more = [f"{len(queries) - _QUERIES} more"] if len(queries) > _QUERIES else []
+    passages = counted(len(looked_up["passages"]), "passage")
+    return f"{safe_line(looked_up['pipeline'])}: looked up {', '.join((*shown, *more)) or 'nothing'} ({passages})"
 
 
 def sources(hits: Sequence[Hit], *, whole: bool = False) -> list[dict[str, Any]]:

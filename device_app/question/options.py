@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from models.sampling import SamplingSettings
+from shared.protocol.messages import ChosenPipeline
 
 Arrangement = Literal["prompt", "rows", "cheapest"]
 """Arrangement of the passages: in one prompt, in a row each, or whichever is cheaper."""
@@ -27,11 +28,12 @@ class Plan:
 class Options:
     """The options of one question. `relevance` is the lowest score a passage needs to be a source.
 
-    `bare` is a fingerprint of all that decides an answer besides question, files and adapter; `adapter` is the hash of
-    the chosen adapter, "" for none. With `fresh`, no kept answer is served. `public` lets the server be asked where the
-    person's own files have nothing; kept answers from a server are served without it, as that sends nothing. Where the
-    files hold a part, `reach` says whether data may leave for the rest. `together` asks for a joint answer whatever the
-    question: drafts of the answer then leave and, with `open`, the distributions they were drawn from.
+    `bare` names all that decides an answer besides question, files and adapter; `adapter` is the hash of the one that
+    is to be in force, "" for none. `fresh` serves no answer that was kept.
+    `public` lets the server be asked where the person's own files have nothing; what it once answered is served
+    without, as that sends nothing. Where they have something and more is asked for, `reach` says what may leave.
+    `together` lets the server write along whatever is asked: then drafts of the answer leave, and what they were drawn
+    from where the person is `open`. `pipeline` is how the server is to come to what it says, "" as it likes best.
     """
 
     plan: Plan
@@ -46,6 +48,7 @@ class Options:
     together: bool = False
     reach: Reach = "asked"
     open: bool = False
+    pipeline: ChosenPipeline = ""
 
     @property
     def fingerprint(self) -> str:

@@ -55,7 +55,8 @@ class Request:
     @property
     def uses_kept(self) -> bool:
         """Whether a kept answer may be served. A quote takes no longer than a kept answer, and is newer."""
-        return not self.options.fresh and not self.options.together and self.search_query == self.query
+        options = self.options
+        return not (options.fresh or options.together or options.pipeline) and self.search_query == self.query
 
     @property
     def may_fetch(self) -> bool:

@@ -29,6 +29,13 @@ class FoundSources(Event):
 
 
 @dataclass
+class LookedUp(Event):
+    """What the server has looked up for the answer, as its record will have it."""
+
+    round: Mapping[str, Any]
+
+
+@dataclass
 class Wrote(Event):
     """A part of the answer's text."""
 

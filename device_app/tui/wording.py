@@ -10,7 +10,7 @@ from typing import Any
 from textual.content import Content
 
 from device_app.presentation import ORIGINS, STEPS, drawn_from
-from device_app.question.answer import GUESS, NEAREST_SENTENCE, QUOTED
+from device_app.question.answer import GUESS, NEAREST_SENTENCE, QUOTED, looked_up_line
 from shared.printable import counted, safe, safe_line
 
 __all__ = [
@@ -21,7 +21,9 @@ __all__ = [
     "badge",
     "counted",
     "egress",
+    "looked_up_line",
     "milliseconds",
+    "rounds_in_short",
     "safe",
     "safe_line",
     "size",
@@ -108,6 +110,13 @@ def egress(record: Mapping[str, Any]) -> str:
     if not left["bytes"]:
         return "nothing left this device"
     return f"{left['bytes']:,} bytes left this device: {safe_line(', '.join(map(str, left['items'])))}"
+
+
+def rounds_in_short(rounds: Sequence[Mapping[str, Any]]) -> str:
+    """How often something was looked up for an answer, by which pipeline, and how many passages that found."""
+    pipelines = ", ".join(dict.fromkeys(safe_line(looked_up["pipeline"]) for looked_up in rounds))
+    passages = {passage for looked_up in rounds for passage in looked_up["passages"]}
+    return f"{counted(len(rounds), 'round')} of {pipelines}, {counted(len(passages), 'passage')}"
 
 
 def trace_bar(record: Mapping[str, Any], width: int) -> Content:

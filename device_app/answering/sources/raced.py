@@ -1,16 +1,22 @@
 """An answer from a server's passages alone, written by the side that a race chooses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
+from typing import TypeVar
 
 from device_app.answering.planner import Action
 from device_app.answering.sources.source import Attempt, Pieces
 from device_app.companion.dispatch.race import Race
 from device_app.inference.sureness import Sureness
-from device_app.question.answer import Answer
+from device_app.question.answer import Answer, LookedUp
 from shared.ending import Piece, ended
 from shared.printable import visible
+from shared.public import hit as public_hit
 from shared.types import Hit
+
+Event = TypeVar("Event")
+Result = TypeVar("Result")
 
 
 class Raced:
@@ -36,10 +42,27 @@ class Raced:
         return begin, _ended(self._race.rewritten(pieces[:begin]))
 
     def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the passages unchanged: none are added while writing."""
-        return hits
+        """With what the server looked up while it wrote."""
+        return [*hits, *map(public_hit, self._race.rounds.further)]
 
-    used = read
+    def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """With that only if the server wrote of it."""
+        return hits if self._race.report.origin == "device" else self.read(hits)
+
+    def with_rounds(self, events: Generator[Event, None, Result]) -> Generator[Event | LookedUp, None, Result]:
+        """The events, and before each what the server has looked up since the one before it."""
+        looked_up, shown = self._race.rounds.looked_up, len(self._race.rounds.looked_up)
+        with closing(events):
+            while True:
+                try:
+                    event: Event | None = next(events)
+                except StopIteration as end:
+                    result: Result = end.value
+                    yield from looked_up[shown:]
+                    return result
+                yield from looked_up[shown:]
+                shown = len(looked_up)
+                yield event
 
     def credited(self, answer: Answer, action: Action) -> Answer:
         """Return the answer with its writer and model, and the race's reasons."""

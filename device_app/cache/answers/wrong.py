@@ -1,12 +1,12 @@
 """Recognises an answer that was marked wrong: pure, from the marks that apply to a question."""
 
 import unicodedata
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
-from device_app.question.answer import Answer, Found, Wrote
+from device_app.question.answer import Answer, Events, Found, LookedUp, Wrote
 from storage.wrong_answers import Mark
 
 MARKED: Final = "The answer to this was marked wrong, and nothing has changed since, so it is not shown again."
@@ -30,9 +30,7 @@ def may_become_wrong(text: str, marks: Sequence[Mark]) -> bool:
     return any(plain(mark.answer).startswith(begins) for mark in marks)
 
 
-def withheld(
-    events: Generator[Found | Wrote | Answer], marks_now: Callable[[], Sequence[Mark]]
-) -> Generator[Found | Wrote | Answer]:
+def withheld(events: Events, marks_now: Callable[[], Sequence[Mark]]) -> Events:
     """Yield the events of an answer, but no text while it may still become an answer that is marked wrong.
 
     A marked answer is replaced by a notice, above its passages. `marks_now` is called once, with the first text: files
@@ -42,7 +40,9 @@ def withheld(
     marks: Sequence[Mark] | None = None
     with closing(events):
         for event in events:
-            if isinstance(event, Found) or (isinstance(event, Answer) and (event.abstained or event.matched)):
+            if isinstance(event, Found | LookedUp) or (
+                isinstance(event, Answer) and (event.abstained or event.matched)
+            ):
                 yield event
                 continue
             marks = marks_now() if marks is None else marks

@@ -35,6 +35,10 @@ class ServerPatience:
         """Extend the wait after a message that advances the answer."""
         self._from = min(now, self._from + PACE_S)
 
+    def worked(self, now: float) -> None:
+        """It says what it has looked up: it is waited for anew, as long as it might have promised."""
+        self._from = max(self._from, min(now, self.since + MOST_PROMISED_S))
+
     def promised(self, now: float, seconds: float) -> None:
         """Extend the wait to the start that a server promises in `seconds`; end it if that is too late."""
         at = now + seconds

@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
 from device_app.cache.states.tree import QKVTree
 from device_app.companion import waiting
@@ -25,8 +26,11 @@ from device_app.companion.joint.aggregated import Aggregated, JointQuestion
 from device_app.companion.link.link import Link
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import too_few
+from device_app.question.answer import AT
 from device_app.system.battery import Reading
-from shared.errors import LinkError
+from shared.errors import LinkError, UsageError
+from shared.printable import safe_line
+from shared.protocol import messages as m
 from shared.side import Side
 from shared.trace import Trace
 from shared.types import Hit
@@ -88,6 +92,8 @@ class PublicQuestions:
             raise LinkError(state.why_not())
         weighed = self.weighed(question.text, question.max_tokens)
         decision = weighed.decide(self.chance.random())
+        if question.pipeline:
+            decision = Decision(None, 0.0, f"the server answers by {question.pipeline}, as was asked for")
         if few := too_few(offer, question.max_tokens):
             decision = Decision(0.0, None, self.link.blamed(few))
 
@@ -100,6 +106,20 @@ class PublicQuestions:
             return replace(known, allowed=sides, guarded=self.prices.steady)
 
         return Race(self.link, self.source, question, decision, terms, trace)
+
+    def check_pipeline(self, name: str) -> m.Pipeline:
+        """The pipeline of that name. Raises UsageError where the server does not offer it, LinkError where it cannot be
+        asked.
+        """
+        state = self.link.wait(waiting.LIMITS.connect_s)
+        if not state.connected or state.offer is None:
+            raise LinkError(state.why_not())
+        offered = [known for known in get_args(m.Pipeline) if known in state.offer.pipelines]
+        chosen: m.Pipeline | None = next((known for known in offered if known == name), None)
+        if chosen is None:
+            offers = f"It offers: {', '.join(offered)}." if offered else "It offers no choice: leave --pipeline out."
+            raise UsageError(f"{AT[0].upper()}{AT[1:]}{state.server} has no pipeline “{safe_line(name)}”. {offers}")
+        return chosen
 
     def together(self, asked: JointQuestion, source: LocalSource, trace: Trace, tree: QKVTree | None) -> Aggregated:
         """Return a joint answer with the server. Raises LinkError, with the reason, where there cannot be one."""

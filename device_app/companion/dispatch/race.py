@@ -5,7 +5,7 @@ one stream of pieces, whichever side wrote them.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Self
 
 from device_app.companion import waiting
@@ -18,7 +18,9 @@ from device_app.companion.dispatch.race_report import Question, RaceReport, meas
 from device_app.companion.dispatch.race_sides import Linked, RaceSides
 from device_app.companion.dispatch.sides import Broke, FoundPassages, Wrote
 from device_app.companion.link.link import Link
+from device_app.companion.rounds import Rounds
 from device_app.inference.local import LocalSource
+from device_app.question.answer import LookedUp
 from shared.ending import Piece, Speller
 from shared.errors import EngineError, LinkError
 from shared.protocol import messages as m
@@ -27,6 +29,9 @@ from shared.side import Side, other
 from shared.trace import Trace
 
 TICK_S = 0.2
+
+MOST_ROUNDS_S = 30.0
+"""A server that looks things up for longer before it names its sources is not waited for."""
 
 ALONE = 1 << 20
 """The epoch in which the device writes alone after all others were given up: no other epoch gets this high."""
@@ -63,11 +68,19 @@ class Race:
         self._sides.close()
         self._note()
 
-    def search(self) -> tuple[m.PublicPassage, ...]:
-        """Return the server's passages; a side that should start at once has started by then. Raises LinkError."""
+    def search(self) -> Generator[LookedUp, None, tuple[m.PublicPassage, ...]]:
+        """What the server looks up, as it says so; then its sources. What was decided to start at once has started.
+
+        Raises LinkError.
+        """
         with self._trace.step("search"):
-            self._passages = self._search()
+            self._passages = yield from self._search()
         return self._passages
+
+    @property
+    def rounds(self) -> Rounds:
+        """What the server looked up until now."""
+        return self._sides.rounds
 
     def pieces(self) -> Iterator[Piece]:
         """Yield the answer from the passages as it is written. Raises EngineError where neither side can write."""
@@ -116,15 +129,20 @@ class Race:
         if rest := speller.rest():
             yield rest
 
-    def _search(self) -> tuple[m.PublicPassage, ...]:
+    def _search(self) -> Generator[LookedUp, None, tuple[m.PublicPassage, ...]]:
         at_once = self._decision.server_after_s == 0
         self._sides.search(generate=at_once)
         self.report.sent.append("the question")
-        deadline = self._sides.began + waiting.LIMITS.sources_s
+        began = time.monotonic()
+        deadline = began + waiting.LIMITS.sources_s
         while (left := deadline - time.monotonic()) > 0:
             match self._sides.next_event(left):
                 case FoundPassages(passages):
                     return passages
+                case m.Round():
+                    # It goes on; but not for ever.
+                    deadline = min(time.monotonic() + waiting.LIMITS.sources_s, began + MOST_ROUNDS_S)
+                    yield self.rounds.looked_up[-1]
                 case Broke(_, why, _):
                     raise LinkError(self._link.blamed(why))
         raise LinkError(self._link.blamed("it did not answer in time. See `jackdaw status`, or ask with --local-only"))

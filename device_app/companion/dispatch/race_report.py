@@ -8,6 +8,7 @@ from device_app.companion.dispatch.dispatcher import Outcome
 from device_app.question.answer import AT
 from models.sampling import SamplingSettings
 from shared.printable import counted
+from shared.protocol.messages import ChosenPipeline
 from shared.side import Side
 
 _DOUBTS = ("the server may have failed", "the server failed")
@@ -16,12 +17,13 @@ _DOUBTS = ("the server may have failed", "the server failed")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question's text, and how it is to be answered."""
+    """What is asked, and how it is to be answered. The server is left the choice of the `pipeline` where that is ""."""
 
     text: str
     sampling: SamplingSettings
     max_tokens: int
     passages: int
+    pipeline: ChosenPipeline = ""
 
 
 @dataclass(slots=True)

@@ -13,8 +13,9 @@ from device_app.companion.dispatch.events import Failed, Token
 from device_app.companion.dispatch.patience import ServerPatience
 from device_app.companion.dispatch.race_report import Question
 from device_app.companion.dispatch.server_side import ServerSide
-from device_app.companion.dispatch.sides import Broke, Inbox, SideEvent, Waits, Wrote, spelled
+from device_app.companion.dispatch.sides import Broke, FoundPassages, Inbox, SideEvent, Waits, Wrote, spelled
 from device_app.companion.link.link import Link
+from device_app.companion.rounds import Rounds
 from device_app.companion.waiting import next_event
 from device_app.inference.local import LocalSource
 from shared.ending import Piece
@@ -31,9 +32,9 @@ class Linked:
 
 
 class RaceSides:
-    """Both sides of a race. `started` and `first` are when each side was started and wrote its first token, `times`
-    when each token came: seconds of the monotonic clock, where the race `began`. The server's token ids must be below
-    `vocabulary`.
+    """`started` and `first` hold when each side was started and wrote its first token, `times` when each token came:
+    seconds of the monotonic clock, from `began` on. The server may not write tokens from `vocabulary` on; `rounds` are
+    what it looked up.
     """
 
     def __init__(self, link: Link, source: Callable[[], LocalSource], question: Question) -> None:
@@ -45,6 +46,7 @@ class RaceSides:
             max_tokens=min(question.max_tokens, link.state.offer.max_tokens if link.state.offer else m.MOST_TOKENS),
             credit=0,
             sampling=m.Sampling(**asdict(question.sampling)),
+            pipeline=question.pipeline,
         )
         self._link, self._source = link, source
         self._inbox: SimpleQueue[SideEvent | Linked] = SimpleQueue()
@@ -54,6 +56,7 @@ class RaceSides:
         self.began = time.monotonic()
         self.patience = ServerPatience(waiting.LIMITS.token_s, self.began)
         self.vocabulary = 2**31
+        self.rounds = Rounds()
         self.started: dict[Side, float] = {}
         self.first: dict[Side, float] = {}
         self.times: dict[Side, list[float]] = {"device": [], "server": []}
@@ -129,6 +132,11 @@ class RaceSides:
             case Waits(promised):
                 self.patience.promised(now, promised)
                 return None
+            case m.Round():
+                self.patience.worked(now)
+                self.rounds.add(event)
+            case FoundPassages(passages):
+                self.rounds.begin_answer(passages)
             case Wrote(Token("server", epoch, _, piece), _):
                 if piece.token >= self.vocabulary:
                     why = self._server.distrust("a token came that its vocabulary lacks")

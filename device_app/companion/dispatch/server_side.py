@@ -123,6 +123,8 @@ class _Stream:
             case m.Sources():
                 if self._first:
                     self._side.remember(event.passages)
+            case m.Round():
+                self._inbox.put(event)
             case m.Queued():
                 self._inbox.put(Waits(event.wait_ms / 1000))
             case m.Tokens():

@@ -43,7 +43,7 @@ class Wrote:
     at: float
 
 
-SideEvent = FoundPassages | Waits | Wrote | Ended | Broke
+SideEvent = FoundPassages | m.Round | Waits | Wrote | Ended | Broke
 Inbox = SimpleQueue[SideEvent]
 
 

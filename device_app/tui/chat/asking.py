@@ -103,6 +103,7 @@ class Asking(AnswerActions):
             await view.follow(event)
 
     @on(messages.FoundSources)
+    @on(messages.LookedUp)
     @on(messages.Wrote)
     async def _goes_on(self, event: messages.Event) -> None:
         await self._follow(event)

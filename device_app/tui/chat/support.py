@@ -21,6 +21,7 @@ from device_app.tui.wording import (
     badge,
     counted,
     egress,
+    rounds_in_short,
     safe_line,
     trace_bar,
     trace_legend,
@@ -55,14 +56,14 @@ class Support(Static):
         self._clock = clock
         self._draw: Callable[[int], Content] = lambda _: Content("")
         self._width = 0
-        self._doing = ""
+        self._doing, self._stays = "", False
         self._sources: Sequence[Mapping[str, Any]] = ()
         self._shows_guess = False
 
-    def progress(self, doing: str) -> None:
-        """Show the current activity, above the sources found so far."""
+    def progress(self, doing: str, *, stays: bool = False) -> None:
+        """Say what is being done, above what is known to be read for it; it may stay when more is read."""
         line = Content.styled(f"… {doing}", "$quiet")
-        self._doing, sources = doing, self._sources
+        self._doing, self._stays, sources = doing, stays, self._sources
         self._show(lambda width: Content("\n").join([line, *(_source(source, width) for source in sources)]))
 
     def reading(self, sources: Sequence[Mapping[str, Any]]) -> None:
@@ -70,11 +71,10 @@ class Support(Static):
         had_sources, self._sources = bool(self._sources), sources
         theirs = sum(source["side"] == "server" for source in sources)
         whose = f", {theirs} of the server" if 0 < theirs < len(sources) else ""
-        self.progress(
-            self._doing
-            if had_sources and self._doing == "writing"
-            else f"reading {counted(len(sources), 'passage')}{whose}"
-        )
+        if had_sources and self._stays:
+            self.progress(self._doing, stays=True)
+        else:
+            self.progress(f"reading {counted(len(sources), 'passage')}{whose}")
 
     def turn(self, turn: Turn, advice: tuple[str, ...] = ()) -> None:
         """Show all facts about a finished turn, or that it was stopped."""
@@ -135,6 +135,8 @@ def about(
     lines += [
         Content.assemble("  ", (safe_line(why), "$warning")) for why in fell_short(record["trace"].get("decided", ()))
     ]
+    if rounds := record["trace"].get("rounds"):
+        lines.append(Content.styled(f"  looked up by the server: {rounds_in_short(rounds)}", "$quiet"))
     lines += _carried(record)
     for source in record["sources"]:
         lines.append(_source(source, width))

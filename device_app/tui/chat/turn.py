@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from device_app.tui import messages
 from device_app.tui.chat.support import Support
-from device_app.tui.wording import safe
+from device_app.tui.wording import looked_up_line, safe
 
 if TYPE_CHECKING:
     from device_app.tui.chat.answer import AnswerText
@@ -78,6 +78,8 @@ class TurnView(Vertical):
             case messages.FoundSources(sources=sources):
                 if sources:
                     self.support.reading(sources)
+            case messages.LookedUp(round=looked_up):
+                self.support.progress(looked_up_line(looked_up), stays=True)
             case messages.Wrote(text=text):
                 await self._write(safe(text))
             case messages.Finished(turn=turn, advice=advice):
@@ -95,7 +97,7 @@ class TurnView(Vertical):
         if not self._text:
             return
         if not self._text.is_written:
-            self.support.progress("writing")
+            self.support.progress("writing", stays=True)
         await self._text.write(text)
 
     async def _settle(self, turn: Turn | None) -> None:

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from device_app.presentation import STEPS
-from device_app.tui.wording import egress, milliseconds, safe_line
+from device_app.tui.wording import egress, looked_up_line, milliseconds, safe_line
 from shared.errors import JackdawError
 
 if TYPE_CHECKING:
@@ -92,6 +92,9 @@ def _record(record: dict[str, Any]) -> Content:
     if decided := trace.get("decided"):
         lines += [Content(), Content.styled("Who wrote it, and why", "bold")]
         lines += [Content(safe_line(reason)) for reason in decided]
+    if rounds := trace.get("rounds"):
+        lines += [Content(), Content.styled("What the server looked up", "bold")]
+        lines += [Content(looked_up_line(looked_up)) for looked_up in rounds]
     return Content("\n").join(lines)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from device_app.commands.turns import TurnStore
     from device_app.device import Device
     from device_app.inference.local import LocalSource
-    from device_app.question.answer import Answer, Found, Wrote
+    from device_app.question.answer import Events
     from device_app.tui.edge.writing import Writing
-
-    Asking = Generator[Found | Wrote | Answer]
 
 Post = Callable[[Any], object]
 Result = TypeVar("Result")
@@ -197,11 +195,11 @@ class Answers:
 
     def _stream(self, device: Device, request: Request, writing: Writing, store: TurnStore) -> None:
         from device_app.commands.turns import advice
-        from device_app.question.answer import Answer, Found, Wrote, sources
+        from device_app.question.answer import Answer, Found, LookedUp, Wrote, sources
 
         assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
         options = device.options(fresh=request.fresh, together=request.together)
-        events = cast("Asking", assistant.ask(request.question, options, request.conversation))
+        events = cast("Events", assistant.ask(request.question, options, request.conversation))
         with closing(events):
             for event in events:
                 if isinstance(event, Answer):
@@ -210,6 +208,8 @@ class Answers:
                     self._post(messages.Finished(request.ticket, writing.whole(), lines))
                 elif isinstance(event, Found):
                     self._post(messages.FoundSources(request.ticket, sources(event.hits)))
+                elif isinstance(event, LookedUp):
+                    self._post(messages.LookedUp(request.ticket, event.as_json()))
                 elif isinstance(event, Wrote):
                     show, save = writing.add(event.text, time.monotonic(), self.typed_at)
                     if show:

@@ -57,6 +57,12 @@ MOST_ROUNDS = 64
 MOST_QUERIES = 16
 """Of a round."""
 
+MOST_QUERY = 512
+"""Characters of each."""
+
+MOST_PASSAGES = 16
+"""In one message."""
+
 
 class CloseCode(IntEnum):
     """Why a connection ends, in the WebSocket close frame and in `Closing`."""

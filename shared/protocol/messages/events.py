@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from shared.protocol.messages.bounds import (
+    MOST_PASSAGES,
     MOST_QUERIES,
+    MOST_QUERY,
     MOST_ROUNDS,
     Count,
     Index,
@@ -54,7 +56,7 @@ class Sources(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, 
     """What was found, best first; empty where the request named its sources or wanted none. Once, before any token."""
 
     request: RequestNumber
-    passages: Annotated[tuple[PublicPassage, ...], Meta(max_length=16)]
+    passages: Annotated[tuple[PublicPassage, ...], Meta(max_length=MOST_PASSAGES)]
 
 
 class Round(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=21, gc=False):
@@ -67,8 +69,8 @@ class Round(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, ta
     request: RequestNumber
     number: Annotated[int, Meta(ge=1, le=MOST_ROUNDS)]
     pipeline: Pipeline
-    queries: Annotated[tuple[Annotated[str, Meta(max_length=512)], ...], Meta(max_length=MOST_QUERIES)]
-    passages: Annotated[tuple[PublicPassage, ...], Meta(max_length=16)]
+    queries: Annotated[tuple[Annotated[str, Meta(max_length=MOST_QUERY)], ...], Meta(max_length=MOST_QUERIES)]
+    passages: Annotated[tuple[PublicPassage, ...], Meta(max_length=MOST_PASSAGES)]
 
 
 class Tokens(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=18, gc=False):

@@ -1,0 +1,36 @@
+"""What a server says that it looked up for an answer, made harmless, and the passages that this brought besides."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from device_app.question.answer import LookedUp
+from shared.printable import safe_line
+from shared.protocol import messages as m
+
+MOST_FURTHER: Final = 32
+"""Passages of rounds that become sources of one answer."""
+
+
+@dataclass(slots=True)
+class Rounds:
+    """Of one answer. `further` are the passages of rounds behind the sources, which were not among these."""
+
+    looked_up: list[LookedUp] = field(default_factory=list)
+    further: list[m.PublicPassage] = field(default_factory=list)
+    _known: set[int] | None = None
+
+    def begin_answer(self, sources: Iterable[m.PublicPassage]) -> None:
+        """The sources came: what is looked up from now on is for the answer itself."""
+        self._known = {passage.id for passage in sources}
+
+    def add(self, said: m.Round) -> None:
+        """Take the next round."""
+        queries = tuple(map(safe_line, said.queries))
+        self.looked_up.append(LookedUp(said.pipeline, queries, tuple(passage.id for passage in said.passages)))
+        if self._known is None:
+            return
+        for passage in said.passages:
+            if passage.id not in self._known and len(self.further) < MOST_FURTHER:
+                self._known.add(passage.id)
+                self.further.append(passage)
