@@ -55,7 +55,7 @@ class Raced:
         with closing(events):
             while True:
                 try:
-                    event: Event | None = next(events)
+                    event = next(events)
                 except StopIteration as end:
                     result: Result = end.value
                     yield from looked_up[shown:]
