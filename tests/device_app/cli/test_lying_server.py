@@ -83,6 +83,8 @@ def quick(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is waited for long, and everything that needs weights is replaced."""
     wait_at_most(monkeypatch, sources_s=1.0, token_s=0.5, passages_s=1.0, connect_s=1.0)
     monkeypatch.setattr("device_app.companion.dispatch.patience.PACE_S", 0.1)
+    monkeypatch.setattr("device_app.companion.dispatch.patience.MOST_PROMISED_S", 2.0)
+    monkeypatch.setattr("device_app.companion.dispatch.race.MOST_ROUNDS_S", 2.0)
     monkeypatch.setattr(aggregated, "PACE_S", 0.1)
     jackdaw.make = partial(fake_device, engine=partial(Slow, 0.002))
     monkeypatch.setattr(Weighed, "terms", lambda *_: terms(DEAR_DEVICE, reading_rate=100.0, rate=500.0))
@@ -155,6 +157,36 @@ def trickle(said: m.Tokens) -> m.Tokens:
     return structs.replace(said, ids=said.ids[:1])
 
 
+def trickling(kind: type) -> Callable[[], Lie]:
+    """In the place of each message of the kind, rounds of retrieval, one after the other."""
+
+    def lie() -> Lie:
+        def say(said: Said) -> Iterator[Said]:
+            if not isinstance(said, kind):
+                yield said
+                return
+            for number in range(1, m.MOST_ROUNDS + 1):
+                time.sleep(0.2)
+                yield looked_up(number, said.request)
+
+        return say
+
+    return lie
+
+
+def looked_up(number: int, request: int = 1, *queries: str) -> m.Round:
+    return m.Round(request, number, "hyde", queries, (RIVERS,))
+
+
+def round_in_version_1() -> Lie:
+    def say(said: Said) -> Iterable[Any]:
+        if isinstance(said, m.Welcome):
+            return (structs.replace(said, version=1),)
+        return (_like(said, looked_up(1)),) if isinstance(said, m.Tokens) else (said,)
+
+    return say
+
+
 def many(said: m.Sources) -> m.Sources:
     return structs.replace(said, passages=(RIVERS,) * 16)
 
@@ -202,6 +234,18 @@ GENERATED: dict[str, tuple[Callable[[], Lie], str]] = {
     "sources twice": (instead(m.Sources, m.Sources(1, (RIVERS,)), m.Sources(1, ())), "sources came twice"),
 }
 
+BEYOND = [21, 1, m.MOST_ROUNDS + 1, "hyde", [], []]
+GENERATED |= {
+    "a round out of order": (instead(m.Tokens, looked_up(2), after=1), "where 1 is next"),
+    "a round of nobody's": (instead(m.Tokens, lambda _: looked_up(1, 99)), "not alive"),
+    "rounds without end": (instead(m.Tokens, *map(looked_up, range(1, m.MOST_ROUNDS + 1)), BEYOND), "no message"),
+    "17 queries": (instead(m.Tokens, [21, 1, 1, "hyde", ["?"] * 17, []]), "no message"),
+    "a long query": (instead(m.Tokens, [21, 1, 1, "hyde", ["?" * 513], []]), "no message"),
+    "a pipeline that nobody knows": (instead(m.Tokens, [21, 1, 1, "magic", [], []]), "no message"),
+    "a round in version 1": (round_in_version_1, "that this version"),
+    "rounds that trickle": (trickling(m.Tokens), "keeps its first token"),
+}
+
 FOUND: dict[str, tuple[Callable[[], Lie], str]] = {
     "16 passages for 1": (instead(m.Sources, many), "16 passages came where"),
     "tokens before sources": (instead(m.Sources, tokens(1)), "before their sources"),
@@ -218,6 +262,13 @@ FOUND: dict[str, tuple[Callable[[], Lie], str]] = {
     "events before any question": (lambda: lambda said: (said, m.Weight(1, None)), ""),
 }
 
+FOUND |= {
+    "a round out of order": (instead(m.Sources, looked_up(2)), "round"),
+    "a round behind the end": (instead(m.Sources, END, looked_up(1)), ""),
+    "rounds, and then silence": (instead(m.Sources, looked_up(1), looked_up(2), None), ""),
+    "rounds that trickle": (trickling(m.Sources), ""),
+}
+
 JOINT: dict[str, tuple[Callable[[], Lie], str]] = {
     "two weights": (instead(m.Weight, m.Weight(1, 1.0), m.Weight(1, 1.0)), "came twice"),
     "drafts outside the vocabulary": (instead(m.Drafts, lambda said: structs.replace(said, ids=(BAD,))), ""),
@@ -228,6 +279,7 @@ JOINT: dict[str, tuple[Callable[[], Lie], str]] = {
     "silence later": (instead(m.Drafts, None, after=3), "waited for too long"),
     "a failure": (instead(m.Drafts, m.Failed(1, "busy", "No.")), "no"),
     "an end at once": (instead(m.Drafts, END), "stopped writing"),
+    "a round": (instead(m.Drafts, looked_up(1)), "of both sides, lacks"),
     "one token at most": (welcome(max_tokens=1), "writes 1 token at most"),
 }
 
@@ -292,6 +344,18 @@ def test_passages_that_the_device_has_no_room_for_are_cut(asks: Asks) -> None:
     reply = asks("generate", lie)
     checked(reply, "its vocabulary lacks")
     assert set(reply.answer["answer"]) == {"\U0001f426"}
+
+
+def test_what_was_looked_up_drives_no_terminal(asks: Asks, jackdaw: Any) -> None:
+    query = "all is well\r\nServer: \x1b[2J\u202econnected\u2028"
+    rounds = tuple(looked_up(number, 1, *(f"{query}{'x' * (512 - len(query))}",) * 16) for number in (1, 2))
+    reply = asks("generate", instead(m.Sources, *rounds, lambda said: said))
+    assert (reply.code, reply.answer["answer"]) == (0, THERE)
+    harmless = f"all is well Server: [2Jconnected {'x' * (512 - len(query))}"
+    assert reply.answer["trace"]["rounds"] == 2 * [{"pipeline": "hyde", "queries": [harmless] * 16, "passages": [0]}]
+    shown = [line for line in jackdaw("why").out.splitlines() if "hyde" in line]
+    assert len(shown) == 2
+    assert all(line.endswith("13 more (1 passage)") for line in shown)
 
 
 def test_a_liar_is_left_alone_for_a_while_by_every_process(asks: Asks, jackdaw: Any) -> None:
