@@ -4,17 +4,19 @@ Several are read at a time while those before them are scanned. A question pins 
 for what another has pinned, and lets go as it proceeds, so that one larger than the memory is answered all the same.
 """
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from threading import Lock
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from threading import Condition
 from typing import Final
 
 from shared.errors import StoreError
-from storage.arena import Arena, pages_of_memory
-from storage.hotness import Hotness
+from storage.arena import pages_of_memory
 from storage.list_file import ListFile, pages
+from storage.pacing import Throughput
+from storage.read_ahead import RATE, AheadReader, ReadAhead
+from storage.residents import Resident, Residents
 
 READERS: Final = 8
 """Clusters that are read at once: a disk of today is at its best with several."""
@@ -23,33 +25,47 @@ AHEAD: Final = 32
 """Clusters that are pinned or on their way before the one that is scanned: enough to keep the readers busy."""
 
 
-@dataclass(slots=True)
-class _Resident:
-    """A cluster in memory, or on its way there. `bytes` are its own, within the pages of `room` from `start` on."""
-
-    cluster: int
-    start: int
-    room: int
-    bytes: memoryview
-    loaded: "Future[None]"
-    pins: int = 0
-    is_dropped: bool = False
-
-
 class ClusterCache:
     """`extent` gives a cluster's first byte in the file and its length, which is not 0. Safe for several threads.
 
-    Beyond `memory` bytes, each question under way takes those of one cluster at most.
+    Beyond `memory` bytes, each question under way takes those of one cluster at most. Of what is read ahead of
+    questions, `rate` bytes a second at most.
     """
 
-    def __init__(self, file: ListFile, extent: Callable[[int], tuple[int, int]], memory: int) -> None:
-        self.bytes_read = 0
-        self._file, self._extent = file, extent
-        self._arena = Arena(memory)
-        self._hotness = Hotness()
-        self._resident: dict[int, _Resident] = {}
-        self._lock = Lock()
+    def __init__(
+        self, file: ListFile, extent: Callable[[int], tuple[int, int]], memory: int, rate: float = RATE
+    ) -> None:
+        self._demanded = 0
+        self._file = file
+        self._changed = Condition()
+        self._residents = Residents(extent, memory)
+        self._throughput = Throughput()
+        self._ahead = AheadReader(self._changed, self._residents, file, self._throughput, rate)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="clusters")
+
+    @property
+    def bytes_read(self) -> int:
+        """From the file, for whatever reason."""
+        return self._demanded + self._ahead.bytes_read
+
+    @property
+    def ahead(self) -> AheadReader:
+        """What reads ahead of questions."""
+        return self._ahead
+
+    @property
+    def memory(self) -> int:
+        """Bytes of clusters that it can hold."""
+        return self._residents.arena.size
+
+    def is_ready(self, cluster: int) -> bool:
+        """Whether a cluster is in memory now."""
+        with self._changed:
+            return self._residents.is_ready(cluster)
+
+    def read_ahead(self) -> ReadAhead:
+        """For a question that will be asked soon."""
+        return self._ahead.begin()
 
     def read(self, clusters: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
         """Each cluster with its bytes, in this order; they are to be used before the next one is asked for.
@@ -57,99 +73,154 @@ class ClusterCache:
         Raises StoreCorrupt, StoreError, as `ListFile.read`; the next question tries again.
         """
         waiting = deque(clusters)
-        with self._lock:
-            self._hotness.ask(waiting)
-            victims = deque(self._hotness.coldest(self._resident))
-        pinned: deque[_Resident] = deque()
+        with self._changed:
+            self._residents.hotness.ask(waiting)
+            victims = self._residents.coldest(last=self._ahead.held())
+        pinned: deque[Resident] = deque()
         try:
             while waiting or pinned:
-                while waiting and len(pinned) < AHEAD and (resident := self._pinned(waiting[0], victims)):
-                    pinned.append(resident)
-                    waiting.popleft()
+                self._pin_next(waiting, pinned, victims)
                 if pinned:
-                    resident = pinned[0]
-                    if error := resident.loaded.exception():
-                        # Another one, as what is raised holds this call, and with it all of the memory.
-                        raise type(error)(*error.args) from error
-                    yield resident.cluster, resident.bytes
+                    yield _scanned(pinned[0])
+                    victims.append(pinned[0].cluster)
                     self._unpin(pinned.popleft())
-                    victims.append(resident.cluster)
                 else:  # other questions have pinned all there is
                     yield waiting[0], self._unshared(waiting.popleft())
         finally:
             for resident in pinned:
                 self._unpin(resident)
 
-    def _pinned(self, cluster: int, victims: deque[int]) -> _Resident | None:
-        """The cluster, which stays until it is unpinned; None where there is no room beside what others have pinned."""
-        with self._lock:
-            resident = self._resident.get(cluster)
-            if resident is None:
-                start, length = self._extent(cluster)
-                first, room = pages(start, length)
-                place = self._room(room, victims)
-                if place is None:
-                    return None
-                memory = self._arena.view(place, room)
-                own = memory[start - first : start - first + length]
-                resident = _Resident(cluster, place, room, own, Future())
+    def read_any(self, clusters: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
+        """The same, each cluster once and in the order in which they are there: those in memory while others are read.
+
+        Raises the same.
+        """
+        with self._changed:
+            asked = dict.fromkeys(clusters, False)
+            self._residents.hotness.ask(asked)
+            asked.update((cluster, True) for cluster in asked if self._residents.is_ready(cluster))
+            victims = self._residents.coldest(last=self._ahead.held(), never=asked)
+        ready, missing = (deque(cluster for cluster in asked if asked[cluster] is is_here) for is_here in (True, False))
+        pinned: deque[Resident] = deque()
+        try:
+            while ready or missing or pinned:
+                self._pin_next(missing, pinned, victims)
+                resident = next((resident for resident in pinned if resident.loaded.done()), None)
+                if resident is None and ready:
+                    if (resident := self._pinned_ready(ready[0])) is None:  # it has gone meanwhile
+                        missing.append(ready.popleft())
+                        continue
+                    ready.popleft()
+                    pinned.append(resident)
+                if resident is None and not pinned:
+                    with self._changed:  # what came for others may go
+                        victims = self._residents.coldest(last=self._ahead.held(), never=set(missing))
+                    self._pin_next(missing, pinned, victims)
+                    if not pinned:
+                        yield missing[0], self._unshared(missing.popleft())
+                elif resident is None:
+                    wait([resident.loaded for resident in pinned], return_when=FIRST_COMPLETED)
+                else:
+                    yield _scanned(resident)
+                    victims.append(resident.cluster)
+                    pinned.remove(resident)
+                    self._unpin(resident)
+        finally:
+            for resident in pinned:
+                self._unpin(resident)
+
+    def ready(self, clusters: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
+        """Those of the clusters that are in memory, in this order. Nothing is read, and no question counted."""
+        for cluster in clusters:
+            if resident := self._pinned_ready(cluster):
                 try:
-                    self._readers.submit(self._load, resident, memory, first, start + length - first)
+                    yield cluster, resident.bytes
+                finally:
+                    self._unpin(resident)
+
+    def _pin_next(self, waiting: deque[int], pinned: deque[Resident], victims: deque[int]) -> None:
+        """Pin as many of those that wait as there may be, and see that they are read."""
+        while waiting and len(pinned) < AHEAD and (resident := self._pinned(waiting[0], victims)):
+            pinned.append(resident)
+            waiting.popleft()
+
+    def _pinned(self, cluster: int, victims: deque[int]) -> Resident | None:
+        """The cluster, which stays until it is unpinned; None where there is no room beside what others have pinned."""
+        with self._changed:
+            resident = self._residents.get(cluster)
+            if resident is None:
+                resident = self._residents.place(cluster, victims)
+                if resident is None:
+                    return None
+                resident.is_demanded = True
+                try:
+                    self._readers.submit(self._load, resident)
                 except RuntimeError as error:  # no thread more, or the process ends; it may be queued all the same
-                    resident.is_dropped = True
-                    self._arena.runs.give_back(place, room)
+                    self._residents.drop(resident)
                     raise StoreError(f"The index cannot be read: {error}.") from error
-                self._resident[cluster] = resident
+                self._ahead.demand_reads += 1
+            elif not resident.is_demanded:
+                resident.is_demanded = True
+                self._changed.notify_all()
             resident.pins += 1
             return resident
 
-    def _unpin(self, resident: _Resident) -> None:
-        """Whoever pinned it has no more use for it."""
-        with self._lock:
-            resident.pins -= 1
-            if resident.is_dropped and not resident.pins:
-                self._arena.runs.give_back(resident.start, resident.room)
+    def _pinned_ready(self, cluster: int) -> Resident | None:
+        """The cluster, pinned, where it is in memory now."""
+        with self._changed:
+            resident = self._residents.get(cluster)
+            if resident is None or not resident.is_ready:
+                return None
+            resident.pins += 1
+            return resident
+
+    def _unpin(self, resident: Resident) -> None:
+        with self._changed:
+            self._residents.unpin(resident)
 
     def _unshared(self, cluster: int) -> memoryview:
         """The cluster in memory of its own. Raises StoreCorrupt, StoreError."""
-        start, length = self._extent(cluster)
+        start, length = self._residents.extent(cluster)
         first, room = pages(start, length)
         memory = pages_of_memory(room)
+        with self._changed:
+            self._ahead.demand_reads += 1
         self._fill(memory, first, start + length - first)
         return memory[start - first : start - first + length]
 
-    def _load(self, resident: _Resident, memory: memoryview, first: int, length: int) -> None:
-        with self._lock:
+    def _load(self, resident: Resident) -> None:
+        with self._changed:
             if resident.is_dropped:
                 return
         try:
-            self._fill(memory, first, length)
+            self._fill(resident.memory, resident.first, resident.length)
         except BaseException as error:
-            with self._lock:  # the next question reads it again
-                self._drop(resident)
+            with self._changed:  # the next question reads it again
+                self._residents.drop(resident)
             resident.loaded.set_exception(error.with_traceback(None))
         else:
             resident.loaded.set_result(None)
 
     def _fill(self, memory: memoryview, first: int, length: int) -> None:
-        self._file.read(memory, first, length)
-        with self._lock:
-            self.bytes_read += length
+        """Read what a question waits for, before anything that none waits for."""
+        with self._changed:
+            self._throughput.begin(time.monotonic())
+        read = 0
+        try:
+            self._file.read(memory, first, length)
+            read = length
+        finally:
+            with self._changed:
+                self._throughput.end(read, time.monotonic())
+                self._demanded += read
+                self._ahead.demand_reads -= 1
+                if not self._ahead.demand_reads:
+                    self._changed.notify_all()
 
-    def _room(self, length: int, victims: deque[int]) -> int | None:
-        """Where there is room for so many bytes, made by giving up `victims`; None where these do not make it."""
-        if length > self._arena.size:
-            return None
-        while (place := self._arena.runs.take(length)) is None:
-            if not victims:
-                return None
-            resident = self._resident.get(victims.popleft())
-            if resident and not resident.pins and resident.loaded.done():
-                self._drop(resident)
-        return place
 
-    def _drop(self, resident: _Resident) -> None:
-        del self._resident[resident.cluster]
-        resident.is_dropped = True
-        if not resident.pins:
-            self._arena.runs.give_back(resident.start, resident.room)
+def _scanned(resident: Resident) -> tuple[int, memoryview]:
+    """A cluster that is there, or that is waited for. Raises what went wrong."""
+    if error := resident.loaded.exception():
+        # Another one, as what is raised holds this call, and with it all of the memory.
+        raise type(error)(*error.args) from error
+    return resident.cluster, resident.bytes

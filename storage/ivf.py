@@ -5,7 +5,7 @@ Nothing is mapped, as what is missing of a mapped file ends the process. Knows n
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import local
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from storage.cluster_cache import ClusterCache
-from storage.ivf_files import Numbers, Vectors, faiss_with, inverted, read_clusters
+from storage.ivf_files import Layout, Numbers, Vectors, faiss_with, inverted, read_clusters
 from storage.list_file import PAGE, ListFile
 
 ITERATIONS = 10
@@ -81,7 +81,7 @@ class Ivf:
         self._index = inverted(self.files)
         self._quantizer = self._index.quantizer
         self._scanners = local()
-        self._heap, self._pointer, self._single = faiss.float_minheap_array_t, faiss.swig_ptr, faiss.omp_set_num_threads
+        self._single = faiss.omp_set_num_threads
 
     def __len__(self) -> int:
         return int(self.sizes.sum())
@@ -107,33 +107,93 @@ class Ivf:
         clusters: Numbers = self._quantizer.search(vector[None], min(nprobe, self.clusters))[1][0]
         return clusters
 
+    def present(self, clusters: Numbers) -> list[int]:
+        """Those that hold any vector, in their order."""
+        return [cluster for cluster in clusters.tolist() if cluster >= 0 and self.sizes[cluster]]
+
+    def bytes_of(self, cluster: int) -> int:
+        """What a cluster takes on disk."""
+        return self._layout.extent(cluster)[1]
+
     def scan(self, clusters: Numbers, vector: Vectors, k: int) -> tuple[Numbers, Vectors]:
         """Numbers and inner products of the `k` nearest vectors in these clusters, best first; fewer where fewer are.
 
         The clusters are scanned in their order, so that ties fall as FAISS lets them. Raises StoreCorrupt where the
         file was cut short since it was opened, StoreError where the disk does not give it.
         """
-        products, numbers = np.empty((1, k), np.float32), np.empty((1, k), np.int64)
-        query = np.ascontiguousarray(vector, np.float32)
-        nearest, into = self._heap(), (self._pointer(products), self._pointer(numbers))
-        nearest.k, nearest.nh, nearest.val, nearest.ids = k, 1, *into
-        nearest.heapify()
-        scanner = self._scanner()
-        scanner.set_query(self._pointer(query))
-        present = [cluster for cluster in clusters.tolist() if cluster >= 0 and self.sizes[cluster]]
-        for cluster, data in self.cache.read(present):
-            size = int(self.sizes[cluster])
-            vectors = np.frombuffer(data, np.uint8, size * self._layout.vector_bytes)
-            rows = np.frombuffer(data, np.int64, size, size * self._layout.vector_bytes)
-            scanner.set_list(cluster, 0.0)
-            scanner.scan_codes(size, self._pointer(vectors), self._pointer(rows), *into, k)
-            del data, vectors, rows  # what the cluster lies in may go before the next one comes
-        nearest.reorder()
-        is_hit = numbers[0] >= 0
-        return numbers[0][is_hit], products[0][is_hit]
+        nearest = self._nearest(vector, k)
+        for cluster, data in self.cache.read(self.present(clusters)):
+            nearest.scan(self._scanner(), cluster, data)
+            del data  # what the cluster lies in may go before the next one comes
+        return nearest.ranked()
+
+    def scan_many(self, probed: Sequence[Numbers], vectors: Vectors, k: int) -> list[tuple[Numbers, Vectors]]:
+        """The same for each of several vectors, shape (questions, dimensions), in the clusters that it probed.
+
+        A cluster is read once and scanned for all that ask for it, those in memory first. Only where a tie decides who
+        is the last of the `k` does the order of the clusters matter: that question is scanned again in its own order.
+        """
+        every = [self._nearest(vector, k + 1) for vector in vectors]
+        asking: dict[int, list[_Nearest]] = {}
+        for clusters, nearest in zip(probed, every, strict=True):
+            for cluster in self.present(clusters):
+                asking.setdefault(cluster, []).append(nearest)
+        for cluster, data in self.cache.read_any(asking):
+            for nearest in asking[cluster]:
+                nearest.scan(self._scanner(), cluster, data)
+            del data  # what the cluster lies in may go before the next one comes
+        return [
+            self.scan(clusters, vector, k) if nearest.is_tied() else nearest.ranked(k)
+            for clusters, vector, nearest in zip(probed, vectors, every, strict=True)
+        ]
+
+    def scan_ready(self, clusters: Numbers, vector: Vectors, k: int) -> tuple[Numbers, Vectors]:
+        """The same as `scan`, in those of the clusters that are in memory: nothing is read."""
+        nearest = self._nearest(vector, k)
+        for cluster, data in self.cache.ready(self.present(clusters)):
+            nearest.scan(self._scanner(), cluster, data)
+            del data
+        return nearest.ranked()
+
+    def _nearest(self, vector: Vectors, k: int) -> "_Nearest":
+        return _Nearest(vector, k, self._layout)
 
     def _scanner(self) -> Any:
         """FAISS's scanner, one for each thread: what it gives away is never freed."""
         if not hasattr(self._scanners, "scanner"):
             self._scanners.scanner = self._index.get_InvertedListScanner(False, None, None)
         return self._scanners.scanner
+
+
+class _Nearest:
+    """The `k` nearest vectors of what was scanned so far, in FAISS's own heap."""
+
+    def __init__(self, vector: Vectors, k: int, layout: Layout) -> None:
+        faiss = faiss_with()
+        self._pointer, self._layout = faiss.swig_ptr, layout
+        self._query = np.ascontiguousarray(vector, np.float32)
+        self._products, self._numbers = np.empty(k, np.float32), np.empty(k, np.int64)
+        self._into = (self._pointer(self._products), self._pointer(self._numbers))
+        self._heap = faiss.float_minheap_array_t()
+        self._heap.k, self._heap.nh, self._heap.val, self._heap.ids = k, 1, *self._into
+        self._heap.heapify()
+
+    def scan(self, scanner: Any, cluster: int, data: memoryview) -> None:
+        """Scan one more cluster."""
+        size, vector_bytes = int(self._layout.sizes[cluster]), self._layout.vector_bytes
+        vectors = np.frombuffer(data, np.uint8, size * vector_bytes)
+        rows = np.frombuffer(data, np.int64, size, size * vector_bytes)
+        scanner.set_query(self._pointer(self._query))
+        scanner.set_list(cluster, 0.0)
+        scanner.scan_codes(size, self._pointer(vectors), self._pointer(rows), *self._into, self._heap.k)
+
+    def ranked(self, most: int | None = None) -> tuple[Numbers, Vectors]:
+        """Numbers and products, best first. Nothing is scanned after this."""
+        self._heap.reorder()
+        is_hit = self._numbers >= 0
+        return self._numbers[is_hit][:most], self._products[is_hit][:most]
+
+    def is_tied(self) -> bool:
+        """Whether the last but one is as near as the last, so that another order might have kept the other one."""
+        last = np.sort(self._products)[:2]
+        return bool(len(last) == 2 and last[0] == last[1] and (self._numbers >= 0).all())

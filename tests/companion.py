@@ -22,6 +22,7 @@ from cloud_server.engine.batch import Batch
 from cloud_server.engine.prefix_cache import PrefixCache
 from cloud_server.pipelines.answering import Answering
 from cloud_server.retrieval.corpus import Vector
+from cloud_server.retrieval.early_search import EarlySearch
 from cloud_server.serving.pairing_desk import PairingDesk
 from cloud_server.serving.server import CompanionServer
 from cloud_server.sessions.connection import Connection
@@ -62,8 +63,11 @@ class FewPassages:
     def passages(self, ids: Sequence[int]) -> list[m.PublicPassage]:
         return [self._passage(place, 1.0) for place in ids if place < len(self)]
 
-    def prefetch(self, vector: Vector) -> None:
-        pass
+    def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[m.PublicPassage]]:
+        return [self.search(vector, most) for vector in vectors]
+
+    def look_ahead(self, vector: Vector, pipeline: str) -> EarlySearch:
+        return EarlySearch(self.search, vector)
 
     def _passage(self, place: int, similarity: float) -> m.PublicPassage:
         title, text = self._facts[place]

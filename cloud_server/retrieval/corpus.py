@@ -12,6 +12,22 @@ Vector = npt.NDArray[np.float32]
 """Shape (dimensions,), of length 1."""
 
 
+class Ticket(Protocol):
+    """One question's look-ahead (TeleRAG, section 4). Closed when the question is over, whether it was asked or not."""
+
+    def refine(self, vector: Vector) -> None:
+        """The final form will be near this: the vector of what has been written so far."""
+
+    def provisional(self, most: int) -> list[PublicPassage]:
+        """The nearest passages among what is ready, best first: those that the search will probably give. No wait."""
+
+    def search(self, vector: Vector, most: int) -> list[PublicPassage]:
+        """The final form: what `Corpus.search` gives, sooner."""
+
+    def close(self) -> None:
+        """Nothing more is read or kept for the question."""
+
+
 class Corpus(Protocol):
     """Passages by the nearness of their vectors. Safe to be asked by several threads."""
 
@@ -28,5 +44,11 @@ class Corpus(Protocol):
     def passages(self, ids: Sequence[int]) -> list[PublicPassage]:
         """The passages of these ids, in their order; ids that are not there are left out."""
 
-    def prefetch(self, vector: Vector) -> None:
-        """Make ready what a search near this vector will read (TeleRAG, section 4); it may do nothing."""
+    def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[PublicPassage]]:
+        """The same as `search` for each of them, together: what several of them ask for is read once."""
+
+    def look_ahead(self, vector: Vector, pipeline: str) -> Ticket:
+        """Make ready what a search near this vector will read, while the question's final form is still being written.
+
+        `pipeline` names who writes it: how long that takes is learned.
+        """

@@ -5,39 +5,22 @@ A version that another process switches to is opened by the next question; searc
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
 from cloud_server.retrieval.corpus import Vector
-from cloud_server.retrieval.versions import IndexMetadata, Versions, read_facts
+from cloud_server.retrieval.lookahead import GenerationTimes, LookaheadMode
+from cloud_server.retrieval.opened import OpenIndex
+from cloud_server.retrieval.tickets import IndexTicket
+from cloud_server.retrieval.versions import IndexMetadata, Versions
 from shared.errors import JackdawError, StoreCorrupt, UsageError
 from shared.protocol.messages import PublicPassage
-from storage.ivf import MEMORY, Ivf, probes_for
-from storage.public_passages import PassageFiles
+from storage.ivf import MEMORY
 
 log = logging.getLogger(__name__)
 
-_SERIES_SHIFT = 32
-"""A passage's id is its number in the index, and above that the series: ids of an index that was rebuilt differ."""
-
 _ATTEMPTS = 5
 """Times that a version is opened which another process deletes meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    facts: IndexMetadata
-    vectors: Ivf
-    passages: PassageFiles
-
-    @classmethod
-    def open(cls, folder: Path, memory: int) -> "_Opened":
-        facts = read_facts(folder)
-        opened = cls(facts, Ivf(folder, memory), PassageFiles([folder / name for name in facts.files]))
-        if not len(opened.vectors) == len(opened.passages) == facts.passages:
-            raise StoreCorrupt(f"The files in {folder} do not belong together. Build the index again.")
-        return opened
 
 
 class IndexCorpus:
@@ -46,13 +29,21 @@ class IndexCorpus:
     Where there is no index it is empty until there is one; `refresh` tells why.
     """
 
-    def __init__(self, folder: Path, embedder: str, probes: int = 0, memory: int = MEMORY) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        embedder: str,
+        probes: int = 0,
+        memory: int = MEMORY,
+        mode: LookaheadMode = "progressive",
+    ) -> None:
         """At most `memory` bytes of vectors are held; 0 `probes` are as many as suit the index."""
         self._versions = Versions(folder)
         self._embedder = embedder
         self._probes = probes
-        self._memory = memory
-        self._opened: _Opened | None = None
+        self._memory, self._mode = memory, mode
+        self._times = GenerationTimes()
+        self._opened: OpenIndex | None = None
         self._mark: tuple[int, int] | None = None
         self._opening = Lock()
 
@@ -73,28 +64,23 @@ class IndexCorpus:
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """The nearest passages, best first; `vector` is a unit vector of the same embedder."""
+        return self.search_many([vector], most)[0]
+
+    def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[PublicPassage]]:
+        """The same for each of them, together: a cluster is read once for all that ask for it."""
         opened = self._current()
-        if opened is None or most < 1:
-            return []
-        vectors = opened.vectors
-        probes = min(self._probes or probes_for(vectors.clusters, len(vectors)), vectors.clusters)
-        numbers, cosines = vectors.scan(vectors.probe(vector, probes), vector, most)
-        return [
-            passage
-            for number, cosine in zip(numbers.tolist(), cosines.tolist(), strict=True)
-            if (passage := _passage(opened, number, cosine))
-        ]
+        return [[] for _ in vectors] if opened is None or most < 1 or not vectors else opened.search(vectors, most)
 
     def passages(self, ids: Sequence[int]) -> list[PublicPassage]:
         """The passages of these ids, in their order, as near as can be; ids that are not there are left out."""
         opened = self._current()
-        if opened is None:
-            return []
-        numbers = [row - (opened.facts.series << _SERIES_SHIFT) for row in ids]
-        return [passage for number in numbers if (passage := _passage(opened, number, 1.0))]
+        return opened.by_ids(ids) if opened else []
 
-    def prefetch(self, vector: Vector) -> None:
-        """Nothing: a cluster is read when a question asks for it."""
+    def look_ahead(self, vector: Vector, pipeline: str) -> IndexTicket:
+        """Read near this vector while the pipeline writes what will be asked in the end."""
+        ticket = IndexTicket(self._current, _search, self._times, pipeline, self._mode)
+        ticket.begin(vector)
+        return ticket
 
     def refresh(self) -> None:
         """Open the current version, if it is not open yet.
@@ -111,7 +97,7 @@ class IndexCorpus:
             finally:  # not before: whoever searches meanwhile waits for it; nor is what cannot be opened tried again
                 self._mark = mark
 
-    def _current(self) -> _Opened | None:
+    def _current(self) -> OpenIndex | None:
         if self._versions.mark() != self._mark:
             try:
                 self.refresh()
@@ -119,11 +105,11 @@ class IndexCorpus:
                 log.error("the index cannot be opened", extra={"detail": str(error)})  # noqa: TRY400
         return self._opened
 
-    def _open(self) -> _Opened:
+    def _open(self) -> OpenIndex:
         folder = self._versions.current()
         for _ in range(_ATTEMPTS):
             try:
-                opened = _Opened.open(folder, self._memory)
+                opened = OpenIndex.open(folder, self._memory, self._probes)
                 break
             except StoreCorrupt:
                 before, folder = folder, self._versions.current()
@@ -139,9 +125,5 @@ class IndexCorpus:
         return opened
 
 
-def _passage(opened: _Opened, number: int, cosine: float) -> PublicPassage | None:
-    text = opened.passages.read(number)
-    if text is None:
-        return None
-    identity = (opened.facts.series << _SERIES_SHIFT) + number
-    return PublicPassage(identity, *text, similarity=cosine, score=min(max(cosine, 0.0), 1.0))
+def _search(index: OpenIndex, vector: Vector, most: int) -> list[PublicPassage]:
+    return index.search([vector], most)[0]

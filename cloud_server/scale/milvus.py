@@ -18,6 +18,7 @@ from msgspec import MsgspecError, Struct, json
 from pymilvus import MilvusClient, MilvusException
 
 from cloud_server.retrieval.corpus import Vector
+from cloud_server.retrieval.early_search import EarlySearch
 from cloud_server.retrieval.index import IndexVersion
 from cloud_server.retrieval.versions import IndexMetadata
 from shared.errors import NothingFound, StoreCorrupt, StoreError, UsageError
@@ -165,10 +166,15 @@ class MilvusCorpus:
         """Return at most `most` nearest passages, best first; `vector` is a unit vector of the same embedder. Raises
         StoreError.
         """
-        if most < 1:
-            return []
-        rows = self._asked("search", data=[vector], limit=most)
-        return [_passage(row["id"], row["entity"], row["distance"]) for row in (rows[0] if rows else ())]
+        return self.search_many([vector], most)[0]
+
+    def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[PublicPassage]]:
+        """The same for each of them, in one call. Raises StoreError."""
+        hits = self._asked("search", data=list(vectors), limit=most) if vectors and most > 0 else []
+        return [
+            [_passage(row["id"], row["entity"], row["distance"]) for row in rows]
+            for rows in (hits or [[] for _ in vectors])
+        ]
 
     def passages(self, ids: Sequence[int]) -> list[PublicPassage]:
         """Return the passages with these ids, in their order, with cosine 1; unknown ids are left out.
@@ -178,8 +184,9 @@ class MilvusCorpus:
         rows = {row["id"]: row for row in self._asked("query", ids=list(ids))} if ids else {}
         return [_passage(number, rows[number], 1.0) for number in ids if number in rows]
 
-    def prefetch(self, vector: Vector) -> None:
-        """Do nothing: Milvus keeps the index itself, so that there is nothing to load early."""
+    def look_ahead(self, vector: Vector, pipeline: str) -> EarlySearch:  # noqa: ARG002  # Milvus reads what it likes
+        """Milvus has the lists: all that can come early is the search, whose passages are provisional ones."""
+        return EarlySearch(self.search, vector)
 
     def refresh(self) -> None:
         """Check for a new index now. Raises NothingFound, StoreError, UsageError for an index of another embedder."""

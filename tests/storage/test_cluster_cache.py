@@ -3,7 +3,6 @@
 import gc
 import threading
 import weakref
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,35 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import StoreError
-from storage.cluster_cache import AHEAD, ClusterCache
+from storage.cluster_cache import AHEAD
 from storage.list_file import PAGE, ListFile
 from tests.faults import until
-
-
-class Lists:
-    """A file of clusters, each of bytes of its own."""
-
-    def __init__(self, folder: Path, sizes: Sequence[int]) -> None:
-        self.contents = [bytes([cluster % 251 + 1]) * size for cluster, size in enumerate(sizes)]
-        self.starts = [sum(sizes[:cluster]) for cluster in range(len(sizes))]
-        self.path = folder / "lists"
-        self.path.write_bytes(b"".join(self.contents))
-
-    def cache(self, memory: int, file: ListFile | None = None) -> ClusterCache:
-        file = file or ListFile(self.path, sum(map(len, self.contents)))
-        return ClusterCache(file, lambda cluster: (self.starts[cluster], len(self.contents[cluster])), memory)
-
-    def check(self, cache: ClusterCache, clusters: Sequence[int]) -> None:
-        assert [(cluster, bytes(data)) for cluster, data in cache.read(clusters)] == [
-            (cluster, self.contents[cluster]) for cluster in clusters
-        ]
-
-
-def check_nothing_is_held(cache: ClusterCache) -> None:
-    """No question is under way: nothing is pinned, and all memory is free or holds a cluster."""
-    residents = cache._resident.values()
-    assert {resident.pins for resident in residents} <= {0}
-    assert cache._arena.runs.free + sum(resident.room for resident in residents) == cache._arena.size
+from tests.storage.clusters import Lists, check_nothing_is_held
 
 
 @given(
@@ -144,7 +118,7 @@ def test_memory_that_is_still_read_into_is_given_to_nobody(tmp_path: Path) -> No
     with ThreadPoolExecutor(2) as threads:
         first = cache.read([0, 1])
         dropped = threads.submit(next, first)
-        until(lambda: len(cache._resident) == 2)
+        until(lambda: len(list(cache._residents)) == 2)
         other = threads.submit(lists.check, cache, [2, 3])
         file.may_go_on.set()
         assert dropped.result(30)[0] == 0

@@ -1,0 +1,89 @@
+"""A question's look-ahead in the index: begin, refine, settle, close. Implements `Ticket`; `lookahead` decides."""
+
+import time
+from collections.abc import Callable
+
+from cloud_server.retrieval.corpus import Vector
+from cloud_server.retrieval.lookahead import GenerationTimes, LookaheadMode, budget, within_budget
+from cloud_server.retrieval.opened import OpenIndex
+from shared.protocol.messages import PublicPassage
+from storage.read_ahead import Coverage
+
+_RANKED = 4
+"""Times the clusters of a question that are ranked for its look-ahead: they fill the budget where they are small."""
+
+
+class IndexTicket:
+    """Reads ahead in the version that was open when it began; `search` is the corpus's own, in the current one.
+
+    Safe for several threads. Whatever is asked of it after `close` is answered without look-ahead.
+    """
+
+    def __init__(
+        self,
+        opened: Callable[[], OpenIndex | None],
+        search: Callable[[OpenIndex, Vector, int], list[PublicPassage]],
+        times: GenerationTimes,
+        pipeline: str,
+        mode: LookaheadMode,
+    ) -> None:
+        self.coverage: Coverage | None = None
+        self._opened, self._search = opened, search
+        self._times, self._pipeline, self._mode = times, pipeline, mode
+        self._index = opened()
+        self._ahead = self._index.vectors.cache.read_ahead() if self._index else None
+        self._since = time.monotonic()
+        self._is_refined = False
+        self._near: Vector | None = None
+
+    def begin(self, vector: Vector) -> None:
+        """Read ahead near the question as it was asked."""
+        has_refinement = self._mode == "progressive" and self._times.is_refined(self._pipeline)
+        self._fetch(vector, 0.5 if has_refinement else 1.0)
+
+    def refine(self, vector: Vector) -> None:
+        """Read ahead near what has been written so far, in place of what waits near the question."""
+        if self._mode == "progressive":
+            self._is_refined = True
+            self._fetch(vector, 0.5)
+
+    def provisional(self, most: int) -> list[PublicPassage]:
+        """The nearest passages in what is in memory already, best first: probably those that the search will give."""
+        index, near = self._index, self._near
+        if index is None or near is None or most < 1:
+            return []
+        return index.hits(*index.vectors.scan_ready(index.probe(near), near, most))
+
+    def search(self, vector: Vector, most: int) -> list[PublicPassage]:
+        """What `Corpus.search` gives, sooner. Look-ahead ends with it, until it is refined again."""
+        index, ahead = self._index, self._ahead
+        current = self._opened()
+        if index is None or ahead is None or current is not index:
+            self.close()
+            return self._search(current, vector, most) if current and most > 0 else []
+        self._times.learn(self._pipeline, time.monotonic() - self._since, is_refined=self._is_refined)
+        try:
+            self.coverage = ahead.settle(index.vectors.present(index.probe(vector)))
+            return self._search(index, vector, most) if most > 0 else []
+        finally:
+            ahead.close()
+            self._since, self._is_refined = time.monotonic(), False
+
+    def close(self) -> None:
+        """Nothing more is read or held for it."""
+        ahead, self._index, self._ahead = self._ahead, None, None
+        if ahead:
+            ahead.close()
+
+    def _fetch(self, vector: Vector, share: float) -> None:
+        index, ahead = self._index, self._ahead
+        if index is None or ahead is None:
+            return
+        self._near = vector
+        cache = index.vectors.cache
+        ranked = index.vectors.present(index.vectors.probe(vector, _RANKED * index.probes))
+        own = sum(map(index.vectors.bytes_of, index.vectors.present(index.probe(vector))))
+        ready, read = budget(own, cache.ahead.rate, self._times.mean(self._pipeline), cache.memory)
+        ahead.fetch(
+            within_budget(ranked, index.vectors.bytes_of, cache.is_ready, round(share * ready), round(share * read))
+        )

@@ -1,0 +1,239 @@
+"""A question's look-ahead: the same passages as without, sooner; whatever happens meanwhile, nothing is left behind."""
+
+import gc
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cloud_server.retrieval.corpus import Ticket, Vector
+from cloud_server.retrieval.early_search import EarlySearch
+from cloud_server.retrieval.lookahead import LookaheadMode
+from cloud_server.retrieval.search import IndexCorpus
+from cloud_server.retrieval.tickets import IndexTicket
+from models.fake import FakeEmbedder
+from shared.errors import StoreCorrupt
+from shared.protocol.messages import PublicPassage
+from storage.ivf_files import LISTS
+from tests.cloud_server.retrieval.conftest import Make, Write, numbered
+from tests.faults import until
+
+pytest.importorskip("faiss", reason="needs the server extra")
+pytestmark = pytest.mark.faiss
+
+PASSAGES = 60
+
+
+def vector(text: str) -> Vector:
+    embedded: Vector = FakeEmbedder().embed([text])[0]
+    return embedded
+
+
+@pytest.fixture
+def index(builder: Make, source: Write, tmp_path: Path) -> Path:
+    """An index of a few clusters."""
+    builder(shard_passages=64).build([source(facts=numbered(PASSAGES))])
+    return tmp_path / "index"
+
+
+def corpus_of(index: Path, probes: int = 4, mode: LookaheadMode = "progressive") -> IndexCorpus:
+    return IndexCorpus(index, FakeEmbedder.fingerprint, probes, mode=mode)
+
+
+def waits(ticket: IndexTicket) -> None:
+    """Until nothing is read ahead."""
+    assert ticket._index
+    ahead = ticket._index.vectors.cache.ahead
+    until(lambda: not ahead._running)
+
+
+def check_nothing_is_held(corpus: IndexCorpus) -> None:
+    opened = corpus._current()
+    assert opened
+    cache = opened.vectors.cache
+    until(lambda: not cache.ahead._running)
+    assert not cache.ahead.held()
+    assert {resident.pins for resident in cache._residents} <= {0}
+
+
+@pytest.mark.parametrize("mode", ["paper", "progressive"])
+def test_the_passages_are_those_of_a_search_without_it(index: Path, mode: LookaheadMode) -> None:
+    plain, ahead = corpus_of(index), corpus_of(index, mode=mode)
+    for number in range(20):
+        ticket: Ticket = ahead.look_ahead(vector(f"subject{number}"), "hyde")
+        ticket.refine(vector(f"subject{number} and more"))
+        asked = vector(f"subject{number} and more of it")
+        assert ticket.search(asked, 5) == plain.search(asked, 5)
+        ticket.close()
+    check_nothing_is_held(ahead)
+
+
+def test_what_was_read_ahead_covers_the_question(index: Path) -> None:
+    ticket = corpus_of(index).look_ahead(vector("subject7"), "hyde")
+    waits(ticket)
+    assert [passage.title for passage in ticket.provisional(1)] == ["Title 7"]
+    ticket.search(vector("subject7"), 3)
+    coverage = ticket.coverage
+    assert coverage
+    assert coverage.ready == coverage.clusters > 0
+    assert coverage.bytes_ready == coverage.bytes
+    assert 0 < coverage.bytes_ahead <= 2 * coverage.bytes
+    assert coverage.bytes_wasted == coverage.bytes_ahead - coverage.bytes
+
+
+def test_who_asks_at_once_learns_that_there_is_no_time(index: Path) -> None:
+    corpus = corpus_of(index)
+    corpus.look_ahead(vector("subject1"), "plain").search(vector("subject1"), 3)
+    corpus._times._means["plain"] = 0.0
+    ticket = corpus.look_ahead(vector("subject40"), "plain")
+    waits(ticket)
+    ticket.search(vector("subject40"), 3)
+    assert ticket.coverage
+    assert ticket.coverage.bytes_ahead == 0
+
+
+def test_half_of_the_budget_is_kept_for_what_is_being_written(index: Path) -> None:
+    halves = {}
+    for mode in ("paper", "progressive"):
+        corpus = corpus_of(index, probes=6, mode=mode)
+        corpus._times.learn("hyde", 100.0, is_refined=True)
+        ticket = corpus.look_ahead(vector("subject1"), "hyde")
+        waits(ticket)
+        cache = ticket._index.vectors.cache  # type: ignore[union-attr]  # it is open
+        halves[mode] = cache.bytes_read
+        ticket.refine(vector("subject50"))
+        waits(ticket)
+        assert (cache.bytes_read > halves[mode]) == (mode == "progressive")
+        ticket.close()
+    assert halves["progressive"] <= 0.6 * halves["paper"]
+
+
+def test_every_round_of_a_question_may_look_ahead(index: Path) -> None:
+    corpus = corpus_of(index)
+    ticket = corpus.look_ahead(vector("subject1"), "iterative")
+    for number in range(2, 6):
+        ticket.refine(vector(f"subject{number}"))
+        waits(ticket)
+        ticket.search(vector(f"subject{number}"), 1)
+        assert ticket.coverage
+        assert ticket.coverage.ready == ticket.coverage.clusters
+    ticket.close()
+    check_nothing_is_held(corpus)
+
+
+def test_without_an_index_it_finds_nothing_and_after_it_was_closed_what_any_search_finds(
+    tmp_path: Path, builder: Make, source: Write
+) -> None:
+    corpus = IndexCorpus(tmp_path / "index", FakeEmbedder.fingerprint)
+    ticket = corpus.look_ahead(vector("subject1"), "hyde")
+    ticket.refine(vector("subject1"))
+    assert ticket.search(vector("subject1"), 3) == ticket.provisional(3) == []
+    builder().build([source(facts=numbered(8))])
+    assert ticket.search(vector("subject1"), 1)[0].title == "Title 1"
+    ticket.close()
+    ticket.refine(vector("subject2"))
+    assert ticket.search(vector("subject2"), 1)[0].title == "Title 2"
+    assert ticket.search(vector("subject2"), 0) == []
+
+
+def test_another_version_is_searched_as_soon_as_it_is_current_and_the_old_one_is_freed(
+    index: Path, builder: Make, source: Write
+) -> None:
+    corpus = corpus_of(index)
+    ticket, forgotten = corpus.look_ahead(vector("subject1"), "hyde"), corpus.look_ahead(vector("subject2"), "hyde")
+    assert ticket._index
+    old = weakref.ref(ticket._index.vectors.cache)
+    builder().build([source(facts=numbered(9, "fresh"))])
+    assert ticket.search(vector("All about fresh3 and nothing else."), 1)[0].text.startswith("All about fresh3")
+    forgotten.close()
+    until(lambda: gc.collect() >= 0 and old() is None)
+    check_nothing_is_held(corpus)
+
+
+def test_a_file_that_is_cut_fails_the_question_and_nothing_is_held(index: Path) -> None:
+    corpus = corpus_of(index, probes=PASSAGES)
+    ticket = corpus.look_ahead(vector("subject1"), "hyde")
+    ticket.close()
+    (lists,) = index.rglob(LISTS)
+    with lists.open("r+b") as stream:
+        stream.truncate(100)
+    fresh = corpus.look_ahead(vector("subject30"), "hyde")
+    opened = corpus._current()
+    assert opened
+    if not all(map(opened.vectors.cache.is_ready, opened.vectors.present(np.arange(opened.vectors.clusters)))):
+        with pytest.raises(StoreCorrupt, match="cut short"):
+            fresh.search(vector("subject30"), 3)
+    check_nothing_is_held(corpus)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.sampled_from(["begin", "refine", "provisional", "search", "close", "forget"]),
+            st.integers(0, 2),
+            st.integers(0, PASSAGES - 1),
+        ),
+        max_size=12,
+    )
+)
+def test_nothing_is_left_behind_whatever_is_done(index: Path, steps: Sequence[tuple[str, int, int]]) -> None:
+    corpus, plain = corpus_of(index), corpus_of(index)
+    tickets: dict[int, IndexTicket] = {}
+    for what, which, number in steps:
+        near = vector(f"subject{number}")
+        ticket = tickets.get(which)
+        if what == "begin":
+            tickets[which] = corpus.look_ahead(near, f"pipeline{which}")
+        elif what == "forget":
+            tickets.pop(which, None)
+        elif ticket and what == "search":
+            assert ticket.search(near, 3) == plain.search(near, 3)
+        elif ticket and what == "refine":
+            ticket.refine(near)
+        elif ticket and what == "provisional":
+            ticket.provisional(2)
+        elif ticket:
+            ticket.close()
+    for ticket in tickets.values():
+        ticket.close()
+    tickets.clear()
+    check_nothing_is_held(corpus)
+
+
+def test_a_ticket_is_closed_by_another_thread_while_it_searches(index: Path) -> None:
+    corpus, plain = corpus_of(index), corpus_of(index)
+    with ThreadPoolExecutor(6) as threads:
+        for number in range(30):
+            near = vector(f"subject{number}")
+            ticket = corpus.look_ahead(near, "hyde")
+            hits = threads.submit(ticket.search, near, 3)
+            threads.submit(ticket.refine, near)
+            threads.submit(ticket.close).result()
+            assert hits.result() == plain.search(near, 3)
+            ticket.close()
+    check_nothing_is_held(corpus)
+
+
+def test_an_early_question_is_provisional_and_not_asked_twice() -> None:
+    asked: list[bytes] = []
+
+    def search(near: Vector, most: int) -> list[PublicPassage]:
+        asked.append(near.tobytes())
+        return [PublicPassage(len(asked), "", "", "", 1.0, 1.0)]
+
+    ticket: Ticket = EarlySearch(search, vector("a"))
+    assert asked == []
+    assert ticket.provisional(3) == ticket.search(vector("a"), 3)
+    assert len(asked) == 1
+    ticket.refine(vector("b"))
+    assert ticket.provisional(3) == ticket.search(vector("b"), 3)
+    ticket.search(vector("c"), 3)
+    ticket.close()
+    assert ticket.search(vector("c"), 3)
+    assert len(asked) == 4

@@ -1,0 +1,56 @@
+"""The rate of reads ahead is kept whatever is asked, and what a disk gives is counted once for reads side by side."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storage.pacing import Throughput, TokenBucket
+
+RATE, BURST = 1000.0, 100.0
+
+
+@given(st.lists(st.tuples(st.integers(1, 400), st.floats(0, 0.5)), min_size=1, max_size=40))
+def test_never_more_than_the_rate_and_one_burst(steps: list[tuple[int, float]]) -> None:
+    bucket, now, granted = TokenBucket(RATE, BURST), 0.0, 0
+    for size, idle in steps:
+        now += idle
+        while wait := bucket.take(size, now):
+            assert wait > 0
+            now += wait
+        granted += size
+        assert granted <= now * RATE * (1 + 1e-9) + BURST + max(size - BURST, 0) + 1e-6
+
+
+def test_what_is_left_alone_fills_up_to_one_burst_and_no_more() -> None:
+    bucket = TokenBucket(RATE, BURST)
+    assert bucket.take(100, 0.0) == 0
+    assert bucket.take(50, 0.0) == pytest.approx(0.05)
+    assert bucket.take(50, 0.05) == 0
+    assert bucket.take(100, 60.0) == 0
+    assert bucket.take(1, 60.0) == pytest.approx(0.001)
+
+
+def test_more_than_the_burst_is_owed_afterwards() -> None:
+    bucket = TokenBucket(RATE, BURST)
+    assert bucket.take(300, 0.0) == 0
+    assert bucket.take(100, 0.0) == pytest.approx(0.3)
+
+
+def test_reads_side_by_side_are_one_stretch_of_time() -> None:
+    throughput = Throughput()
+    assert throughput.rate is None
+    throughput.begin(0.0)
+    throughput.begin(0.1)
+    throughput.end(100, 0.2)
+    throughput.end(100, 0.4)
+    throughput.begin(5.0)  # nobody read meanwhile
+    throughput.end(0, 5.1)
+    assert throughput.rate == pytest.approx(200 / 0.5)
+
+
+def test_what_was_long_ago_counts_less() -> None:
+    throughput = Throughput()
+    for second in range(100):
+        throughput.begin(second)
+        throughput.end(1000 if second < 50 else 10, second + 1)
+    assert throughput.rate == pytest.approx(10, rel=0.01)
