@@ -21,7 +21,7 @@ class TokenBucket:
         self._left = min(self.burst, self._left + max(now - self._time, 0.0) * self.rate)
         self._time = max(now, self._time)
         missing = min(size, self.burst) - self._left
-        if missing > 0:
+        if missing >= 1:  # of less, the time may be too short to be told
             return missing / self.rate
         self._left -= size
         return 0.0

@@ -18,7 +18,7 @@ def test_never_more_than_the_rate_and_one_burst(steps: list[tuple[int, float]]) 
             assert wait > 0
             now += wait
         granted += size
-        assert granted <= now * RATE * (1 + 1e-9) + BURST + max(size - BURST, 0) + 1e-6
+        assert granted <= now * RATE * (1 + 1e-9) + BURST + max(size - BURST, 0) + 1
 
 
 def test_what_is_left_alone_fills_up_to_one_burst_and_no_more() -> None:
