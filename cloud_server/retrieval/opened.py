@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.versions import IndexMetadata, read_facts
 from shared.errors import StoreCorrupt
@@ -42,17 +40,12 @@ class OpenIndex:
         """The clusters that are searched for this vector, the nearest first."""
         return self.vectors.probe(vector, self.probes)
 
-    def search(self, vectors: Sequence[Vector], most: int) -> list[list[PublicPassage]]:
-        """The nearest passages of each vector, best first. Raises StoreCorrupt, StoreError."""
-        probed = [self.probe(vector) for vector in vectors]
-        return [self.hits(*nearest) for nearest in self.vectors.scan_many(probed, np.stack(vectors), most)]
-
-    def hits(self, numbers: Numbers, cosines: Vectors) -> list[PublicPassage]:
+    def passages_of(self, numbers: Numbers, cosines: Vectors) -> list[PublicPassage]:
         """The passages of these numbers. Raises StoreCorrupt, StoreError."""
         rows = zip(numbers.tolist(), cosines.tolist(), strict=True)
         return [passage for number, cosine in rows if (passage := self._passage(number, cosine))]
 
-    def by_ids(self, ids: Sequence[int]) -> list[PublicPassage]:
+    def passages_by_id(self, ids: Sequence[int]) -> list[PublicPassage]:
         """The passages of these ids, as near as can be; ids that are not there are left out."""
         numbers = [identity - (self.facts.series << _SERIES_SHIFT) for identity in ids]
         return [passage for number in numbers if (passage := self._passage(number, 1.0))]

@@ -11,11 +11,13 @@ from threading import Lock
 from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.lookahead import GenerationTimes, LookaheadMode
 from cloud_server.retrieval.opened import OpenIndex
+from cloud_server.retrieval.searcher import Searcher
 from cloud_server.retrieval.tickets import IndexTicket
 from cloud_server.retrieval.versions import IndexMetadata, Versions
 from shared.errors import JackdawError, StoreCorrupt, UsageError
 from shared.protocol.messages import PublicPassage
 from storage.ivf import MEMORY
+from storage.ivf_files import Numbers
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +45,7 @@ class IndexCorpus:
         self._probes = probes
         self._memory, self._mode = memory, mode
         self._times = GenerationTimes()
+        self._searcher = Searcher()
         self._opened: OpenIndex | None = None
         self._mark: tuple[int, int] | None = None
         self._opening = Lock()
@@ -69,16 +72,18 @@ class IndexCorpus:
     def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[PublicPassage]]:
         """The same for each of them, together: a cluster is read once for all that ask for it."""
         opened = self._current()
-        return [[] for _ in vectors] if opened is None or most < 1 or not vectors else opened.search(vectors, most)
+        if opened is None or most < 1 or not vectors:
+            return [[] for _ in vectors]
+        return self._search(opened, vectors, most)
 
     def passages(self, ids: Sequence[int]) -> list[PublicPassage]:
         """The passages of these ids, in their order, as near as can be; ids that are not there are left out."""
         opened = self._current()
-        return opened.by_ids(ids) if opened else []
+        return opened.passages_by_id(ids) if opened else []
 
     def look_ahead(self, vector: Vector, pipeline: str) -> IndexTicket:
         """Read near this vector while the pipeline writes what will be asked in the end."""
-        ticket = IndexTicket(self._current, _search, self._times, pipeline, self._mode)
+        ticket = IndexTicket(self._current, self._search, self._times, pipeline, self._mode)
         ticket.begin(vector)
         return ticket
 
@@ -96,6 +101,11 @@ class IndexCorpus:
                 self._opened = self._open()
             finally:  # not before: whoever searches meanwhile waits for it; nor is what cannot be opened tried again
                 self._mark = mark
+
+    def _search(
+        self, index: OpenIndex, vectors: Sequence[Vector], most: int, probed: Sequence[Numbers] | None = None
+    ) -> list[list[PublicPassage]]:
+        return [index.passages_of(*hits) for hits in self._searcher.search(index, vectors, most, probed)]
 
     def _current(self) -> OpenIndex | None:
         if self._versions.mark() != self._mark:
@@ -123,7 +133,3 @@ class IndexCorpus:
                 "Build it again, or choose that embedder."
             )
         return opened
-
-
-def _search(index: OpenIndex, vector: Vector, most: int) -> list[PublicPassage]:
-    return index.search([vector], most)[0]

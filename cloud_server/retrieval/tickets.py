@@ -1,16 +1,27 @@
 """A question's look-ahead in the index: begin, refine, settle, close. Implements `Ticket`; `lookahead` decides."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.lookahead import GenerationTimes, LookaheadMode, budget, within_budget
 from cloud_server.retrieval.opened import OpenIndex
 from shared.protocol.messages import PublicPassage
+from storage.ivf_files import Numbers
 from storage.read_ahead import Coverage
 
 _RANKED = 4
 """Times the clusters of a question that are ranked for its look-ahead: they fill the budget where they are small."""
+
+
+class SearchIndex(Protocol):
+    """Searches an index for each of several vectors, in the clusters that are probed, if that is known."""
+
+    def __call__(
+        self, index: OpenIndex, vectors: Sequence[Vector], most: int, probed: Sequence[Numbers] | None = None, /
+    ) -> list[list[PublicPassage]]:
+        """The nearest passages of each, best first."""
 
 
 class IndexTicket:
@@ -22,7 +33,7 @@ class IndexTicket:
     def __init__(
         self,
         opened: Callable[[], OpenIndex | None],
-        search: Callable[[OpenIndex, Vector, int], list[PublicPassage]],
+        search: SearchIndex,
         times: GenerationTimes,
         pipeline: str,
         mode: LookaheadMode,
@@ -52,7 +63,7 @@ class IndexTicket:
         index, near = self._index, self._near
         if index is None or near is None or most < 1:
             return []
-        return index.hits(*index.vectors.scan_ready(index.probe(near), near, most))
+        return index.passages_of(*index.vectors.scan_ready(index.probe(near), near, most))
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """What `Corpus.search` gives, sooner. Look-ahead ends with it, until it is refined again."""
@@ -60,11 +71,12 @@ class IndexTicket:
         current = self._opened()
         if index is None or ahead is None or current is not index:
             self.close()
-            return self._search(current, vector, most) if current and most > 0 else []
+            return self._search(current, [vector], most)[0] if current and most > 0 else []
         self._times.learn(self._pipeline, time.monotonic() - self._since, is_refined=self._is_refined)
         try:
-            self.coverage = ahead.settle(index.vectors.present(index.probe(vector)))
-            return self._search(index, vector, most) if most > 0 else []
+            probed = index.probe(vector)
+            self.coverage = ahead.settle(index.vectors.present(probed))
+            return self._search(index, [vector], most, [probed])[0] if most > 0 else []
         finally:
             ahead.close()
             self._since, self._is_refined = time.monotonic(), False

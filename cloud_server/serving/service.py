@@ -39,6 +39,9 @@ REVOKED_S = 0.5
 STUCK_S = 120.0
 """Seconds after which a single step of the engine counts as hung."""
 
+READERS = 8
+"""Threads that embed, search and tokenise: most of them wait in the line of searches, where those alike go together."""
+
 Duty = tuple[str, Coroutine[None, None, None]]
 """A background task and its name. The server ends if the task ends."""
 
@@ -74,7 +77,7 @@ class Service:
         self._watching: list[asyncio.Task[None]] = []
         self._connections: dict[Connection, TokenEntry] = {}
         self._places: set[AdmissionSlot] = set()
-        self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._parts = RequestServices(
             answering,
             Pipeline(answering, self.metrics),

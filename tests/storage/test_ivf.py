@@ -282,3 +282,70 @@ def test_nothing_is_added_to_lists_that_were_cut_short_or_are_gone(tmp_path: Pat
 def test_no_cluster_is_scanned_for_none(tmp_path: Path) -> None:
     held = written(tmp_path / "a", unit(50), 4)
     assert not held.scan(np.array([-1, -1]), unit(1)[0], 5)[0].size
+
+
+@given(
+    count=st.integers(1, 200),
+    clusters=st.integers(1, 16),
+    copies=st.integers(0, 120),
+    probes=st.lists(st.integers(1, 16), min_size=1, max_size=5),
+    most=st.integers(1, 30),
+    memory=st.integers(0, 40_000),
+    codec=st.sampled_from(get_args(Codec)),
+    warm=st.lists(st.integers(0, 15), max_size=6),
+)
+def test_several_questions_together_get_what_faiss_gives_each_to_the_bit_ties_too(
+    tmp_path_factory: pytest.TempPathFactory,
+    count: int,
+    clusters: int,
+    copies: int,
+    probes: list[int],
+    most: int,
+    memory: int,
+    codec: Codec,
+    warm: list[int],
+) -> None:
+    """Some clusters are in memory and scanned first; the more copies, the more ties."""
+    vectors = np.concatenate([unit(count), np.resize(unit(count)[: max(1, count // 8)], (copies, DIMENSIONS))])
+    folder = tmp_path_factory.mktemp("ivf") / "a"
+    written(folder, vectors, min(clusters, count), codec=codec)
+    held = Ivf(folder, memory)
+    index = inverted(held.files)
+    index.add(vectors)
+    held.scan(np.array([cluster % held.clusters for cluster in warm], np.int64), vectors[0], 1)
+    questions = np.concatenate([unit(len(probes), seed=5)[:-1], vectors[:1]])
+    probed = [held.probe(question, nprobe) for question, nprobe in zip(questions, probes, strict=True)]
+    together = held.scan_many(probed, questions, most)
+    for question, nprobe, ours in zip(questions, probes, together, strict=True):
+        index.nprobe = min(nprobe, held.clusters)
+        products, numbers = index.search(question[None], most)
+        is_hit = numbers[0] >= 0
+        assert ours[0].tolist() == numbers[0][is_hit].tolist()
+        assert ours[1].tobytes() == products[0][is_hit].tobytes()
+
+
+def test_several_questions_share_the_reads_of_their_clusters(tmp_path: Path) -> None:
+    written(tmp_path / "a", unit(3000), 40)
+    questions = unit(6, seed=3)
+    alone, together = Ivf(tmp_path / "a", 0), Ivf(tmp_path / "a", 0)
+    probed = [together.probe(question, 20) for question in questions]
+    together.scan_many(probed, questions, 5)
+    for clusters, question in zip(probed, questions, strict=True):
+        alone.scan_many([clusters], question[None], 5)
+    union = {cluster for clusters in probed for cluster in clusters.tolist()}
+    read = sum(together.bytes_of(cluster) for cluster in union)
+    assert read <= together.cache.bytes_read <= read + 8192 * len(union)
+    assert together.cache.bytes_read < 0.5 * alone.cache.bytes_read
+
+
+def test_what_is_in_memory_alone_is_scanned_without_a_read(tmp_path: Path) -> None:
+    vectors = unit(500)
+    written(tmp_path / "a", vectors, 20)
+    held = Ivf(tmp_path / "a")
+    clusters = held.probe(vectors[7], 6)
+    assert held.scan_ready(clusters, vectors[7], 3)[0].size == 0
+    held.scan(clusters[:3], vectors[7], 3)
+    before = held.cache.bytes_read
+    ready, scanned = held.scan_ready(clusters, vectors[7], 3), held.scan(clusters[:3], vectors[7], 3)
+    assert ready[0].tolist() == scanned[0].tolist()
+    assert held.cache.bytes_read == before

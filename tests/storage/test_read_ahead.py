@@ -124,6 +124,7 @@ def test_whatever_is_done_every_question_gets_its_bytes_and_nothing_is_left_behi
             question.close()
         elif what == "forget":
             open_questions.pop(which, None)
+    question = None  # of those that were forgotten, nothing is closed
     for question in open_questions.values():
         question.close()
     check_quiet(cache)
