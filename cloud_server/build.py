@@ -28,11 +28,13 @@ from cloud_server.serving.service import Service
 from cloud_server.settings import Settings
 from models import catalog
 from models.threads import threads
-from shared.errors import UsageError
+from shared.errors import JackdawError, UsageError
 from storage.paths import Paths
 
 if TYPE_CHECKING:
+    from cloud_server.retrieval.versions import IndexMetadata
     from cloud_server.scale.milvus import Milvus
+    from models.engine import Embedder
     from storage.ivf_files import Codec
 
 log = logging.getLogger(__name__)
@@ -54,7 +56,6 @@ def replica(paths: Paths, settings: Settings) -> Service:
 
 def _parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     from models.chat_template import parse
-    from models.embedder import OnnxEmbedder
     from models.llama_bindings import arithmetic, set_environment
 
     set_environment()
@@ -80,14 +81,43 @@ def _parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     engine.restrict(Verdicts(weights.folder).inexact(engine, arithmetic()))
     if inexact := engine.info.inexact:
         log.warning(f"{', '.join(sorted(inexact))}: not exact with {engine.info.model} on this machine; done without.")
-    embedder = OnnxEmbedder(
-        weights.path(catalog.find(settings.embedder.name, "embedder")),
-        threads=threads(settings.embedder.threads),
-    )
+    facts = index_facts(paths, settings)
+    embedder = _question_embedder(settings, weights, facts)
     template = parse(engine.info.chat_template, engine.info.bos)
     passages = corpus(paths, settings, embedder.fingerprint)
-    answering = Answering(engine, template, embedder, passages, settings.retrieval.relevance)
+    own_relevance = facts.relevance if facts else None
+    relevance = settings.retrieval.relevance if own_relevance is None else own_relevance
+    answering = Answering(engine, template, embedder, passages, relevance)
     return answering, Batch(engine, PrefixCache(round(own.prefix_mb * 1_000_000)))
+
+
+def index_facts(paths: Paths, settings: Settings) -> IndexMetadata | None:
+    """Return what the index that is searched says of itself; None where there is none, or it cannot be read."""
+    try:
+        return index(paths, settings, 1).held().facts
+    except JackdawError:
+        return None
+
+
+def _question_embedder(settings: Settings, weights: catalog.Weights, facts: IndexMetadata | None) -> Embedder:
+    """Return the embedder that made the index. Where it is not to be had, the devices' own serves without the index."""
+    from cloud_server.retrieval.embedders import embedder_for, incomparable
+
+    def folder() -> Path:
+        return weights.path(catalog.find(settings.embedder.name, "embedder"))
+
+    count = threads(settings.embedder.threads)
+    if facts and facts.model:
+        try:
+            embedder = embedder_for(facts.model, folder, "query", count)
+            if embedder.fingerprint == facts.embedder and embedder.dimensions == facts.dimensions:
+                log.warning(incomparable(facts))
+                return embedder
+            reason = f"{facts.model.name} is {embedder.fingerprint} now, and the index is of {facts.embedder}"
+        except JackdawError as error:
+            reason = str(error)
+        log.error("the embedder of the index cannot be used, so questions get no passages", extra={"detail": reason})
+    return embedder_for(None, folder, "query", count)
 
 
 def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:

@@ -1,37 +1,65 @@
 """`jackdaw-server index`: what the server answers from. Says what `cloud_server.retrieval` does."""
 
 import os
-import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import click
 
 from cloud_server.build import index as build_index
+from cloud_server.cli.index_progress import progress
 from cloud_server.cli.weights import ensure
 from cloud_server.retrieval.builder import Builder, BuildReport
-from cloud_server.retrieval.index import Index, Progress
+from cloud_server.retrieval.embedders import embedder_for, incomparable, named
+from cloud_server.retrieval.imports.importer import Importer, ImportReport
+from cloud_server.retrieval.imports.tables import ROLES, Role
+from cloud_server.retrieval.imports.vectors import ROWS
+from cloud_server.retrieval.index import Index
 from cloud_server.retrieval.shards import PASSAGES
+from cloud_server.retrieval.sources import MOST_TEXT
+from cloud_server.retrieval.versions import EmbedderSource
 from cloud_server.settings import Settings, load
 from models.catalog import Weights, find
-from models.embedder import OnnxEmbedder
 from models.engine import Embedder
 from shared.cli.frame import Group
 from shared.cli.output import print_json
+from shared.errors import UsageError
 from shared.printable import counted, safe_line
 from storage.ivf_files import Codec
 from storage.paths import Paths
 
-LINE_S = 10.0
-"""How often the progress is written where stderr is no terminal: in a log, a pipe, over ssh."""
-
-_STAGES = {"embedding": "Reading and embedding", "clustering": "Training the clusters", "writing": "Writing the index"}
 _SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=click.Path(path_type=Path))
 _THREADS = click.option("--threads", type=click.IntRange(min=1), help="Threads it computes with.  [default: all cores]")
+_CODEC = click.option(
+    "--codec",
+    type=click.Choice(get_args(Codec)),
+    help="How vectors are kept: f16 takes half the disk and memory of f32.  [default: f16]",
+)
+_EMBEDDER = (
+    click.option(
+        "--embedder",
+        metavar="NAME",
+        help="A sentence-transformers model that embeds passages and questions: its folder, or its name on the hub if "
+        "it was fetched. Extra: embedders.  [default: the devices' own]",
+    ),
+    click.option("--query-prefix", help="What that model wants before a question.  [default: as it says itself]"),
+    click.option("--passage-prefix", help="The same before a passage."),
+    click.option(
+        "--relevance",
+        type=click.FloatRange(0, 1),
+        help="Passages whose cosine with a question is lower are no source.  [default: retrieval.relevance]",
+    ),
+)
+
+
+def _embedder_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that choose an embedder."""
+    for option in reversed(_EMBEDDER):
+        command = option(command)
+    return command
+
 
 command = Group(
     "index",
@@ -54,19 +82,71 @@ command = Group(
 )
 @_SOURCES
 @_THREADS
-@click.option(
-    "--codec",
-    type=click.Choice(get_args(Codec)),
-    help="How vectors are kept: f16 takes half the disk and memory of f32.  [default: f16]",
-)
-def build(sources: tuple[Path, ...], threads: int | None, codec: Codec | None, as_json: bool) -> None:
+@_CODEC
+@_embedder_options
+def build(
+    sources: tuple[Path, ...],
+    threads: int | None,
+    codec: Codec | None,
+    embedder: str | None,
+    query_prefix: str | None,
+    passage_prefix: str | None,
+    relevance: float | None,
+    as_json: bool,
+) -> None:
     """Make the index from SOURCE: JSON Lines (text or contents, title, id), text files, or folders of them.
 
-    A server that runs goes on answering from the old index and takes the new one when it is done. Stop at any time:
-    the same command goes on from there.
+    A server that runs goes on answering from the old index and takes the new one when it is done; one of another
+    embedder, or with a relevance of its own, when it is started again. Stop at any time: the same command goes on from
+    there.
     """
-    with _builder(threads, codec) as builder:
+    model = _chosen(embedder, query_prefix, passage_prefix)
+    with _builder(threads, codec, model, relevance) as builder:
         _say(builder.build(sources), as_json)
+
+
+@command.command(
+    "import",
+    examples=(
+        ("Vectors from numpy, and their texts", "jackdaw-server index import vectors.npy --texts passages.jsonl"),
+        ("Both from one table", "jackdaw-server index import wikipedia.parquet --column vector=emb"),
+    ),
+)
+@click.argument("vectors", metavar="VECTORS", type=click.Path(path_type=Path))
+@click.option(
+    "--texts",
+    type=click.Path(path_type=Path),
+    help="Their texts in the same order: JSON Lines, parquet, or a folder of them.  [default: in the table of VECTORS]",
+)
+@click.option(
+    "--column", "columns", multiple=True, metavar="ROLE=NAME", help="A table's column: vector, text, title, id."
+)
+@_THREADS
+@_CODEC
+@_embedder_options
+def import_(
+    vectors: Path,
+    texts: Path | None,
+    columns: tuple[str, ...],
+    threads: int | None,
+    codec: Codec | None,
+    embedder: str | None,
+    query_prefix: str | None,
+    passage_prefix: str | None,
+    relevance: float | None,
+    as_json: bool,
+) -> None:
+    """Make the index from VECTORS that were made before, with their texts: npy, parquet, a folder that `datasets`
+    saved, or a FAISS index that holds its vectors in full.
+
+    Some of the texts are embedded again, to see that the server's embedder, or the one that --embedder names, is the
+    one that made the vectors: a question has to be embedded by the same. Vectors are brought to unit length. Stop at
+    any time: the same command goes on from there.
+    """
+    chosen = dict(_column(text) for text in columns)
+    model = _chosen(embedder, query_prefix, passage_prefix)
+    with _builder(threads, codec, model, relevance, ROWS) as builder:
+        _say_imported(Importer(builder).run(vectors, texts, chosen), as_json)
 
 
 @command.command("add", examples=(("Add a folder of texts", "jackdaw-server index add ~/handbooks"),))
@@ -74,7 +154,8 @@ def build(sources: tuple[Path, ...], threads: int | None, codec: Codec | None, a
 @_THREADS
 def add(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None:
     """Add SOURCE to the index. What it holds already stays as it is."""
-    with _builder(threads) as builder:
+    model = _index(1)[1].held().facts.model
+    with _builder(threads, model=model) as builder:
         _say(builder.add(sources), as_json)
 
 
@@ -87,6 +168,8 @@ def info(as_json: bool) -> None:
         **index.describe(),
         "passages": facts.passages,
         "embedder": facts.embedder,
+        "model": facts.model,
+        "relevance": facts.relevance,
         "dimensions": facts.dimensions,
         "built_at": facts.built_at,
         "skipped": facts.skipped,
@@ -96,12 +179,16 @@ def info(as_json: bool) -> None:
         print_json(summary)
         return
     for name, value in summary.items():
-        if name != "sources":
+        if name == "model" and facts.model:
+            click.echo(f"{'model':<12}{safe_line(facts.model.name)}")
+        elif name not in ("sources", "model") and value is not None:
             click.echo(
                 f"{name.replace('_', ' '):<12}{f'{value:,}' if isinstance(value, int) else safe_line(str(value))}"
             )
     for file in facts.sources:
         click.echo(f"{'source':<12}{safe_line(file.path)} ({file.size:,} bytes)")
+    if cost := incomparable(facts):
+        click.echo(cost)
 
 
 def _index(threads: int, codec: Codec | None = None) -> tuple[Settings, Index]:
@@ -111,26 +198,50 @@ def _index(threads: int, codec: Codec | None = None) -> tuple[Settings, Index]:
 
 
 @contextmanager
-def _builder(threads: int | None, codec: Codec | None = None) -> Iterator[Builder[Index]]:
+def _builder(
+    threads: int | None,
+    codec: Codec | None = None,
+    model: EmbedderSource | None = None,
+    relevance: float | None = None,
+    rows: int = PASSAGES,
+) -> Iterator[Builder[Index]]:
+    """Yield what makes the index, and say what a person should know; `rows` are finished at a time."""
     threads = threads or os.cpu_count() or 1
     settings, index = _index(threads, codec)
-    embedder = _embedder(settings, threads)
+    embedder = _embedder(settings, threads, model)
 
     def notice(text: str) -> None:
         click.echo(safe_line(text), err=True)
 
     try:
-        with _progress() as on_progress:
-            yield Builder(index, embedder, on_progress, notice)
+        with progress() as on_progress:
+            yield Builder(index, embedder, on_progress, notice, model=model, relevance=relevance)
     except KeyboardInterrupt:
-        notice(f"The same command goes on from the last {PASSAGES:,} passages that were finished.")
+        notice(f"The same command goes on from the last {rows:,} passages that were finished.")
         raise
+    if cost := incomparable(index.held().facts):
+        notice(cost)
 
 
-def _embedder(settings: Settings, threads: int) -> Embedder:
+def _embedder(settings: Settings, threads: int, model: EmbedderSource | None) -> Embedder:
     weights = Weights(Paths.locate(os.environ).weights)
-    ensure(weights, settings.embedder.name)
-    return OnnxEmbedder(weights.path(find(settings.embedder.name)), threads)
+    if model is None:
+        ensure(weights, settings.embedder.name)
+    return embedder_for(model, lambda: weights.path(find(settings.embedder.name)), "passage", threads)
+
+
+def _chosen(name: str | None, query_prefix: str | None, passage_prefix: str | None) -> EmbedderSource | None:
+    if name is None and (query_prefix or passage_prefix):
+        raise UsageError("Prefixes belong to a model: name it with --embedder. The devices' own embedder has none.")
+    return None if name is None else named(name, query_prefix, passage_prefix)
+
+
+def _column(text: str) -> tuple[Role, str]:
+    role, _, name = text.partition("=")
+    for known in ROLES:
+        if role == known and name:
+            return known, name
+    raise UsageError(f"--column {text} names no column. It is ROLE=NAME, and a role is {', '.join(ROLES)}.")
 
 
 def _say(report: BuildReport, as_json: bool) -> None:
@@ -149,38 +260,19 @@ def _say(report: BuildReport, as_json: bool) -> None:
         click.echo(f"  skipped {safe_line(skipped.path)}{lines}: {safe_line(skipped.reason)}", err=True)
 
 
-def _label(so_far: Progress) -> str:
-    return f"{_STAGES[so_far.stage]}, {so_far.passages:,} passages"
-
-
-def _lines(clock: Callable[[], float], write: Callable[[str], None]) -> Callable[[Progress], None]:
-    """Writes how far it is in a line, at first and then every LINE_S."""
-    due = clock()
-
-    def report(so_far: Progress) -> None:
-        nonlocal due
-        if clock() >= due:
-            write(f"{_label(so_far)}: {so_far.done / max(so_far.total, 1):.0%}")
-            due = clock() + LINE_S
-
-    return report
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[Progress], None]]:
-    """A bar on stderr where that is a terminal, lines where it is none."""
-    if not sys.stderr.isatty():
-        yield _lines(time.monotonic, partial(click.echo, err=True))
+def _say_imported(report: ImportReport, as_json: bool) -> None:
+    if as_json:
+        print_json(report)
         return
-    from rich import progress as parts
-    from rich.console import Console
-
-    columns = (parts.TextColumn("{task.description}", markup=False), parts.BarColumn(None), parts.TaskProgressColumn())
-    console = Console(stderr=True)
-    with parts.Progress(*columns, parts.TimeRemainingColumn(compact=True), console=console, transient=True) as bar:
-        task = bar.add_task("Reading", total=None)
-
-        def report(so_far: Progress) -> None:
-            bar.update(task, completed=so_far.done, total=so_far.total, description=_label(so_far))
-
-        yield report
+    click.echo(f"{counted(report.passages, 'passage')}, {report.total:,} in the index.")
+    if report.cosine is not None:
+        click.echo(
+            f"{counted(report.sampled, 'text')} embedded again: cosine {report.cosine:.4f} in the middle "
+            f"({report.template})."
+        )
+    if report.normalised:
+        click.echo(f"{counted(report.normalised, 'vector')} brought to unit length.")
+    if report.cut:
+        click.echo(f"{counted(report.cut, 'text')} cut to {MOST_TEXT:,} characters.")
+    for skipped in report.skipped:
+        click.echo(f"  skipped {skipped.lines:,} rows of {safe_line(skipped.path)}: {skipped.reason}", err=True)

@@ -6,6 +6,8 @@ import urllib.request
 
 import click
 
+from cloud_server import build
+from cloud_server.retrieval.embedders import incomparable
 from cloud_server.settings import load
 from shared.cli.frame import Command
 from shared.cli.output import print_blocks, print_json
@@ -25,18 +27,24 @@ _SHOWN = {
 @click.command(cls=Command, examples=(("See what the server does", "jackdaw-server status"),))
 def command(as_json: bool) -> int | None:
     """Show whether the server of this machine runs and what it does. Exit code 3: it does not run."""
-    settings = load(Paths.locate(os.environ), os.environ).settings
+    paths = Paths.locate(os.environ)
+    settings = load(paths, os.environ).settings
     own = settings.serve
     place = f"{_reached(own.metrics_host)}:{own.metrics_port}"
     ready, figures = _read(place) if own.metrics_port else (None, {})
+    facts = build.index_facts(paths, settings)
+    cost = incomparable(facts) if facts else ""
     if as_json:
-        print_json({"running": ready is not None, "ready": bool(ready), "figures": figures})
+        known = {"running": ready is not None, "ready": bool(ready), "figures": figures}
+        print_json(known | {"embedder": facts.embedder if facts else None, "joint_answers": not cost})
     elif ready is None:
         click.echo(f"No server answers on {place}. Start one: jackdaw-server serve", err=True)
     else:
         state = "ready" if ready else "runs, and takes nothing new"
         rows = [(title, f"{figures.get(name, 0):,.0f}") for name, title in _SHOWN.items()]
         print_blocks([[("server", state), *rows]])
+    if cost and not as_json:
+        click.echo(f"About the index: {cost}")
     return ExitCode.NOTHING if ready is None else None
 
 

@@ -7,6 +7,7 @@ that the clusters of files are trained on and four bytes a passage.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -18,6 +19,7 @@ from cloud_server.retrieval import sources
 from cloud_server.retrieval.index import FinishedShards, Index, IndexVersion, Progress
 from cloud_server.retrieval.shards import PASSAGES, Shard, ShardLayout, Shards, Vectors
 from cloud_server.retrieval.sources import Position, Skipped, SourceFile
+from cloud_server.retrieval.versions import EmbedderSource
 from models.engine import Embedder
 from shared.errors import NothingFound, StoreLocked, UsageError
 from shared.text import PASSAGE_WORDS, embedded_text
@@ -48,13 +50,18 @@ class BuildReport:
 
 @dataclass(slots=True)
 class Builder(Generic[Chosen]):
-    """Makes versions of an index. `on_notice` gets what a person should know before it is done."""
+    """Makes versions of an index. `on_notice` gets what a person should know before it is done.
+
+    `model` and `relevance` are kept with a new index: see `IndexMetadata`.
+    """
 
     index: Chosen
     embedder: Embedder
     on_progress: Callable[[Progress], None] = lambda _: None
     on_notice: Callable[[str], None] = lambda _: None
     shard_passages: int = PASSAGES
+    model: EmbedderSource | None = None
+    relevance: float | None = None
 
     def build(self, named: Sequence[Path]) -> BuildReport:
         """Make the index of these files and folders, in the place of any there is.
@@ -62,13 +69,13 @@ class Builder(Generic[Chosen]):
         Raises UsageError, NothingFound where they hold no passage, StoreLocked while another process is at it,
         NotWritable where the disk is full or closed: what was finished is kept, and the same call goes on from there.
         """
-        with self._alone():
+        with self.alone():
             files, skipped = sources.find(named)
-            return self._make(files, skipped, base=None, unchanged=0)
+            return self.make(self._plan(files, None), partial(self._embed, files=files), skipped)
 
     def add(self, named: Sequence[Path]) -> BuildReport:
         """Add the files that the index does not hold yet; its clusters stay as they are. Raises as `build` does."""
-        with self._alone():
+        with self.alone():
             base = self.index.held()
             facts = base.facts
             if facts.embedder != self.embedder.fingerprint:
@@ -87,10 +94,12 @@ class Builder(Generic[Chosen]):
             unchanged = sum(held.get(file.path) == file for file in files)
             if not fresh:
                 return BuildReport(0, 0, facts.passages, facts.clusters, 0, unchanged, tuple(skipped))
-            return self._make(fresh, skipped, base, unchanged)
+            plan = self._plan(fresh, base)
+            return self.make(plan, partial(self._embed, files=fresh), skipped, base, unchanged)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from making this index meanwhile. Raises StoreLocked where another one does."""
         folder = private_folder(self.index.folder)
         try:
             held = private_lock(folder / "build.lock").acquire(timeout=0)
@@ -99,33 +108,40 @@ class Builder(Generic[Chosen]):
         with held:
             yield
 
-    def _make(
-        self, files: list[SourceFile], skipped: list[Skipped], base: IndexVersion | None, unchanged: int
+    def _plan(self, files: Sequence[SourceFile], base: IndexVersion | None) -> ShardLayout:
+        name = base.name if base else None
+        return ShardLayout(self.embedder.fingerprint, self.embedder.dimensions, PASSAGE_WORDS, tuple(files), name)
+
+    def make(
+        self,
+        plan: ShardLayout,
+        fill: Callable[[Shards], None],
+        skipped: Sequence[Skipped],
+        base: IndexVersion | None = None,
+        unchanged: int = 0,
     ) -> BuildReport:
+        """Finish the plan's shards by `fill`, which goes on behind those that are finished, and publish them.
+
+        Call it within `alone`. Raises as `build` does, and whatever `fill` raises.
+        """
         shards = Shards(self.index.folder / "building")
-        plan = ShardLayout(
-            self.embedder.fingerprint,
-            self.embedder.dimensions,
-            PASSAGE_WORDS,
-            tuple(files),
-            base.name if base else None,
-        )
         if changed := shards.begin(plan):
             self.on_notice(f"What an earlier run had finished cannot be used: {changed}. Starting again.")
         kept = sum(shard.passages for shard in shards.finished())
         if kept:
             self.on_notice(f"Going on from an earlier run, which finished {kept:,} passages.")
-        self._embed(shards, files)
+        fill(shards)
         finished = shards.finished()
         passages = sum(shard.passages for shard in finished)
-        skipped += _merged(entry for shard in finished for entry in shard.skipped)
+        skipped = [*skipped, *_merged(entry for shard in finished for entry in shard.skipped)]
         if not passages:
             reasons = "; ".join(f"{entry.path}: {entry.reason}" for entry in skipped[:3])
             raise NothingFound(f"There is no passage in what was named{f' ({reasons})' if reasons else ''}.")
-        made = FinishedShards(shards, finished, plan, base, sum(entry.lines or 1 for entry in skipped))
+        left_out = sum(entry.lines or 1 for entry in skipped)
+        made = FinishedShards(shards, finished, plan, base, left_out, self.model, self.relevance)
         facts = self.index.publish(made, self.on_progress)
         shards.clear()
-        return BuildReport(passages, kept, facts.passages, facts.clusters, len(files), unchanged, tuple(skipped))
+        return BuildReport(passages, kept, facts.passages, facts.clusters, len(plan.sources), unchanged, tuple(skipped))
 
     def _embed(self, shards: Shards, files: Sequence[SourceFile]) -> None:
         """Read on from the last finished shard, and finish the others."""

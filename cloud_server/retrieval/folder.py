@@ -97,6 +97,8 @@ class FolderIndex:
             files=names,
             sources=(*(old.sources if old else ()), *plan.sources),
             skipped=made.skipped + (old.skipped if old else 0),
+            model=old.model if old else made.model,
+            relevance=old.relevance if old else made.relevance,
         )
         write_facts(version, facts)
         self.versions.publish(version)

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from cloud_server.retrieval.shards import Shard, ShardLayout, Shards
-from cloud_server.retrieval.versions import IndexMetadata
+from cloud_server.retrieval.versions import EmbedderSource, IndexMetadata
 
-Stage = Literal["embedding", "clustering", "writing"]
+Stage = Literal["embedding", "importing", "clustering", "writing"]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a stage is: bytes of the sources, rounds of training, passages placed. `passages` are the new ones."""
+    """How far a stage is: bytes or rows of the sources, rounds of training, passages placed. `passages` are new."""
 
     stage: Stage
     done: int
@@ -31,13 +31,18 @@ class IndexVersion:
 
 @dataclass(frozen=True, slots=True)
 class FinishedShards:
-    """Finished shards, what they were made from and are added to, and how much was left out of them."""
+    """Finished shards, what they were made from and are added to, and how much was left out of them.
+
+    `model` and `relevance` go into the facts of a new index; one that is added to keeps its own.
+    """
 
     shards: Shards
     finished: Sequence[Shard]
     plan: ShardLayout
     base: IndexVersion | None
     skipped: int
+    model: EmbedderSource | None = None
+    relevance: float | None = None
 
     @property
     def passages(self) -> int:

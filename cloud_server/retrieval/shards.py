@@ -22,22 +22,31 @@ PASSAGES = 4096
 """In a shard: about a minute of embedding on two cores."""
 
 
-class ShardLayout(Struct, frozen=True):
-    """What shards are made from. `base` is the version they are added to; none where an index is built."""
+class ShardLayout(Struct, frozen=True, omit_defaults=True):
+    """What shards are made from. `base` is the version they are added to; none where an index is built.
+
+    `imported` says how vectors and texts were read that somebody else made; "" where texts were embedded here.
+    """
 
     embedder: str
     dimensions: int
     words: int
     sources: tuple[SourceFile, ...]
     base: str | None
+    imported: str = ""
 
 
-class Shard(Struct, frozen=True):
-    """A finished shard: its passages, the place in the sources behind it, and what was left out on the way."""
+class Shard(Struct, frozen=True, omit_defaults=True):
+    """A finished shard: its passages, the place in the sources behind it, and what was left out on the way.
+
+    Of imported ones, `normalised` counts vectors that were not of unit length, and `cut` texts that were too long.
+    """
 
     passages: int
     after: Position
     skipped: tuple[Skipped, ...]
+    normalised: int = 0
+    cut: int = 0
 
 
 class Shards:
@@ -122,6 +131,8 @@ class Shards:
 def _difference(earlier: ShardLayout, plan: ShardLayout) -> str:
     if earlier.embedder != plan.embedder:
         return f"the embedder is {plan.embedder} now; it was {earlier.embedder}"
+    if earlier.imported != plan.imported:
+        return "vectors and texts were read in another way"
     if earlier.base != plan.base:
         return "it was for another version of the index"
     before = {file.path: file for file in earlier.sources}

@@ -16,7 +16,7 @@ from msgspec import DecodeError, Struct, ValidationError, field, json
 
 from shared import text
 from shared.errors import UsageError
-from shared.printable import safe_line
+from shared.printable import printable, safe_line
 from shared.types import Block
 from storage.public_passages import PassageText
 
@@ -27,7 +27,10 @@ _PIECE = 1 << 18
 """Bytes of a text file that are cut into passages at a time; a little more, to end with a paragraph."""
 
 # What the protocol gives a public passage room for.
-_TITLE, _PATH, _TEXT = 300, 500, 2500
+_TITLE, _PATH = 300, 500
+
+MOST_TEXT = 2500
+"""Characters of one passage, as far as the protocol has room."""
 
 _LINES = {".jsonl", ".ndjson"}
 _EMPTY_LINES = re.compile(r"\r?\n[^\S\n]*\r?\n\s*")
@@ -188,6 +191,17 @@ def _json_lines(stream: BinaryIO, file: SourceFile, place: Position) -> Iterator
 
 def _document(data: bytes, file: SourceFile, number: int) -> tuple[PassageText, ...] | str:
     """The passages of a line, or why there are none."""
+    read = json_line(data, file.name, number)
+    if isinstance(read, str):
+        return read
+    return _cut([Block(read.text)], read.title, read.path) or "no text"
+
+
+def json_line(data: bytes, name: str, number: int) -> PassageText | str:
+    """Return the document in a line of JSON, uncut, or the reason why there is none.
+
+    `name` is what devices see of the file's path; `number` is the line's, from 1.
+    """
     try:
         line = _decoder.decode(data.removeprefix(BOM_UTF8))
     except ValidationError as error:
@@ -200,8 +214,14 @@ def _document(data: bytes, file: SourceFile, number: int) -> tuple[PassageText, 
         if rest.strip() and len(first) <= _TITLE:
             title, body = first.strip().strip('"'), rest
     names = (line.id, line.pid, line.docid, line.underscored)
-    name = next((str(given) for given in names if given is not None), str(number))
-    return _cut([Block(body)], title or Path(file.name).stem, f"{file.name}#{name}") or "no text"
+    identity = next((str(given) for given in names if given is not None), str(number))
+    return PassageText(title or Path(name).stem, f"{name}#{identity}", body)
+
+
+def whole(document: PassageText) -> PassageText:
+    """Return a document as one passage: its text cut to what the protocol has room for, and made printable."""
+    text = printable(document.text).strip()[:MOST_TEXT]
+    return PassageText(safe_line(document.title)[:_TITLE], safe_line(document.path)[:_PATH], text)
 
 
 def _paragraphs(stream: BinaryIO, file: SourceFile, place: Position) -> Iterator[Record]:
@@ -240,8 +260,8 @@ def _cut(blocks: Sequence[Block], title: str, path: str) -> tuple[PassageText, .
         for passage in text.passages(blocks)
         for part in (
             [passage.text]
-            if len(passage.text) <= _TEXT
-            else textwrap.wrap(passage.text, _TEXT, replace_whitespace=False, expand_tabs=False)
+            if len(passage.text) <= MOST_TEXT
+            else textwrap.wrap(passage.text, MOST_TEXT, replace_whitespace=False, expand_tabs=False)
         )
     )
 

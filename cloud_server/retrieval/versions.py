@@ -21,8 +21,20 @@ _VERSIONS = "versions"
 _FACTS = "index.json"
 
 
-class IndexMetadata(Struct, frozen=True):
-    """What a version is. `built_at` is ISO 8601; `series` is another one where numbers mean other passages."""
+class EmbedderSource(Struct, frozen=True, omit_defaults=True):
+    """A sentence-transformers model by its folder or hub name, and the prefixes that it embeds texts with."""
+
+    name: str
+    query_prefix: str = ""
+    passage_prefix: str = ""
+
+
+class IndexMetadata(Struct, frozen=True, omit_defaults=True):
+    """What a version is. `built_at` is ISO 8601; `series` is another one where numbers mean other passages.
+
+    `embedder` is the fingerprint. `model` names the embedder's weights; None stands for the catalog's embedder.
+    `relevance` is the cosine below which passages are no source; None leaves that to `retrieval.relevance`.
+    """
 
     passages: int
     clusters: int
@@ -34,6 +46,8 @@ class IndexMetadata(Struct, frozen=True):
     files: tuple[str, ...]
     sources: tuple[SourceFile, ...]
     skipped: int
+    model: EmbedderSource | None = None
+    relevance: float | None = None
 
 
 class Versions:

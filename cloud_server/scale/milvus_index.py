@@ -67,6 +67,8 @@ class MilvusIndex:
             files=(),
             sources=(*(old.sources if old else ()), *made.plan.sources),
             skipped=made.skipped + (old.skipped if old else 0),
+            model=old.model if old else made.model,
+            relevance=old.relevance if old else made.relevance,
         )
         collection = made.base.name.partition("@")[0] if made.base else _PREFIX + digest[:16]
         with self._milvus.asked() as client:

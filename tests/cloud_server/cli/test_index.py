@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from cloud_server.cli import index
+from cloud_server.cli import index, index_progress
 from cloud_server.retrieval.index import Progress
 from models.fake import FakeEmbedder
 from shared.errors import NothingFound, UsageError
@@ -42,7 +43,7 @@ def source(tmp_path: Path) -> Write:
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JACKDAW_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(index, "_embedder", lambda _settings, _threads: FakeEmbedder())
+    monkeypatch.setattr(index, "_embedder", lambda *_: FakeEmbedder())
 
 
 def run(*arguments: object) -> Result:
@@ -108,9 +109,40 @@ def test_without_a_terminal_progress_is_written_in_lines(source: Write, as_json:
     assert re.search(r"^Reading and embedding, 3 passages: \d+%$", result.stderr, re.MULTILINE)
 
 
+def test_vectors_are_imported_with_their_texts(source: Write, tmp_path: Path) -> None:
+    texts = source(facts=[("", text) for _, text in FACTS])
+    vectors = FakeEmbedder().embed([text for _, text in FACTS])
+    np.save(tmp_path / "vectors.npy", 3 * vectors)
+    made = report("import", tmp_path / "vectors.npy", "--texts", texts, "--codec", "f32", "--relevance", 0.4)
+    assert (made["total"], made["normalised"], made["cosine"], made["template"]) == (3, 3, 1.0, "the text")
+    facts = report("info")
+    assert (facts["passages"], facts["codec"], facts["relevance"], facts["model"]) == (3, "f32", 0.4, None)
+    assert [Path(file["path"]).name for file in facts["sources"]] == ["vectors.npy", "facts.jsonl"]
+    result = run("import", tmp_path / "vectors.npy", "--texts", texts)
+    assert "3 passages, 3 in the index" in result.stdout
+    assert "3 texts embedded again: cosine 1.0000 in the middle (the text)" in result.stdout
+    assert "3 vectors brought to unit length" in result.stdout
+    assert re.search(r"^Reading and checking, 3 passages: 100%$", result.stderr, re.MULTILINE)
+    assert "no answer is written by server and device together" in result.stderr  # the fake embedder is not theirs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--column", "vektor=emb"), "ROLE=NAME"),
+        (("--column", "vector="), "ROLE=NAME"),
+        (("--query-prefix", "query: "), "--embedder"),
+    ],
+)
+def test_an_import_that_cannot_be_meant_is_refused(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    result = run("import", tmp_path / "vectors.npy", *arguments)
+    assert isinstance(result.exception, UsageError)
+    assert said in str(result.exception)
+
+
 def test_a_line_is_written_now_and_then() -> None:
     now, lines = [0.0], list[str]()
-    report = index._lines(lambda: now[0], lines.append)
+    report = index_progress.lines(lambda: now[0], lines.append)
     for second in range(25):
         now[0] = float(second)
         report(Progress("embedding", second, 25, 40 * second))

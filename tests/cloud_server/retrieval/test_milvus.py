@@ -349,7 +349,7 @@ def test_the_commands_fill_it_and_tell_about_it(
 ) -> None:
     monkeypatch.setenv("JACKDAW_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("JACKDAW_SERVER_RETRIEVAL_MILVUS", uri)
-    monkeypatch.setattr(index, "_embedder", lambda _settings, _threads: FakeEmbedder())
+    monkeypatch.setattr(index, "_embedder", lambda *_: FakeEmbedder())
 
     def report(*arguments: object) -> Any:
         result = CliRunner().invoke(index.command, [*map(str, arguments), "--json"])

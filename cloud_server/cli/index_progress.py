@@ -1,0 +1,58 @@
+"""How far an index is: a bar on a terminal, lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import click
+
+from cloud_server.retrieval.index import Progress
+
+LINE_S = 10.0
+"""How often the progress is written where stderr is no terminal: in a log, a pipe, over ssh."""
+
+_STAGES = {
+    "embedding": "Reading and embedding",
+    "importing": "Reading and checking",
+    "clustering": "Training the clusters",
+    "writing": "Writing the index",
+}
+
+
+def _label(so_far: Progress) -> str:
+    return f"{_STAGES[so_far.stage]}, {so_far.passages:,} passages"
+
+
+def lines(clock: Callable[[], float], write: Callable[[str], None]) -> Callable[[Progress], None]:
+    """Writes how far it is in a line, at first and then every LINE_S."""
+    due = clock()
+
+    def report(so_far: Progress) -> None:
+        nonlocal due
+        if clock() >= due:
+            write(f"{_label(so_far)}: {so_far.done / max(so_far.total, 1):.0%}")
+            due = clock() + LINE_S
+
+    return report
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[Progress], None]]:
+    """A bar on stderr where that is a terminal, lines where it is none."""
+    if not sys.stderr.isatty():
+        yield lines(time.monotonic, partial(click.echo, err=True))
+        return
+    from rich import progress as parts
+    from rich.console import Console
+
+    columns = (parts.TextColumn("{task.description}", markup=False), parts.BarColumn(None), parts.TaskProgressColumn())
+    console = Console(stderr=True)
+    with parts.Progress(*columns, parts.TimeRemainingColumn(compact=True), console=console, transient=True) as bar:
+        task = bar.add_task("Reading", total=None)
+
+        def report(so_far: Progress) -> None:
+            bar.update(task, completed=so_far.done, total=so_far.total, description=_label(so_far))
+
+        yield report

@@ -1,0 +1,43 @@
+"""The embedder of an index: the catalog's, which devices have too, or a sentence-transformers model by its name."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from cloud_server.retrieval.versions import EmbedderSource, IndexMetadata
+from models.embedder import OnnxEmbedder
+from models.engine import Embedder
+from models.sentence_embedder import SentenceEmbedder, Side, address, prefixes_of
+
+
+def embedder_for(
+    source: EmbedderSource | None, catalog_folder: Callable[[], Path], side: Side, threads: int
+) -> Embedder:
+    """Return the embedder for questions or passages; None takes the catalog's, from its folder.
+
+    Raises UsageError, WeightsError.
+    """
+    if source is None:
+        return OnnxEmbedder(catalog_folder(), threads)
+    prefixes: dict[Side, str] = {"query": source.query_prefix, "passage": source.passage_prefix}
+    return SentenceEmbedder(source.name, prefixes, side, threads)
+
+
+def named(name: str, query_prefix: str | None, passage_prefix: str | None) -> EmbedderSource:
+    """Return the model that a person has named; prefixes that are None are those of its own configuration.
+
+    Raises UsageError, WeightsError.
+    """
+    own = prefixes_of(name)
+    query = own["query"] if query_prefix is None else query_prefix
+    passage = own["passage"] if passage_prefix is None else passage_prefix
+    return EmbedderSource(address(name), query, passage)
+
+
+def incomparable(facts: IndexMetadata) -> str:
+    """Return what another embedder than the devices' costs, in a sentence; "" for the devices' own."""
+    if facts.embedder == OnnxEmbedder.fingerprint:
+        return ""
+    return (
+        f"Its vectors are of {facts.embedder}, and devices have {OnnxEmbedder.fingerprint}: no answer is written by "
+        "server and device together (--together)."
+    )

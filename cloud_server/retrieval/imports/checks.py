@@ -1,0 +1,106 @@
+"""Whether vectors are what an index takes, and whether a model makes them of their texts. Pure."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cloud_server.retrieval.shards import Vectors
+from shared.errors import UsageError
+from shared.text import embedded_text
+from storage.public_passages import PassageText
+
+IS_UNIT = 1e-3
+"""How far from 1 a length may be that is left as it is: vectors that were kept as halves are off by half of that."""
+
+AGREES = 0.95
+"""Cosine of a vector with the one that the embedder makes of its text, from which on both are the same model's."""
+
+_LEAST_AGREE = 0.9
+_LEAST_IN_STEP = 0.5
+
+TEMPLATES: tuple[tuple[str, Callable[[str, str], str]], ...] = (
+    ("the text", lambda _, text: text),
+    ("title, line break, text", embedded_text),
+    ("title, blank, text", lambda title, text: f"{title} {text}"),
+    ("title, full stop, text", lambda title, text: f"{title}. {text}"),
+)
+"""What people embed of a passage, in words and as a function of title and text."""
+
+
+def unit(vectors: Vectors, row: int) -> tuple[Vectors, int]:
+    """Return the vectors at unit length, and how many were not; `row` is the number of the first.
+
+    Raises UsageError, with the row, for NaN, infinity and a vector of zeros.
+    """
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    usable = np.isfinite(lengths) & (lengths > 0)
+    if not usable.all():
+        at = int(np.argmin(usable))
+        reason = "is all zeros" if lengths[at] == 0 else "holds a number that is NaN or infinite"
+        raise UsageError(
+            f"The vector of row {row + at:,}, counted from 0, {reason}. Leave it and its text out, or make it again."
+        )
+    is_other = np.abs(lengths - 1) > IS_UNIT
+    count = int(is_other.sum())
+    if count:
+        vectors = vectors.copy()
+        vectors[is_other] = (vectors[is_other] / lengths[is_other, None]).astype(np.float32)
+    return vectors, count
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Rows of a block, their documents, and their vectors, shape (rows, dimensions), of unit length."""
+
+    rows: Sequence[int]
+    documents: Sequence[PassageText]
+    vectors: Vectors
+
+
+Embed = Callable[[Sequence[str]], Vectors]
+
+
+def choose_template(sample: Sample, embed: Embed) -> tuple[int, Vectors]:
+    """Return the number of the template whose vectors are nearest to the sample's, and their cosines.
+
+    Raises UsageError where those of too many rows are far: another model made the vectors, or of other texts.
+    """
+    cosines = [_cosines(sample, number, embed) for number in range(len(TEMPLATES))]
+    best = int(np.argmax([np.median(values) for values in cosines]))
+    nearest = cosines[best]
+    share, middle = float((nearest >= AGREES).mean()), float(np.median(nearest))
+    if share >= _LEAST_AGREE:
+        return best, nearest
+    if share < _LEAST_IN_STEP:
+        raise UsageError(
+            f"The vectors are not those that the server's embedder makes of these texts: of {len(nearest)} that were "
+            f"made again, {share:.0%} agree (cosine {middle:.2f} in the middle). A question has to be embedded by the "
+            "model that made the vectors: name it with --embedder, and its prefixes, or check that texts and vectors "
+            "are in the same order."
+        )
+    raise _out_of_step(sample, nearest)
+
+
+def check_template(sample: Sample, template: int, embed: Embed) -> Vectors:
+    """Return the cosines of another block's sample. Raises UsageError where half of them are far or more."""
+    cosines = _cosines(sample, template, embed)
+    if (cosines >= AGREES).mean() <= _LEAST_IN_STEP:
+        raise _out_of_step(sample, cosines)
+    return cosines
+
+
+def _cosines(sample: Sample, template: int, embed: Embed) -> Vectors:
+    text_of = TEMPLATES[template][1]
+    again = embed([text_of(document.title, document.text) for document in sample.documents])
+    cosines: Vectors = np.einsum("ij,ij->i", again, sample.vectors)
+    return cosines
+
+
+def _out_of_step(sample: Sample, cosines: Vectors) -> UsageError:
+    at = int(np.argmin(cosines))
+    return UsageError(
+        f"Vectors and texts do not belong together: {int((cosines < AGREES).sum())} of {len(cosines)} that were made "
+        f"again near row {sample.rows[at]:,} are others (cosine {cosines[at]:.2f} there). Check that texts and vectors "
+        "are in the same order, and none is left out."
+    )
