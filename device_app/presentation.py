@@ -1,7 +1,10 @@
-"""Wording that the command line and the terminal app share. Imports no other room."""
+"""Words that the command line and the app put on the same facts."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from shared.printable import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +34,12 @@ def drawn_from(origin: str, sides: Collection[str]) -> str:
     if origin != "device" or "server" not in sides:
         return ""
     return "from both" if "device" in sides else "from the server's passages"
+
+
+def read_while_typing(record: Mapping[str, Any]) -> str:
+    """Return what was read of the files while the question of an answer's record was typed; "" where nothing was."""
+    read = record["trace"].get("read_while_typing")
+    if not read:
+        return ""
+    took = f"{read['tokens']:,} tokens in {read['ms'] / 1000:.1f} s"
+    return f"read while you typed: {counted(read['passages'], 'passage')}, {took}; {read['served']} served"

@@ -13,10 +13,11 @@ class Trace:
     """The steps of one answer, in order, with their durations; the time of the first token; the prompt's tokens by
     source.
 
-    `segments_cached` and `tokens_cached` came from cached KV states; `segments_moved` and `tokens_moved` from KV states
-    cached at another position, which are approximate. `tokens_prefilled` were computed, of which `tokens_recomputed`
-    begin moved segments. `tokens_decoded` are the answer's. `discarded` are earlier attempts, from passages without the
-    answer; `looks` are repeated reads of passages that contain the answer.
+    `segments_cached` and `tokens_cached` are what there were attention states of, `segments_moved` and `tokens_moved`
+    what there were states of at another place, which are not exact; `tokens_prefilled` the rest, of which
+    `tokens_recomputed` begin moved segments; and `tokens_decoded` the answer. `discarded` are the attempts
+    before it, from passages that did not say it, and `looks` what was read again of those that did. `joined` are the
+    ids of the passages whose kept attention states were joined.
     """
 
     started: float = field(default_factory=time.perf_counter)
@@ -31,6 +32,7 @@ class Trace:
     tokens_decoded: int = 0
     discarded: list["Trace"] = field(default_factory=list)
     looks: list["Trace"] = field(default_factory=list)
+    joined: set[int] = field(default_factory=set)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

@@ -73,6 +73,11 @@ class Paths:
         return self.state / "daemon.json"
 
     @property
+    def typing_spent(self) -> Path:
+        """The tokens and joules that the app spent within the hour on reading while questions were typed: JSON."""
+        return self.state / "typing.json"
+
+    @property
     def daemon_paused(self) -> Path:
         """While this file exists, no work is done ahead."""
         return self.state / "daemon.paused"

@@ -22,7 +22,7 @@ from device_app.ahead.idle import Conditions, Sensors, why_not
 from device_app.ahead.watch import Seen, fingerprint
 from device_app.ahead.work import Reason, Step, Stop, WorkReport, in_turn, run_once
 from device_app.system.activity import Activity
-from device_app.system.budget import Ledger, estimated_joules, recent, spend, why_spent
+from device_app.system.budget import Ledger, estimated_joules, read_ledger, recent, spend, why_spent
 from device_app.system.process import alone, ended_by_signals
 from shared.errors import JackdawError, NotWritable
 from storage.paths import Paths, to_be_written, write_private
@@ -231,7 +231,8 @@ class Daemon:
         return self._paused() or why_not(quiet, rules) or why_not(self.sensors.read(), rules)
 
     def _budget(self, rules: Rules) -> str | None:
-        return why_spent(self._status.spent, self.clock(), rules)
+        spent = (*self._status.spent, *read_ledger(self.paths.typing_spent))
+        return why_spent(spent, self.clock(), rules)
 
     def _paused(self) -> str | None:
         return "it is paused" if self.paths.daemon_paused.exists() else None

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from device_app.settings import Model
 
 
+SPARE = 2
+"""Memory is short where less is free than so many times an engine's file: it is loaded once somebody types."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inside:
     """The facts in a model file. `file` is its size in bytes; `kv_values` and `context` are as in a Shape."""
@@ -78,6 +82,14 @@ def forecast(weights: Weights, entry: Entry, model: Model) -> Forecast:
         free_memory=psutil.virtual_memory().available,
         free_disk=shutil.disk_usage(home).free,
     )
+
+
+def is_memory_short(entry: Entry) -> bool:
+    """Return whether loading the engine would leave less memory free than it takes, as far as its size is known."""
+    import psutil
+
+    size = entry.shape.file if entry.shape else entry.size
+    return psutil.virtual_memory().available < SPARE * size
 
 
 def looked_into(weights: Weights, entry: Entry) -> Inside:

@@ -21,6 +21,7 @@ from device_app.knowledge.retriever import Retriever
 from device_app.question.answer import Answer, Event, Events, Found, LookedUp, Wrote, own_sources
 from device_app.question.options import Options
 from device_app.question.request import Prepared, Request
+from device_app.question.typed import ReadWhileTyping
 from models.engine import Embedder
 from shared import prompt as prompts
 from shared.errors import StoreError
@@ -60,15 +61,20 @@ class Assistant:
     public: PublicQuestions | None = None
     freshness: Freshness | None = None
 
-    def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Event]:
+    def ask(
+        self, question: str, options: Options, conversation: int | None = None, typed: ReadWhileTyping | None = None
+    ) -> Iterator[Event]:
         """Answer a question: what was found, then the text as it is written, then the finished answer; and what a
         server looks up meanwhile.
 
-        A question that follows up on its conversation is read together with the earlier turns; any other is read alone.
-        A stream that is dropped or fails leaves the text written so far in the history, marked incomplete. Raises
-        UsageError, StoreError, WeightsError, EngineError, NothingWritten; ContextFull where not even one passage fits.
+        With a conversation, a question that leans on what was said there is read with that; any other, as if alone. A
+        stream that is dropped or fails leaves what was written in the history, marked incomplete. `typed` is what was
+        read while the question was typed. Raises UsageError, StoreError, WeightsError, EngineError, NothingWritten;
+        ContextFull where not even one passage fits.
         """
         request = self._request(question, options, conversation)
+        if typed:
+            request = replace(request, typed=typed)
         turn = self.conversations.begin(question, conversation)
         yield from self._recorded(turn, request, self._answered(request))
 
@@ -253,14 +259,18 @@ class Assistant:
                             event.trace.first_token()
                             yield Wrote(event.text)
                         left, stale = request.ledger.egress, request.looked.of(event.hits)
-                        answer = self._stored(turn, replace(event, egress=left, stale=stale, rounds=tuple(rounds)))
+                        whole = replace(event, egress=left, stale=stale, rounds=tuple(rounds))
+                        answer = self._stored(turn, whole, request.typed)
                     yield answer or event
         finally:
             if not answer:
                 self.conversations.write(turn.id, "".join(said).strip(), egress=request.ledger.egress.as_json())
 
-    def _stored(self, turn: Turn, answer: Answer) -> Answer:
+    def _stored(self, turn: Turn, answer: Answer, typed: ReadWhileTyping) -> Answer:
         answer, trace = replace(answer, conversation_id=turn.conversation_id), answer.trace
+        joined = {passage for part in trace.all for passage in part.joined}
+        if typed.tokens:
+            answer = replace(answer, typed=typed.as_json(joined))
         self.conversations.write(turn.id, answer.text, answer.as_json())
         with suppress(StoreError):  # a failed count must not fail the answer
             self.bank.counters.add(
@@ -268,6 +278,9 @@ class Assistant:
                 kv_hits=sum(part.segments_cached + part.segments_moved for part in trace.all),
                 kv_tokens_saved=sum(part.tokens_cached + part.tokens_moved for part in trace.all),
                 kv_tokens_computed=sum(part.tokens_prefilled for part in trace.all),
+                typed_tokens=typed.tokens,
+                typed_passages=len(typed.passages),
+                typed_in_vain=len(typed.passages) - typed.served(joined),
             )
         return answer
 

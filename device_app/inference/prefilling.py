@@ -79,6 +79,8 @@ class Prefilling:
         reached = tree.extend(self.engine, row, path, start) if tree else start
         trace.segments_cached += reached - start
         trace.tokens_cached += sum(len(node.tokens) for node in path[start:reached])
+        passages = (segment.passage for node in path[start:reached] for segment in node.segments)
+        trace.joined.update(passage for passage in passages if passage is not None)
         return reached
 
     def _join(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> list[int]:

@@ -120,7 +120,7 @@ class Answer:
     asked for, where no server was asked for it. It is `quoted` where it is in the words of the files, and no model
     wrote it. `stale` are cited files that are not as they were read, and those that would have been cited and are gone.
     `model_hash` is that of this device's model and adapter. It is `marked_wrong`, and abstained, where it stands in the
-    place of one that was marked so. `rounds` are those of retrieval on the server.
+    place of one that was marked so. `typed` is what was read while the question was typed, None where nothing was.
     """
 
     text: str
@@ -145,6 +145,7 @@ class Answer:
     model_hash: str = ""
     marked_wrong: bool = False
     rounds: tuple[LookedUp, ...] = ()
+    typed: dict[str, Any] | None = None
 
     @property
     def origin(self) -> Origin:
@@ -190,7 +191,8 @@ class Answer:
                 },
             },
             "trace": self.trace.as_json()
-            | {"decided": list(self.decided), "rounds": [looked_up.as_json() for looked_up in self.rounds]},
+            | {"decided": list(self.decided), "rounds": [looked_up.as_json() for looked_up in self.rounds]}
+            | ({"read_while_typing": self.typed} if self.typed else {}),
             "egress": self.egress.as_json(),
             "model": self.model,
             "model_hash": self.model_hash,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from device_app.question.answer import Ledger
 from device_app.question.files import Looked
+from device_app.question.typed import ReadWhileTyping
 from shared.trace import Trace
 
 if TYPE_CHECKING:
@@ -23,10 +24,10 @@ class Request:
     """A question while it is being answered. `query` is the question, `search_query` the query for retrieval: the same,
     extended with `earlier` exchanges, or the subject of a quote. `vector` is the question's embedding.
 
-    `local_only` says, for the person, why it must stay on this device; "" where a server may be asked. `has_server`: a
-    server is configured and may be asked. `origin` is who wants the answer; without `decode`, only the attention states
-    are computed, ahead of the question. `trace`, `ledger` and `looked` record the work done, the data that left the
-    device, and the state of the cited files.
+    `local_only` says why it is for this device alone, for the person; "" where a server may be asked. `has_server`: one
+    is connected to, and may be asked. `origin` is who wants the answer; without `decode`, its attention states alone
+    are made, ahead of it. `trace`, `ledger` and `looked` record what was done for it, what left the device, and what
+    was found out about the files that it is answered from; `typed` what was read before it was sent.
     """
 
     query: Query
@@ -41,6 +42,7 @@ class Request:
     trace: Trace = field(default_factory=Trace)
     ledger: Ledger = field(default_factory=Ledger)
     looked: Looked = field(default_factory=Looked)
+    typed: ReadWhileTyping = field(default_factory=ReadWhileTyping)
 
     @property
     def is_follow_up(self) -> bool:

@@ -100,6 +100,12 @@ class Answer:
         float, Meta(ge=0, le=1, description="Passages that score less are no answer; more is stricter.")
     ] = 0.4
     evidence: Annotated[bool, Meta(description="Show the sentence of the sources that carries the answer.")] = True
+    read_while_typing: Annotated[
+        bool,
+        Meta(
+            description="In the app, read likely passages while a question is typed; nothing typed is stored or sent."
+        ),
+    ] = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,15 @@
-"""The budget of background work: tokens and estimated joules per hour. Pure; times are `time.monotonic()` seconds."""
+"""What working ahead may spend: tokens and estimated joules in any hour. Times are `time.monotonic()` seconds.
+
+Pure, but for the file of a ledger.
+"""
 
 from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
 
 from device_app.settings import Daemon as Rules
+from storage.paths import write_private
 
 HOUR_S = 3600.0
 _MINUTE_S = 60.0
@@ -47,3 +54,16 @@ def why_spent(ledger: Ledger, now: float, rules: Rules) -> str | None:
     if sum(entry.joules for entry in spent) >= rules.joules_per_hour:
         return f"{rules.joules_per_hour:,.0f} joules within an hour are spent"
     return None
+
+
+def read_ledger(file: Path) -> Ledger:
+    """Return the ledger in the file; an empty one where there is none, or it is unreadable."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Ledger)
+    except (OSError, ValueError, msgspec.DecodeError):
+        return ()
+
+
+def write_ledger(file: Path, ledger: Ledger) -> None:
+    """Replace the ledger in the file. Raises NotWritable."""
+    write_private(file, msgspec.json.encode(ledger).decode())

@@ -40,7 +40,8 @@ class Asking(AnswerActions):
         self._ended_at = -LATE_S
         commands, self.places = Commands(), Places()
         self.title_bar, self.status = TitleBar(), StatusLine()
-        self.composer, self.commands = Composer(commands, self.places, self.states, self.choices), commands
+        self.composer = Composer(commands, self.places, self.states, self.choices, answers.types)
+        self.commands = commands
 
     @property
     def answering(self) -> bool:

@@ -78,7 +78,9 @@ class Composer(TextArea):
         places: Places,
         states: Callable[[], Collection[AppState]],
         choices: Callable[[], Sequence[str]],
+        typed: Callable[[str], None],
     ) -> None:
+        """`typed` takes the text after each key and each paste; what is put here by the app is not typed."""
         super().__init__(
             id="composer",
             compact=True,
@@ -90,6 +92,7 @@ class Composer(TextArea):
         self._places = places
         self._states = states
         self._choices = choices
+        self._typed, self._is_typing = typed, False
         self._offered: Sequence[Action] = ()
 
     def on_mount(self) -> None:
@@ -122,6 +125,9 @@ class Composer(TextArea):
         ]
         self._commands.offer(self._offered)
         self._places.follow(path_in(self.text))
+        if self._is_typing:
+            self._is_typing = False
+            self._typed(self.text)
 
     async def _on_key(self, event: events.Key) -> None:
         """Handle special keys here: bindings would be handled before text typed just ahead of them."""
@@ -136,8 +142,10 @@ class Composer(TextArea):
             event.stop()
             event.prevent_default()
             act()
-        elif not self.text and self._choice(event.key):
-            self.set_timer(CHOOSES_AFTER_S, self._choose)
+        else:
+            self._is_typing = True
+            if not self.text and self._choice(event.key):
+                self.set_timer(CHOOSES_AFTER_S, self._choose)
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert pasted text without control characters, unless it is too long for a question."""
@@ -146,6 +154,7 @@ class Composer(TextArea):
         if len(self.text) + len(event.text) > MOST_CHARACTERS:
             self.post_message(self.Refused(len(event.text)))
         else:
+            self._is_typing = True
             self.replace(safe(event.text), *self.selection, maintain_selection_offset=False)
 
     def _choice(self, typed: str) -> str:

@@ -12,9 +12,11 @@ from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from device_app.question.typed import ReadWhileTyping
 from device_app.tui import messages
 from device_app.tui.edge.following import Following
 from device_app.tui.edge.thread import ANSWERS, DeviceThread
+from device_app.tui.edge.typing import Typing
 from shared.errors import GaveWay, JackdawError, StoreError
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ Result = TypeVar("Result")
 class Request:
     """A question. `instead_of` is the id of the turn that it replaces, with all later turns.
 
-    `fresh` ignores kept answers; `together` lets the companion server write along.
+    `together` lets the companion server write along. `typed` is what was read while it was typed.
     """
 
     ticket: int
@@ -43,6 +45,7 @@ class Request:
     fresh: bool = False
     together: bool = False
     stop: Event = field(default_factory=Event)
+    typed: ReadWhileTyping = field(default_factory=ReadWhileTyping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ class Answers:
         self._following = Following(post)
         self._request: Request | None = None
         self.typed_at = 0.0
+        self._typing = Typing(self)
+        self._is_loaded = self._loads_late = False
         self._closed = Event()
 
     def start(self) -> None:
@@ -72,8 +77,9 @@ class Answers:
 
     def ask(self, request: Request) -> None:
         """Answer the question. The last message is Finished, Stopped or Failed."""
-        self._request = request
-        self._submit(lambda device: self._answer(device, request))
+        asked = replace(request, typed=self._typing.sent())
+        self._request = asked
+        self._submit(lambda device: self._answer(device, asked))
 
     def stop(self) -> None:
         """Stop the current answer, within a batch of the model."""
@@ -83,6 +89,14 @@ class Answers:
     def typed(self) -> None:
         """Note a key press: the current answer's display waits a moment, and background work ends."""
         self.typed_at = time.monotonic()
+
+    def types(self, text: str) -> None:
+        """Read for the question that is being typed; load the model now where that was put off. Returns at once."""
+        if self._loads_late:
+            self._loads_late = False
+            self._submit(self._load)
+        if self._is_loaded:
+            self._typing.typed(text)
 
     def fetch(self) -> None:
         """Download the missing model files, then load the model."""
@@ -126,6 +140,7 @@ class Answers:
     def close(self) -> None:
         """Stop the current answer, and free the model."""
         self._closed.set()
+        self._typing.close()
         self.stop()
         self._thread.close()
 
@@ -139,7 +154,8 @@ class Answers:
         self._post(messages.Troubled(str(error)) if known else messages.Broken(error))
 
     def _prepare(self, device: Device) -> None:
-        from device_app.commands.models import missing, refused
+        from device_app.ahead.forecast import is_memory_short
+        from device_app.commands.models import missing
         from models import catalog
 
         if absent := missing(device.weights, device.loads()):
@@ -148,7 +164,17 @@ class Answers:
             return
         for name in device.loads():
             device.weights.path(catalog.find(name))
+        if is_memory_short(catalog.find(device.settings.model.name, "engine")):
+            self._loads_late = True
+            self._post(messages.Ready(device.settings.model.name))
+        else:
+            self._load(device)
+
+    def _load(self, device: Device) -> None:
+        from device_app.commands.models import refused
+
         loading = device.begin_loading()
+        self._is_loaded = True  # or soon
         self._following.expect(device)
         device.assistant.embedder.embed(["warm"])
         loading.result()
@@ -199,7 +225,7 @@ class Answers:
 
         assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
         options = device.options(fresh=request.fresh, together=request.together)
-        events = cast("Events", assistant.ask(request.question, options, request.conversation))
+        events = cast("Events", assistant.ask(request.question, options, request.conversation, request.typed))
         with closing(events):
             for event in events:
                 if isinstance(event, Answer):

@@ -1,0 +1,55 @@
+"""Whether passages may be read while somebody types, under the rules and budgets of work ahead, and what that spent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from device_app.ahead.daemon import read_status
+from device_app.ahead.idle import Conditions, Sensors, why_not
+from device_app.system.budget import estimated_joules, read_ledger, spend, why_spent, write_ledger
+
+if TYPE_CHECKING:
+    from device_app.settings import Daemon as Rules
+    from storage.paths import Paths
+
+LOOK_S = 30.0
+"""A look at power and heat serves for so long: on a phone it takes two seconds."""
+
+
+def rules_while_typing(rules: Rules) -> Rules:
+    """Return the rules without quiet and load: somebody is there, and the answer will need the machine in any case."""
+    return replace(rules, quiet_minutes=0.0, load=1.0)
+
+
+def refusal(conditions: Conditions, rules: Rules, spent: str | None, *, paused: bool) -> str | None:
+    """Return why nothing may be read while somebody types, in words; None where it may. `spent` names a budget."""
+    if paused:
+        return "work ahead is paused"
+    return why_not(conditions, rules_while_typing(rules)) or spent
+
+
+@dataclass
+class Allowance:
+    """The allowance of one process, for one thread. `look` reads the sensors, `clock` is the monotonic clock."""
+
+    look: Callable[[], Conditions] = field(default_factory=lambda: Sensors().read)
+    clock: Callable[[], float] = time.monotonic
+    _latest: Conditions = field(default_factory=Conditions)
+    _looked_at: float | None = None
+
+    def refusal(self, paths: Paths, rules: Rules) -> str | None:
+        """Return why nothing may be read now, None where it may."""
+        now = self.clock()
+        if self._looked_at is None or now - self._looked_at >= LOOK_S:
+            self._latest, self._looked_at = self.look(), now
+        status = read_status(paths)
+        ledger = (*read_ledger(paths.typing_spent), *(status.spent if status else ()))
+        return refusal(self._latest, rules, why_spent(ledger, now, rules), paused=paths.daemon_paused.exists())
+
+    def spend(self, paths: Paths, rules: Rules, parameters: int, tokens: int) -> None:
+        """Note tokens that a model with so many parameters has read. Raises NotWritable."""
+        joules = estimated_joules(parameters, tokens, rules.joules_per_gflop)
+        write_ledger(paths.typing_spent, spend(read_ledger(paths.typing_spent), self.clock(), tokens, joules))

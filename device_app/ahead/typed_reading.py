@@ -1,0 +1,70 @@
+"""Searching for a half-typed question and reading its likely passages, on this device alone.
+
+What was typed is neither stored nor sent: attention states of passages are all that is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from device_app.ahead.typing import RANKED
+from device_app.answering import quoting
+from device_app.english import query
+from models.interruptible import interruptible
+from shared.errors import GaveWay, UsageError
+
+if TYPE_CHECKING:
+    from device_app.device import Device
+
+MOST_SHARE = 0.5
+"""The share of the room for states that one passage may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What reading one passage took; it is `done` unless it was broken off."""
+
+    tokens: int
+    ms: float
+    done: bool
+
+
+def nearest(device: Device, text: str) -> Sequence[int]:
+    """Return the ids of the passages nearest to a half-typed question, the best first.
+
+    There are none where the files would be quoted, and where the text is no question that could be asked.
+    Raises StoreError, WeightsError.
+    """
+    options = device.options()
+    try:
+        asked = query.parse(text, date.today())
+    except UsageError:
+        return ()
+    if quoting.search_query(asked, options) != asked:
+        return ()
+    hits = device.retriever.search(asked, RANKED, options.relevance)
+    return [hit.passage.id for hit in hits]
+
+
+def read(device: Device, passage: int, give_way: Callable[[], bool]) -> Reading:
+    """Keep the attention states of a passage, unless they are kept already; stop within a batch where `give_way()`.
+
+    The model is waited for while it loads. Raises StoreError, WeightsError, EngineError, StoreFull, NotWritable.
+    """
+    stored = device.knowledge.passages([passage]).get(passage)
+    loaded = device.begin_loading().result()
+    if stored is None or give_way():
+        return Reading(0, 0.0, done=stored is None)
+    source = replace(loaded, engine=interruptible(loaded.engine, give_way))
+    assistant = replace(device.assistant, source=lambda: source)
+    began, before, done = time.perf_counter(), loaded.engine.computed, True
+    try:
+        assistant.read(stored, device.qkv_tree.limit * MOST_SHARE)
+    except GaveWay:
+        done = False
+    tokens = loaded.engine.computed - before
+    return Reading(tokens, (time.perf_counter() - began) * 1000 if tokens else 0.0, done)

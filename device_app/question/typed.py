@@ -1,0 +1,28 @@
+"""What was read of the person's files while a question was being typed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class ReadWhileTyping:
+    """The passages whose attention states were computed before the question was sent: their ids, in order.
+
+    `tokens` were computed for them in `ms` milliseconds, those of readings that were broken off included.
+    """
+
+    passages: list[int] = field(default_factory=list)
+    tokens: int = 0
+    ms: float = 0.0
+
+    def served(self, joined: Collection[int]) -> int:
+        """Return how many of the passages are among those whose states the answer has joined."""
+        return len(set(self.passages) & set(joined))
+
+    def as_json(self, joined: Collection[int]) -> dict[str, Any]:
+        """Return the `read_while_typing` object of an answer's trace."""
+        served = self.served(joined)
+        return {"passages": len(self.passages), "served": served, "tokens": self.tokens, "ms": round(self.ms, 1)}

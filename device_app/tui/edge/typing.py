@@ -1,0 +1,173 @@
+"""Reading while a question is typed, in a thread of its own that decides what the thread with the device does next.
+
+The screen only posts the text. Whatever is being done gives way when the question is sent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Condition, Event, Thread
+from typing import TYPE_CHECKING, Any, Protocol
+
+from device_app.ahead.typing import MOST_CHARACTERS, Draft, Read, Search, Wait, next_step
+from device_app.question.typed import ReadWhileTyping
+from shared.errors import JackdawError
+
+if TYPE_CHECKING:
+    from device_app.ahead.allowance import Allowance
+    from device_app.ahead.typed_reading import Reading
+    from device_app.device import Device
+    from device_app.settings import Settings
+    from storage.paths import Paths
+
+KEY_S = 0.03
+"""So soon after a key, no batch of the model begins: the screen goes first."""
+
+_LOOK_S = 0.01
+
+
+class Lender(Protocol):
+    """Whoever has the device, and lends it for pieces of work in its own thread."""
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether work waits for what is being done."""
+
+    def begin(self, work: Callable[[Device], Any]) -> Future[Any]:
+        """Do the work when what was begun before is done. Raises RuntimeError once it is closed."""
+
+
+@dataclass(slots=True)
+class _Question:
+    """A question that is being typed. `ended` is set once it is sent, and where nothing more may be done for it."""
+
+    draft: Draft = field(default_factory=Draft)
+    read: ReadWhileTyping = field(default_factory=ReadWhileTyping)
+    ended: Event = field(default_factory=Event)
+    rules: tuple[Paths, Settings] | None = None
+
+
+class Typing:
+    """Reads for the question that is being typed, with the device of the `lender`.
+
+    `allowance` is made when somebody first types; `clock` is the monotonic clock.
+    """
+
+    def __init__(
+        self,
+        lender: Lender,
+        allowance: Callable[[], Allowance] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._lender, self._clock = lender, clock
+        self._make_allowance = allowance or _allowance
+        self._changed = Condition()
+        self._question = _Question()
+        self._thread: Thread | None = None
+        self._closed = False
+        self.typed_at = -KEY_S
+
+    def typed(self, text: str) -> None:
+        """Take the text of the composer after a key. Returns at once."""
+        with self._changed:
+            self.typed_at = self._clock()
+            self._question.draft = self._question.draft.typed(text[: MOST_CHARACTERS + 1], self.typed_at)
+            if self._thread is None and not self._closed:
+                self._thread = Thread(target=self._run, name="typing", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def sent(self) -> ReadWhileTyping:
+        """End what is done for the question, which is sent now; what was read for it, once that has ended."""
+        with self._changed:
+            question, self._question = self._question, _Question()
+            question.ended.set()
+            self._changed.notify()
+        return question.read
+
+    def close(self) -> None:
+        """End the thread."""
+        with self._changed:
+            self._closed = True
+            self._question.ended.set()
+            self._changed.notify()
+
+    # In the thread
+
+    def _run(self) -> None:
+        allowance = self._make_allowance()
+        while question := self._next():
+            with self._changed:
+                step = next_step(question.draft, self._clock())
+                if isinstance(step, Wait):
+                    self._changed.wait(step.seconds)
+                    continue
+            try:
+                self._do(question, step, allowance)
+            except (JackdawError, CancelledError, RuntimeError):
+                question.ended.set()  # an answer says what is wrong, where it still is
+
+    def _next(self) -> _Question | None:
+        """Return the question being typed, once something may be done for it; None once all is closed."""
+        with self._changed:
+            while not self._closed and (self._question.ended.is_set() or not self._question.draft.text):
+                self._changed.wait()
+            return None if self._closed else self._question
+
+    def _do(self, question: _Question, step: Search | Read, allowance: Allowance) -> None:
+        if question.rules is None:
+            question.rules = self._lender.begin(_rules).result()
+        paths, settings = question.rules
+        if not settings.answer.read_while_typing or allowance.refusal(paths, settings.daemon):
+            question.ended.set()
+            return
+        if isinstance(step, Search):
+            ranked = self._lender.begin(partial(self._search, question, step.text)).result()
+            with self._changed:
+                question.draft = question.draft.ranked_for(step.text, ranked)
+            return
+        reading, parameters = self._lender.begin(partial(self._read, question, step.passage)).result()
+        if reading.tokens:
+            allowance.spend(paths, settings.daemon, parameters, reading.tokens)
+        if reading.done:
+            with self._changed:
+                question.draft = question.draft.has_read(step.passage)
+
+    # In the thread with the device
+
+    def _search(self, question: _Question, text: str, device: Device) -> Sequence[int]:
+        from device_app.ahead.typed_reading import nearest
+
+        return () if question.ended.is_set() else nearest(device, text)
+
+    def _read(self, question: _Question, passage: int, device: Device) -> tuple[Reading, int]:
+        from device_app.ahead.typed_reading import read
+
+        reading = read(device, passage, partial(self._gives_way, question))
+        if reading.tokens:
+            question.read.passages.append(passage)
+            question.read.tokens += reading.tokens
+            question.read.ms += reading.ms
+        return reading, device.begin_loading().result().engine.info.parameters
+
+    def _gives_way(self, question: _Question) -> bool:
+        """Wait while a key was pressed just now; whether the reading has to end."""
+        while not (ends := question.ended.is_set() or self._lender.is_awaited):
+            if self._clock() - self.typed_at >= KEY_S:
+                break
+            time.sleep(_LOOK_S)
+        return ends
+
+
+def _rules(device: Device) -> tuple[Paths, Settings]:
+    return device.paths, device.settings
+
+
+def _allowance() -> Allowance:
+    from device_app.ahead.allowance import Allowance
+
+    return Allowance()
