@@ -1,16 +1,17 @@
 """Answers questions: `Assistant.ask`. The planner decides each step; `facts` looks up kept answers and passages."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from device_app.answering import conclusion, quoting
 from device_app.answering.facts import Facts
 from device_app.answering.planner import Action, Concluded, Connection, Fact, Kept, State, plan
+from device_app.answering.records import Records
 from device_app.answering.server import Server
 from device_app.answering.writer import Writer
 from device_app.cache.answers.bank import Considered, QABank
-from device_app.cache.answers.wrong import is_wrong, unanswered, withheld
+from device_app.cache.answers.wrong import withheld
 from device_app.cache.states.tree import QKVTree
 from device_app.companion.dispatch.public import PublicQuestions
 from device_app.english.query import Query
@@ -24,7 +25,6 @@ from device_app.question.request import Prepared, Request
 from device_app.question.typed import ReadWhileTyping
 from models.engine import Embedder
 from shared import prompt as prompts
-from shared.errors import StoreError
 from shared.prompt import Prompt
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
@@ -203,6 +203,10 @@ class Assistant:
     def _facts(self) -> Facts:
         return Facts(self.retriever, self.conversations, self.bank, self.freshness)
 
+    @property
+    def _records(self) -> Records:
+        return Records(self.conversations, self.bank)
+
     def _writer(self, request: Request, server: Server | None = None) -> Writer:
         server = server or Server(self.public, request, self.tree, self.embedder)
         return Writer(request, self.source, self.tree, self.embedder, server)
@@ -234,8 +238,8 @@ class Assistant:
         writer.settle(concluded)
         is_plain = request.search_query == request.query and concluded.action.kind != "together"
         is_told = answer.found and not (answer.guess and state.hits)  # a guess says nothing about the files
-        if is_plain and is_told and state.retrieved and self._may_serve(answer):
-            self._remember(request, answer, state.retrieved.newest, writer.fingerprint())
+        if is_plain and is_told and state.retrieved:
+            self._records.keep(request, answer, state.retrieved.newest, writer.fingerprint())
 
     def _recorded(self, turn: Turn, request: Request, events: Events) -> Events:
         """Pass the events on; in any case store in the history the text written and the data that left the device.
@@ -260,49 +264,8 @@ class Assistant:
                             yield Wrote(event.text)
                         left, stale = request.ledger.egress, request.looked.of(event.hits)
                         whole = replace(event, egress=left, stale=stale, rounds=tuple(rounds))
-                        answer = self._stored(turn, whole, request.typed)
+                        answer = self._records.finished(turn, whole, request.typed)
                     yield answer or event
         finally:
             if not answer:
                 self.conversations.write(turn.id, "".join(said).strip(), egress=request.ledger.egress.as_json())
-
-    def _stored(self, turn: Turn, answer: Answer, typed: ReadWhileTyping) -> Answer:
-        answer, trace = replace(answer, conversation_id=turn.conversation_id), answer.trace
-        joined = {passage for part in trace.all for passage in part.joined}
-        if typed.tokens:
-            answer = replace(answer, typed=typed.as_json(joined))
-        self.conversations.write(turn.id, answer.text, answer.as_json())
-        with suppress(StoreError):  # a failed count must not fail the answer
-            self.bank.counters.add(
-                questions=1,
-                kv_hits=sum(part.segments_cached + part.segments_moved for part in trace.all),
-                kv_tokens_saved=sum(part.tokens_cached + part.tokens_moved for part in trace.all),
-                kv_tokens_computed=sum(part.tokens_prefilled for part in trace.all),
-                typed_tokens=typed.tokens,
-                typed_passages=len(typed.passages),
-                typed_in_vain=len(typed.passages) - typed.served(joined),
-            )
-        return answer
-
-    def _may_serve(self, answer: Answer) -> bool:
-        """Whether the answer may be served again: with a server's passages, only if `public_days` is above 0."""
-        return self.bank.public_days > 0 or all(hit.side == "device" for hit in answer.hits)
-
-    def _remember(self, request: Request, answer: Answer, newest: int, fingerprint: str) -> None:
-        """Keep the answer, or the fact that there is none; an answer marked wrong is kept as an abstention.
-
-        `newest` is the id of the newest passage in the store before the retrieval.
-        """
-        if is_wrong(answer.text, answer.written_by, self.bank.marks(request.query, request.vector)):
-            answer = unanswered(answer)
-        self.bank.put(
-            request.query,
-            request.vector,
-            fingerprint,
-            request.origin,
-            answer=None if answer.abstained else answer.text,
-            record={"failed": answer.text} if answer.abstained else answer.as_json(),
-            sources=[hit.passage.id for hit in answer.hits if hit.side == "device"],
-            newest_passage=newest,
-            cost_ms=answer.trace.elapsed_ms(),
-        )

@@ -157,7 +157,7 @@ def trickle(said: m.Tokens) -> m.Tokens:
     return structs.replace(said, ids=said.ids[:1])
 
 
-def trickling(kind: type) -> Callable[[], Lie]:
+def trickling(kind: type[m.Sources | m.Tokens]) -> Callable[[], Lie]:
     """In the place of each message of the kind, rounds of retrieval, one after the other."""
 
     def lie() -> Lie:

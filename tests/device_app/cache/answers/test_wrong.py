@@ -20,7 +20,7 @@ from device_app.commands.history import forget
 from device_app.commands.knowledge import absolute
 from device_app.commands.turns import last
 from device_app.device import Device
-from device_app.question.answer import Answer, Found, Wrote
+from device_app.question.answer import Answer, Event, Found, Wrote
 from device_app.settings import Cache, Settings
 from models.fake import FakeEngine
 from shared.errors import NothingFound
@@ -46,7 +46,7 @@ def mark_last(device: Device) -> marking.Marked:
     return marking.mark_turn(device, last(device.conversations))
 
 
-def events(device: Device, question: str = QUESTION) -> list[Found | Wrote | Answer]:
+def events(device: Device, question: str = QUESTION) -> list[Event]:
     """What is shown of an answer that is not a kept one."""
     return list(device.assistant.ask(question, device.options(fresh=True)))
 

@@ -1,0 +1,61 @@
+"""What is stored of a finished answer: its turn in the history, the caches' counters, and the answer to serve again."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from device_app.cache.answers.bank import QABank
+from device_app.cache.answers.wrong import is_wrong, unanswered
+from device_app.question.answer import Answer
+from device_app.question.request import Request
+from device_app.question.typed import ReadWhileTyping
+from shared.errors import StoreError
+from storage.conversations import ConversationStore, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The two stores that a finished answer goes to: the history and the bank of kept answers."""
+
+    conversations: ConversationStore
+    bank: QABank
+
+    def finished(self, turn: Turn, answer: Answer, typed: ReadWhileTyping) -> Answer:
+        """Write the answer into its turn and count what the caches saved; return it with its conversation's id."""
+        answer, trace = replace(answer, conversation_id=turn.conversation_id), answer.trace
+        joined = {passage for part in trace.all for passage in part.joined}
+        if typed.tokens:
+            answer = replace(answer, typed=typed.as_json(joined))
+        self.conversations.write(turn.id, answer.text, answer.as_json())
+        with suppress(StoreError):  # a failed count must not fail the answer
+            self.bank.counters.add(
+                questions=1,
+                kv_hits=sum(part.segments_cached + part.segments_moved for part in trace.all),
+                kv_tokens_saved=sum(part.tokens_cached + part.tokens_moved for part in trace.all),
+                kv_tokens_computed=sum(part.tokens_prefilled for part in trace.all),
+                typed_tokens=typed.tokens,
+                typed_passages=len(typed.passages),
+                typed_in_vain=len(typed.passages) - typed.served(joined),
+            )
+        return answer
+
+    def keep(self, request: Request, answer: Answer, newest: int, fingerprint: str) -> None:
+        """Keep the answer, or the fact that there is none; an answer marked wrong is kept as an abstention.
+
+        `newest` is the id of the newest passage in the store before the retrieval. An answer from a server's passages
+        is kept only if `public_days` is above 0.
+        """
+        if not self.bank.public_days and any(hit.side != "device" for hit in answer.hits):
+            return
+        if is_wrong(answer.text, answer.written_by, self.bank.marks(request.query, request.vector)):
+            answer = unanswered(answer)
+        self.bank.put(
+            request.query,
+            request.vector,
+            fingerprint,
+            request.origin,
+            answer=None if answer.abstained else answer.text,
+            record={"failed": answer.text} if answer.abstained else answer.as_json(),
+            sources=[hit.passage.id for hit in answer.hits if hit.side == "device"],
+            newest_passage=newest,
+            cost_ms=answer.trace.elapsed_ms(),
+        )
