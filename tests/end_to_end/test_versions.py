@@ -6,6 +6,7 @@ from contextlib import closing
 import msgspec
 import pytest
 
+from cloud_server.pipelines.pipeline import Round
 from device_app.companion.dispatch.memory import Memory
 from device_app.companion.dispatch.public import PublicQuestions
 from device_app.companion.dispatch.weighed import Weighed
@@ -20,7 +21,7 @@ from tests.faults import DANUBE
 from tests.household import DEVICE_FREE, OPTIONS, SERVER_FREE, Home, home
 from tests.lying import Said, lying
 from tests.racing import SERVER, TEXT
-from tests.rounds import BEFORE, BEHIND, looks_up
+from tests.rounds import BEFORE, BEHIND, RIVERS, looks_up
 
 __all__ = ["home"]
 
@@ -139,3 +140,22 @@ def test_a_new_device_is_answered_by_a_server_of_version_1(home: Home, monkeypat
             with pytest.raises(UsageError, match="It offers no choice: leave --pipeline out"):
                 public.check_pipeline("plain")
             assert home.ask(together=True).text == TEXT
+
+
+def test_what_is_longer_than_a_message_is_cut(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks_up(monkeypatch, [Round("flare", ("\U0001f426" * 600,) * 20, (RIVERS,) * 20)], [])
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    assert isinstance(phone.until_ended(phone.asks(DANUBE)), m.Finished)
+    (looked_up,) = [event for event in phone.inbox if isinstance(event, m.Round)]
+    assert looked_up == m.Round(1, 1, "flare", ("\U0001f426" * 512,) * 16, (RIVERS,) * 16)
+
+
+def test_a_pipeline_that_looks_up_without_end_is_answered(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks_up(monkeypatch, [BEFORE] * 1000)
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    request = phone.asks(DANUBE)
+    assert isinstance(phone.until_ended(request), m.Finished)
+    assert phone.text(request) == TEXT
+    assert sum(isinstance(event, m.Round) for event in phone.inbox) == m.MOST_ROUNDS

@@ -44,3 +44,11 @@ def test_a_reader_who_takes_his_time_is_no_fault_of_the_server() -> None:
     patience = ServerPatience(5.0, 0.0)
     patience.paused(60.0)
     assert patience.until == 65.0
+
+
+def test_a_round_of_retrieval_buys_all_of_it_again_for_as_long_as_may_be_promised() -> None:
+    patience, now = ServerPatience(5.0, 0.0), 0.0
+    while now < patience.until:
+        now += 4.0
+        patience.worked(now)
+    assert patience.until == MOST_PROMISED_S + 5.0
