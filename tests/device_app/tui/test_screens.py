@@ -155,6 +155,19 @@ def test_an_answer_being_written(looks: Any, notes: Path, monkeypatch: pytest.Mo
 
 
 @PHONE
+def test_a_server_that_looks_things_up(looks: Any, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
+    monkeypatch.setattr(Answers, "ask", lambda *_: None)
+
+    async def looking(person: Any) -> None:
+        await person.sends(DRILL)
+        await person.until(lambda: person.chat.transcript.views)
+        queries = ["Petra, a neighbour, has borrowed the blue drill and will bring it back on Sunday, with the bits."]
+        person.chat.post_message(messages.LookedUp(1, {"pipeline": "hyde", "queries": queries, "passages": [1, 2, 3]}))
+
+    assert looks(size, looking)
+
+
+@PHONE
 def test_a_question_that_failed(looks: Any, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
     monkeypatch.setattr(Answers, "ask", lambda *_: None)
 
