@@ -80,6 +80,57 @@ def test_many_questions_at_once_get_their_own(tmp_path: Path) -> None:
         list(threads.map(ask, range(8)))
 
 
+@given(
+    sizes=st.lists(st.integers(1, 3 * PAGE), min_size=1, max_size=10),
+    pages=st.integers(0, 12),
+    questions=st.lists(
+        st.tuples(st.booleans(), st.lists(st.integers(0, 9), min_size=1, max_size=8)), min_size=1, max_size=5
+    ),
+    order=st.lists(st.integers(0, 4), max_size=60),
+)
+def test_no_question_waits_for_what_others_have_pinned_however_they_take_turns(
+    tmp_path_factory: pytest.TempPathFactory,
+    sizes: list[int],
+    pages: int,
+    questions: list[tuple[bool, list[int]]],
+    order: list[int],
+) -> None:
+    """All in this thread: whoever waited for another would wait for ever. Some are dropped half way."""
+    lists = Lists(tmp_path_factory.mktemp("lists"), sizes)
+    cache = lists.cache(pages * PAGE)
+    under_way = []
+    for in_order, named in questions:
+        clusters = [cluster % len(sizes) for cluster in named]
+        expected = clusters if in_order else list(dict.fromkeys(clusters))
+        under_way.append(((cache.read if in_order else cache.read_any)(clusters), expected))
+    for which in order:
+        question, expected = under_way[which % len(under_way)]
+        step = next(question, None)
+        if step is None:
+            assert not expected
+        else:
+            cluster, data = step
+            assert bytes(data) == lists.contents[cluster]
+            expected.remove(cluster)
+    for question, _ in under_way:
+        question.close()  # type: ignore[attr-defined]  # it is a generator
+    check_nothing_is_held(cache)
+
+
+@pytest.mark.parametrize("pages", [0, 1, 8, 60])
+def test_a_question_in_any_order_and_larger_than_the_memory_keeps_what_is_there_until_it_is_scanned(
+    tmp_path: Path, pages: int
+) -> None:
+    lists = Lists(tmp_path, [PAGE] * 100)
+    cache = lists.cache(pages * PAGE)
+    warm = range(90, 90 + min(pages, 8))
+    lists.check(cache, warm)
+    before = cache.bytes_read
+    lists.check_any(cache, range(100))
+    assert cache.bytes_read - before == (100 - len(warm) if pages else 100) * PAGE
+    check_nothing_is_held(cache)
+
+
 class Failing(ListFile):
     """Fails where it is told to, or waits."""
 
@@ -102,8 +153,9 @@ def test_a_read_that_fails_fails_its_questions_alone_and_is_tried_again(tmp_path
     cache = lists.cache(6 * PAGE, file)
     file.fails = {3 * PAGE}
     for _ in range(20):  # nothing of the memory is lost
-        with pytest.raises(StoreError, match="The disk failed"):
-            lists.check(cache, range(6))
+        for check in (lists.check, lists.check_any):
+            with pytest.raises(StoreError, match="The disk failed"):
+                check(cache, range(6))
         lists.check(cache, [0, 1, 2, 4, 5])
     check_nothing_is_held(cache)
     file.fails = set()

@@ -220,7 +220,7 @@ def test_the_end_waits_for_what_is_being_read_alone(tokens: TokenFile) -> None:
 
     async def test(application: Application, _token: str) -> None:
         readers = application.service._readers
-        for _ in range(2):
+        for _ in range(service_module.READERS):
             readers.submit(reading)
             started.acquire()
         readers.submit(late.append, True)
