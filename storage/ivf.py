@@ -71,11 +71,13 @@ class Ivf:
     StoreCorrupt where they are damaged.
     """
 
-    def __init__(self, folder: Path, memory: int = MEMORY) -> None:
+    def __init__(
+        self, folder: Path, memory: int = MEMORY, open_file: Callable[[Path, int], ListFile] = ListFile
+    ) -> None:
         faiss = faiss_with()
         self.files = read_clusters(folder)
         self.centroids, self._layout = self.files.centroids, self.files.layout
-        file = ListFile(self.files.lists, self._layout.bytes)
+        file = open_file(self.files.lists, self._layout.bytes)
         # Each list lies in whole pages: of all of them, no more is ever needed.
         self.cache = ClusterCache(file, self._layout.extent, min(memory, self._layout.bytes + 2 * PAGE * self.clusters))
         self._index = inverted(self.files)

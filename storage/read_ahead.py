@@ -172,6 +172,12 @@ class ReadAhead:
         self._reader = reader
         self._brought: dict[int, int] = {}
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that it was to fetch is in memory, or will not come."""
+        with self._reader.changed:
+            return not self.waiting and all(map(self._reader.residents.is_ready, self.held))
+
     def fetch(self, clusters: Iterable[int]) -> None:
         """Read these, in this order, as soon as there is time, in place of what waits; hold those that are there."""
         reader = self._reader

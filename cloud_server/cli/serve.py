@@ -128,6 +128,14 @@ def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) 
     asyncio.run(server.run(ready, ending=lambda: notify("STOPPING=1")))
 
 
+def _of_each(settings: Settings, sharing: int) -> Settings:
+    """The settings of each of so many replicas that share this machine: its cores, and the memory of the index."""
+    own, retrieval = settings.model, settings.retrieval
+    threads = own.threads or max(1, threads_of(0) // sharing)
+    memory = max(1.0, retrieval.memory_mb / sharing)
+    return replace(settings, model=replace(own, threads=threads), retrieval=replace(retrieval, memory_mb=memory))
+
+
 def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: bool) -> None:
     if not find_spec("ray"):
         raise UsageError("This needs an extra. Install it, in the folder of Jackdaw's source: scripts/install scale")
@@ -144,12 +152,10 @@ def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: boo
     build.may_listen(paths, settings, pairs=False)
     from cloud_server.scale import fleet
 
-    each = threads_of(settings.model.threads)
-    if not settings.model.threads and not os.environ.get("RAY_ADDRESS"):
-        each = max(1, each // replicas)  # several replicas share this machine's cores
-    settings = replace(settings, model=replace(settings.model, threads=each))
+    settings = _of_each(settings, replicas if not os.environ.get("RAY_ADDRESS") else 1)
     ended = threading.Event()
-    with fleet.running(own, replicas, each, settings.limits.devices, partial(build.replica, paths, settings)):
+    each = partial(build.replica, paths, settings)
+    with fleet.running(own, replicas, settings.model.threads, settings.limits.devices, each):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ended.set())
         _print_started(settings, own.host, own.port, None, as_json=as_json)

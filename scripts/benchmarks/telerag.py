@@ -1,163 +1,96 @@
-"""Search in an index larger than memory: clusters read on demand, against FAISS with the list file mapped.
+"""Search in an index larger than memory: clusters read on demand, against FAISS with the list file mapped; and read
+ahead of questions whose final form is still being written.
 
-Vectors are made (`index.Made`), so that any size can be had; questions are drawn likewise. Before each cold search the
-kernel's page cache of the file is dropped, and what was read then is counted by the kernel: a search that read less
-than the clusters it needed is no cold one, and is said. Arms take turns, question by question.
+With --data, vectors are made around real ones and real questions are rewritten (`telerag_data`), their texts replayed
+(`telerag_ahead`); what questions share is counted (`telerag_reuse`). Without it, all vectors are made and only searches
+as they are asked are timed (`telerag_cold`).
 """
 
-import os
 import tempfile
-import time
 from argparse import Namespace
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-import numpy as np
-
-from scripts.benchmarks.index import Made
-from scripts.places import step
-from storage.ivf import Ivf, clusters_for, train
-from storage.ivf_files import Layout, Numbers, Vectors, faiss_with, inverted, read_clusters, write
+from models.catalog import find
+from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
+from scripts.benchmarks.telerag_ahead import DISKS, decode_ratio, measured, opened, ratios
+from scripts.benchmarks.telerag_cold import Arms, made_index, questions
+from scripts.benchmarks.telerag_data import MODEL, Around, Asked, make, real
+from scripts.benchmarks.telerag_reuse import hit_rates, overlap, together
+from scripts.places import step, weights
+from storage.ivf import probes_for
+from storage.ivf_files import Codec
 
 PASSAGES, QUICK_PASSAGES = 800_000, 80_000
-PROBES = (64, 128, 256, 512)
-QUESTIONS = 24
-FOUND = 10
-SAMPLE_PER_CLUSTER = 64
-BLOCK = 50_000
-PREFETCH_THREADS = 32
-WARM_MEMORY = 8_000_000_000
-
-Search = Callable[[Numbers, Vectors], tuple[Numbers, Vectors]]
+PROBES, QUICK_PROBES = (64, 128, 256, 512), (64, 256)
+QUESTIONS, QUICK_QUESTIONS = 24, 8
+REAL_PASSAGES, QUICK_REAL_PASSAGES = 8_719, 800
+REAL_QUESTIONS, QUICK_REAL_QUESTIONS = 4_147, 500
+DECODES, QUICK_DECODES = 9, 3
+CODEC: Final[Codec] = "f16"
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """`telerag.native.f32.plain.ARM.NPROBE`: median milliseconds, bytes needed, whether ids are FAISS's; `ratio`s."""
-    passages = QUICK_PASSAGES if arguments.quick else PASSAGES
-    step(f"an index of {passages:,} passages")
+    """`telerag.DISK.CODEC.PIPELINE.ARM.NPROBE`: median milliseconds, bytes, whether ids are FAISS's; `ratio`s."""
+    quick = arguments.quick
+    passages = QUICK_PASSAGES if quick else PASSAGES
     with tempfile.TemporaryDirectory() as room:
-        folder = Path(room)
-        _make(folder, passages, arguments.threads)
-        measured = Arms(folder).measured()
-    ratios = {
+        folder = Path(room) / "index"
+        if arguments.data is None:
+            step(f"an index of {passages:,} passages")
+            made_index(folder, passages, CODEC, arguments.threads)
+            return _plain(Arms(folder, questions(QUESTIONS)), quick) | {"passages": passages}
+        asked = real(
+            arguments,
+            QUICK_QUESTIONS if quick else QUESTIONS,
+            QUICK_REAL_PASSAGES if quick else REAL_PASSAGES,
+            QUICK_REAL_QUESTIONS if quick else REAL_QUESTIONS,
+        )
+        step(f"an index of {passages:,} passages")
+        make(folder, Around(asked.passages), passages, CODEC, arguments.threads)
+        figures = _plain(Arms(folder, asked.questions[:QUESTIONS]), quick)
+        _ahead(figures, folder, asked, quick)
+        engine = LlamaCppEngine(LlamaModel(weights(MODEL).path(find(MODEL))), threads=arguments.threads)
+        figures["decode_ratio"] = decode_ratio(engine, folder, QUICK_DECODES if quick else DECODES)
+        engine.close()
+        return figures | {"passages": passages}
+
+
+def _plain(arms: Arms, quick: bool) -> dict[str, Any]:
+    measured = arms.measured(QUICK_PROBES if quick else PROBES)
+    own = measured["on_demand"]
+    bars = {
         f"on_demand_to_{rival}": {
-            nprobe: round(own["retrieval_ms"] / measured[rival][nprobe]["retrieval_ms"], 3)
-            for nprobe, own in measured["on_demand"].items()
+            nprobe: round(own[nprobe]["retrieval_ms"] / measured[rival][nprobe]["retrieval_ms"], 3) for nprobe in own
         }
         for rival in ("mapped", "faiss_prefetch")
     }
-    return {"telerag": {"native": {"f32": {"plain": measured}}}, "ratio": ratios, "passages": passages}
+    return {"telerag": {"native": {CODEC: {"plain": measured}}}, "ratio": bars}
 
 
-class Arms:
-    """The index in a folder, searched in each way."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._resident = Ivf(folder, WARM_MEMORY)
-        self._layout = read_clusters(folder).layout
-        self._lists = read_clusters(folder).lists
-        self._cold: dict[str, Callable[[], Search]] = {
-            "on_demand": lambda: partial(Ivf(folder).scan, k=FOUND),
-            "mapped": lambda: mapped(folder, 0),
-            "faiss_prefetch": lambda: mapped(folder, PREFETCH_THREADS),
-        }
-
-    def measured(self) -> dict[str, Any]:
-        """By arm and number of probes."""
-        questions = Made().of(QUESTIONS, np.random.default_rng(3))
-        figures: dict[str, Any] = {arm: {} for arm in (*self._cold, "resident")}
-        for nprobe in PROBES:
-            step(f"{nprobe} probes")
-            rows: dict[str, list[tuple[float, int, bool, bool]]] = {arm: [] for arm in figures}
-            for number, question in enumerate(questions):
-                clusters = self._resident.probe(question, nprobe)
-                needed = int(self._layout.sizes[clusters].sum()) * (self._layout.vector_bytes + 8)
-                expected = mapped(self._folder, 0)(clusters, question)
-                self._resident.scan(clusters, question, FOUND)
-                arms = list(self._cold)
-                for arm in arms[number % len(arms) :] + arms[: number % len(arms)]:
-                    search = self._cold[arm]()
-                    self._drop()
-                    rows[arm].append(_timed(search, clusters, question, expected, needed))
-                search = partial(self._resident.scan, k=FOUND)
-                rows["resident"].append(_timed(search, clusters, question, expected, 0))
-            for arm, taken in rows.items():
-                figures[arm][str(nprobe)] = {
-                    "retrieval_ms": round(float(np.median([ms for ms, *_ in taken])), 2),
-                    "bytes_needed": round(float(np.mean([needed for _, needed, _, _ in taken]))),
-                    "ids_same": round(sum(same for *_, same, _ in taken) / len(taken), 4),
-                    "reads_proven": round(sum(proven for *_, proven in taken) / len(taken), 4),
-                }
-        return figures
-
-    def _drop(self) -> None:
-        descriptor = os.open(self._lists, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(descriptor)
-
-
-def mapped(folder: Path, threads: int) -> Search:
-    """FAISS's own search on its mapped lists, which it reads ahead with so many threads."""
-    faiss = faiss_with(1)
-    held = read_clusters(folder)
-    layout: Layout = held.layout
-    clusters = len(held.centroids)
-    lists = faiss.OnDiskInvertedLists(clusters, layout.vector_bytes, str(held.lists))
-    lists.lists.clear()
-    entry = faiss.OnDiskOneList()
-    for entry.size, entry.offset in zip(held.sizes.tolist(), layout.starts.tolist(), strict=True):
-        entry.capacity = entry.size
-        lists.lists.push_back(entry)
-    lists.totsize, lists.read_only = layout.bytes, True
-    lists.do_mmap()
-    lists.prefetch_nthread = threads
-    index = inverted(held)
-    index.replace_invlists(lists, False)
-    index.ntotal = len(held)
-
-    def search(probed: Numbers, vector: Vectors) -> tuple[Numbers, Vectors]:
-        faiss.omp_set_num_threads(1)
-        index.nprobe = len(probed)
-        distances = np.zeros((1, len(probed)), np.float32)
-        products, numbers = index.search_preassigned(vector[None], FOUND, probed[None], distances)
-        return numbers[0], products[0]
-
-    search.keeps = lists  # type: ignore[attr-defined]  # FAISS does not
-    return search
-
-
-def _timed(
-    search: Search, clusters: Numbers, vector: Vectors, nearest: tuple[Numbers, Vectors], needed: int
-) -> tuple[float, int, bool, bool]:
-    read, start = _bytes_read(), time.perf_counter()
-    numbers, products = search(clusters, vector)
-    ms = (time.perf_counter() - start) * 1000
-    same = numbers.tolist() == nearest[0].tolist() and products.tobytes() == nearest[1].tobytes()
-    return ms, needed, same, _bytes_read() - read >= needed
-
-
-def _bytes_read() -> int:
-    """What the disk gave this process so far, by the kernel's count."""
-    for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines():
-        name, _, value = line.partition(": ")
-        if name == "read_bytes":
-            return int(value)
-    return 0
-
-
-def _make(folder: Path, passages: int, threads: int) -> None:
-    made = Made()
-    clusters = clusters_for(passages)
-    centroids = train(made.of(SAMPLE_PER_CLUSTER * clusters, np.random.default_rng(1)), clusters, threads=threads)
-    blocks = [partial(_block, number, min(BLOCK, passages - number * BLOCK)) for number in range(-(-passages // BLOCK))]
-    write(folder, centroids, blocks, codec="f32", threads=threads)
-
-
-def _block(number: int, count: int) -> Vectors:
-    return Made().of(count, np.random.default_rng(1000 + number))
+def _ahead(figures: dict[str, Any], folder: Path, asked: Asked, quick: bool) -> None:
+    vectors = opened(folder, 0.0)
+    nprobe = probes_for(vectors.clusters, len(vectors))
+    figures["nprobe"] = nprobe
+    every = {
+        pipeline: [rewriting.anchored() if is_anchored else rewriting for rewriting in asked.rewritings[writer]]
+        for pipeline, writer, is_anchored in (
+            ("hyde", "hyde", False),
+            ("hyde_anchored", "hyde", True),
+            ("ideal", "ideal", False),
+        )
+    }
+    figures["overlap"] = {name: {"nq_passages": overlap(vectors, own, nprobe)} for name, own in every.items()}
+    figures["together"] = together(vectors, asked.questions, nprobe)
+    step("hit rates")
+    figures["hit_rate"] = hit_rates(vectors, asked.questions, nprobe)
+    for disk, rate in DISKS.items():
+        for pipeline, own in every.items():
+            if pipeline == "ideal" or (quick and pipeline != "hyde"):
+                continue
+            step(f"{pipeline} on a disk of {disk}")
+            arms = measured(folder, own, disk, nprobe)
+            by_probes = {arm: {str(nprobe): row} for arm, row in arms.items()}
+            figures["telerag"].setdefault(disk, {}).setdefault(CODEC, {})[pipeline] = by_probes
+            figures["ratio"].setdefault(pipeline, {})[disk] = ratios(arms, rate)

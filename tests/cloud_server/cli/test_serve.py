@@ -183,3 +183,18 @@ def test_with_its_own_certificate_devices_are_paired(tmp_path: Path, capsys: pyt
     own = with_certificate(Paths.locate(os.environ), Settings(serve=Serve(host="0.0.0.0")))
     serve._print_started(own, "0.0.0.0", 18767, None, as_json=False, unsigned=True)
     assert capsys.readouterr().err == "Serving on 0.0.0.0, port 18767. Let a device in: jackdaw-server pair\n"
+
+
+@pytest.mark.parametrize(("memory", "sharing", "each"), [(1000.0, 4, 250.0), (1000.0, 1, 1000.0), (2.0, 8, 1.0)])
+def test_replicas_of_one_machine_share_the_memory_of_its_index(memory: float, sharing: int, each: float) -> None:
+    settings = Settings()
+    settings = replace(settings, retrieval=replace(settings.retrieval, memory_mb=memory))
+    shared = serve._of_each(settings, sharing)
+    assert shared.retrieval.memory_mb == each
+    assert 1 <= shared.model.threads <= max(1, (os.cpu_count() or 1) // sharing)
+
+
+def test_replicas_take_the_threads_that_are_set() -> None:
+    settings = Settings()
+    settings = replace(settings, model=replace(settings.model, threads=3))
+    assert serve._of_each(settings, 4).model.threads == 3

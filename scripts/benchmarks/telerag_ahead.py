@@ -1,0 +1,214 @@
+"""A whole HyDE question, its passage replayed at a stated pace: what is left to retrieve when it has been written.
+
+`on_demand` reads when it is asked; `paper` looks ahead near the question with the whole budget; `progressive` spends
+half of it near the half-written output. Each search begins with nothing in memory. A slower disk is a limit on our own
+reads; the vector of the half-written output is known beforehand, as it takes milliseconds.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any, Final
+
+import numpy as np
+
+from cloud_server.retrieval.corpus import Vector
+from cloud_server.retrieval.lookahead import GenerationTimes, LookaheadMode
+from cloud_server.retrieval.opened import OpenIndex
+from cloud_server.retrieval.tickets import IndexTicket
+from cloud_server.retrieval.versions import IndexMetadata
+from models.engine import Engine
+from scripts.benchmarks.telerag_cold import Search, drop_page_cache, mapped
+from scripts.benchmarks.telerag_data import TOKENS, Rewriting, written_by
+from scripts.places import step
+from shared.protocol.messages import PublicPassage
+from storage.ivf import Ivf
+from storage.ivf_files import Numbers, Vectors
+from storage.list_file import ListFile
+from storage.public_passages import PassageFiles
+
+TOKEN_S: Final = 0.015
+"""Seconds a token: the default model's, on two cores that do little else."""
+
+DISKS: Final[Mapping[str, float]] = {"native": 0.0, "500": 500e6, "100": 100e6}
+ARMS: Final[Mapping[str, LookaheadMode | None]] = {
+    "on_demand": None,
+    "paper": "paper",
+    "progressive": "progressive",
+}
+FOUND: Final = 10
+MEMORY: Final = 1_000_000_000
+_FACTS = IndexMetadata(0, 0, 0, "", "", 0, 0, (), (), 0)
+
+
+class Limited(ListFile):
+    """A disk that gives so many bytes a second, to all reads together, one behind the other."""
+
+    def __init__(self, path: Path, size: int, rate: float) -> None:
+        super().__init__(path, size)
+        self._rate, self._free_at, self._lock = rate, 0.0, Lock()
+
+    def read(self, memory: memoryview, first: int, length: int) -> None:
+        """As the file does, later."""
+        with self._lock:
+            self._free_at = ready_at = max(time.perf_counter(), self._free_at) + length / self._rate
+        super().read(memory, first, length)
+        time.sleep(max(ready_at - time.perf_counter(), 0.0))
+
+
+def opened(folder: Path, rate: float, memory: int = MEMORY) -> Ivf:
+    """The index with nothing in memory, on a disk of so many bytes a second; 0 is the machine's own."""
+    vectors = Ivf(folder, memory, partial(Limited, rate=rate)) if rate else Ivf(folder, memory)
+    drop_page_cache(vectors.files.lists)
+    return vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One question's figures."""
+
+    retrieval_ms: float
+    total_ms: float
+    needed: int
+    ready: int
+    ahead: int
+    wasted: int
+    coverage: float
+    is_same: bool
+
+
+def measured(folder: Path, asked: Sequence[Rewriting], disk: str, nprobe: int) -> dict[str, dict[str, Any]]:
+    """By arm, the arms taking turns, question by question."""
+    rows: dict[str, list[Replay]] = {arm: [] for arm in ARMS}
+    search = mapped(folder, 0)
+    for number, rewriting in enumerate(asked):
+        arms = list(ARMS)
+        for arm in arms[number % len(arms) :] + arms[: number % len(arms)]:
+            rows[arm].append(_replay(folder, rewriting, DISKS[disk], nprobe, ARMS[arm], search))
+    return {arm: _figures(replays) for arm, replays in rows.items()}
+
+
+def _replay(
+    folder: Path, rewriting: Rewriting, rate: float, nprobe: int, mode: LookaheadMode | None, faiss: Search
+) -> Replay:
+    vectors = opened(folder, rate)
+    index = OpenIndex(_FACTS, vectors, PassageFiles([]), nprobe)
+    hits: list[tuple[Numbers, Vectors]] = []
+
+    def search(
+        index: OpenIndex, asked: Sequence[Vector], most: int, probed: Sequence[Numbers] | None = None
+    ) -> list[list[PublicPassage]]:
+        hits.extend(index.vectors.scan_many(probed or [index.probe(asked[0])], np.stack(asked), most))
+        return [[]]
+
+    seconds, times = TOKENS * TOKEN_S, GenerationTimes()
+    times.learn("hyde", seconds, is_refined=mode == "progressive")
+    ticket = IndexTicket(lambda: index, search, times, "hyde", mode or "paper")
+    started = time.perf_counter()
+    if mode:
+        ticket.begin(rewriting.question)
+        _until(started + seconds / 2)
+        ticket.refine(rewriting.half)
+        _until(started + seconds)
+    else:
+        started -= seconds  # with nothing read meanwhile there is nothing to wait for
+    asked_at = time.perf_counter()
+    ticket.search(rewriting.output, FOUND)
+    ended = time.perf_counter()
+    ticket.close()
+    coverage = ticket.coverage
+    assert coverage
+    expected = faiss(vectors.probe(rewriting.output, nprobe), rewriting.output)
+    is_same = all(ours.tobytes() == theirs.tobytes() for ours, theirs in zip(hits[0], expected, strict=True))
+    return Replay(
+        (ended - asked_at) * 1000,
+        (ended - started) * 1000,
+        coverage.bytes,
+        coverage.bytes_ready,
+        coverage.bytes_ahead,
+        coverage.bytes_wasted,
+        coverage.ready / coverage.clusters,
+        is_same,
+    )
+
+
+def _until(moment: float) -> None:
+    time.sleep(max(moment - time.perf_counter(), 0.0))
+
+
+def _figures(replays: Sequence[Replay]) -> dict[str, Any]:
+    def mean(of: Callable[[Replay], float]) -> float:
+        return float(np.mean([of(replay) for replay in replays]))
+
+    return {
+        "retrieval_ms": round(float(np.median([replay.retrieval_ms for replay in replays])), 2),
+        "total_ms": round(float(np.median([replay.total_ms for replay in replays])), 2),
+        "mean_ms": round(mean(lambda replay: replay.retrieval_ms), 2),
+        "coverage": round(mean(lambda replay: replay.coverage), 4),
+        "bytes_needed": round(mean(lambda replay: replay.needed)),
+        "bytes_ready": round(mean(lambda replay: replay.ready)),
+        "bytes_ahead": round(mean(lambda replay: replay.ahead)),
+        "bytes_wasted": round(mean(lambda replay: replay.wasted)),
+        "ids_same": round(mean(lambda replay: replay.is_same), 4),
+    }
+
+
+def ratios(figures: Mapping[str, Mapping[str, Any]], rate: float) -> dict[str, float]:
+    """Bars: each arm's retrieval and total against on demand; of a limited disk, what its bandwidth makes of them."""
+    base = figures["on_demand"]
+    bars = {
+        f"{arm}_{kind}": round(own[key] / base[key], 3)
+        for arm, own in figures.items()
+        if arm != "on_demand"
+        for kind, key in (("retrieval", "retrieval_ms"), ("total", "total_ms"))
+    }
+    if rate:
+        bars["on_demand_to_bandwidth"] = round(base["mean_ms"] / (base["bytes_needed"] / rate * 1000), 3)
+        for arm in ("paper", "progressive"):
+            own = figures[arm]
+            saved = base["mean_ms"] - own["mean_ms"]
+            bars[f"{arm}_saved_of_covered"] = round(saved / (own["bytes_ready"] / rate * 1000), 3)
+    return bars
+
+
+def decode_ratio(engine: Engine, folder: Path, runs: int) -> float:
+    """Speed of a model that writes while clusters are read ahead all the time, in times of its speed alone; median."""
+    size = read_bytes(folder)
+    vectors = opened(folder, 0.0, size // 4)
+    blocks = np.array_split(np.arange(vectors.clusters), 8)
+    shares = []
+    step("decoding while clusters are read ahead")
+    for _ in range(runs):
+        alone = _seconds(engine)
+        over = Event()
+        reading = Thread(target=_read_ahead, args=(vectors, blocks, over))
+        reading.start()
+        shares.append(alone / _seconds(engine))
+        over.set()
+        reading.join()
+    return round(float(np.median(shares)), 3)
+
+
+def read_bytes(folder: Path) -> int:
+    """Of the lists."""
+    return Ivf(folder, 0).files.layout.bytes
+
+
+def _read_ahead(vectors: Ivf, blocks: Sequence[Numbers], over: Event) -> None:
+    number = 0
+    while not over.is_set():
+        ahead = vectors.cache.read_ahead()
+        ahead.fetch(vectors.present(blocks[number % len(blocks)]))
+        while not (ahead.is_idle or over.is_set()):
+            time.sleep(0.002)
+        ahead.close()
+        number += 1
+
+
+def _seconds(engine: Engine) -> float:
+    started = time.perf_counter()
+    written_by(engine, "who got the first nobel prize in physics")
+    return time.perf_counter() - started

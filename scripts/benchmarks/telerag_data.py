@@ -1,0 +1,140 @@
+"""What `telerag` searches and asks: an index of made vectors around real ones, and real questions with a rewriting.
+
+A made vector lies between a real passage and another among its eight nearest, with a little noise. The rewriting is
+HyDE's, a passage of 64 tokens that answers the question: written by the default model (`hyde`), greedily; or, as the
+best that any model could write, the passage that holds the answer (`ideal`). `anchored` adds the question's vector.
+"""
+
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from models.catalog import find
+from models.chat_template import parse
+from models.embedder import OnnxEmbedder
+from models.engine import Embedder, Engine
+from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
+from scripts.datasets.retrieval_sets import lines
+from scripts.places import step, weights
+from storage.ivf import clusters_for, train
+from storage.ivf_files import Codec, Vectors, write
+
+MODEL: Final = "smollm2-135m"
+TOKENS: Final = 64
+PROMPT: Final = "Write a short passage of an encyclopaedia that answers this question.\n\nQuestion: {}"
+NEAR, NOISE = 8, 0.3
+SAMPLE_PER_CLUSTER, BLOCK = 64, 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """A question's vector, that of the half-written output and of the whole, each of shape (dimensions,)."""
+
+    question: Vectors
+    half: Vectors
+    output: Vectors
+
+    def anchored(self) -> "Rewriting":
+        """With the question in what is asked: a weight of a half each."""
+        return Rewriting(self.question, _unit(self.question + self.half), _unit(self.question + self.output))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Real vectors: of passages, shape (passages, dimensions), of many questions, and rewritings by who wrote them."""
+
+    passages: Vectors
+    questions: Vectors
+    rewritings: Mapping[str, Sequence[Rewriting]]
+
+
+def real(arguments: Namespace, count: int, passages: int, questions: int) -> Asked:
+    """So many rewritings, passages at most and questions at most, under --data. Raises CannotRun."""
+    folder = weights(MODEL, "all-minilm-l6-v2")
+    embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), arguments.threads)
+    data: Path = arguments.data
+    texts = [row["text"] for name in ("nq_passages", "wiki_corpus") for row in _rows(data, name, "passages")]
+    asked = list(_rows(data, "nq_passages", "questions"))
+    more = [row["question"] for name in ("hotpotqa", "nq_open") for row in _rows(data, name, "questions")]
+    step("the model writes a passage for each question")
+    engine = LlamaCppEngine(LlamaModel(folder.path(find(MODEL))), threads=arguments.threads)
+    own = asked[:: max(1, len(asked) // count)][:count]
+    written = [written_by(engine, row["question"]) for row in own]
+    engine.close()
+    by_id = {row["pid"]: row["text"] for row in _rows(data, "nq_passages", "passages")}
+    gold = [" ".join(by_id[row["gold_pid"]].split()[: TOKENS * 3 // 4]) for row in own]
+    step(f"embedding {min(passages, len(texts)):,} passages")
+    rewritings = {
+        name: _rewritings(embedder, [row["question"] for row in own], outputs)
+        for name, outputs in (("hyde", written), ("ideal", gold))
+    }
+    vectors = embedder.embed(texts[:passages])
+    return Asked(vectors, embedder.embed(([row["question"] for row in asked] + more)[:questions]), rewritings)
+
+
+def written_by(engine: Engine, question: str) -> str:
+    """The passage that the model writes, at temperature 0; it does not end before it has all its tokens."""
+    template = parse(engine.info.chat_template, engine.info.bos)
+    engine.clear(0)
+    parts = (template.before_user, PROMPT.format(question), template.after_user + template.before_assistant)
+    tokens = [token for place, part in enumerate(parts) for token in engine.tokenize(part, special=place != 1)]
+    logits, output = engine.prefill(0, tokens), list[int]()
+    while len(output) < TOKENS:
+        ranked = np.argsort(-logits)[:2].tolist()
+        output.append(ranked[1] if engine.is_end(ranked[0]) else ranked[0])
+        logits = engine.decode({0: output[-1]})[0]
+    return engine.detokenize(output).decode("utf-8", "replace")
+
+
+def _rewritings(embedder: Embedder, questions: Sequence[str], outputs: Sequence[str]) -> list[Rewriting]:
+    halves = [output[: len(output) // 2] for output in outputs]
+    vectors = embedder.embed([*questions, *halves, *outputs]).reshape(3, len(questions), -1)
+    return [Rewriting(*vectors[:, place]) for place in range(len(questions))]
+
+
+def _rows(data: Path, name: str, kind: str) -> list[dict[str, Any]]:
+    path = data / name / f"{kind}.jsonl"
+    return list(lines(path)) if path.is_file() else []
+
+
+class Around:
+    """Vectors made around real ones, shape (passages, dimensions), any number of them; the same ones each time."""
+
+    def __init__(self, passages: Vectors) -> None:
+        self._passages = passages
+        nearest = [
+            np.argpartition(-(part @ passages.T), NEAR, axis=1)[:, : NEAR + 1]
+            for part in np.array_split(passages, max(1, len(passages) // 1000))
+        ]
+        self._near = np.concatenate(nearest)
+
+    def of(self, count: int, seed: int) -> Vectors:
+        """So many."""
+        chance = np.random.default_rng(seed)
+        rows = chance.integers(len(self._passages), size=count)
+        others = self._near[rows, chance.integers(self._near.shape[1], size=count)]
+        share: Vectors = chance.random((count, 1), np.float32)
+        drawn: Vectors = share * self._passages[rows] + (1 - share) * self._passages[others]
+        noise = chance.standard_normal(drawn.shape, np.float32)
+        return _unit(_unit(drawn) + NOISE * _unit(noise))
+
+
+def make(folder: Path, around: Around, passages: int, codec: Codec, threads: int) -> None:
+    """An index of so many vectors in the folder, which is made."""
+    folder.mkdir(parents=True)
+    clusters = clusters_for(passages)
+    centroids = train(around.of(min(SAMPLE_PER_CLUSTER * clusters, passages), 1), clusters, threads=threads)
+    starts = range(0, passages, BLOCK)
+    blocks = [partial(around.of, min(BLOCK, passages - start), 1000 + start) for start in starts]
+    write(folder, centroids, blocks, codec=codec, threads=threads)
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    scaled: Vectors = (vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)).astype(np.float32)
+    return scaled

@@ -1,0 +1,109 @@
+"""What questions have in common: clusters of a question and of its rewriting, of questions together, and over time.
+
+Counted on the clusters that real questions probe; nothing is read.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from cloud_server.retrieval.grouping import group
+from scripts.benchmarks.telerag_data import Rewriting
+from storage.hotness import DECAY
+from storage.ivf import Ivf
+from storage.ivf_files import Numbers, Vectors
+
+TIMES: Final = (1, 2, 4)
+SHARES: Final = (0.125, 0.25)
+TOGETHER, WAITING, DRAWS = 8, 64, 5
+
+Scores = npt.NDArray[np.float64]
+Use = Callable[[Scores, Numbers, int], None]
+"""Changes the clusters' scores, shape (clusters,), by the clusters of a question and its number."""
+
+
+def overlap(vectors: Ivf, asked: Sequence[Rewriting], nprobe: int) -> dict[str, float]:
+    """Of the clusters that the output probes, the share among 1, 2 and 4 times as many nearest to the question."""
+    shares: dict[int, list[float]] = {times: [] for times in TIMES}
+    for rewriting in asked:
+        needed = set(vectors.probe(rewriting.output, nprobe).tolist())
+        near = vectors.probe(rewriting.question, TIMES[-1] * nprobe).tolist()
+        for times in TIMES:
+            shares[times].append(len(needed & set(near[: times * nprobe])) / len(needed))
+    return {str(times): round(float(np.mean(each)), 3) for times, each in shares.items()}
+
+
+def together(vectors: Ivf, questions: Vectors, nprobe: int) -> dict[str, float]:
+    """Bytes read for eight questions together, in times of each alone: any eight, and as they are grouped from 64."""
+    chance = np.random.default_rng(1)
+    any_eight: list[list[tuple[int, int]]] = []
+    grouped: list[list[tuple[int, int]]] = []
+    for _ in range(DRAWS):
+        rows = chance.choice(len(questions), WAITING, replace=len(questions) < WAITING)
+        waiting = [frozenset(vectors.probe(questions[row], nprobe).tolist()) for row in rows]
+        any_eight.append([_bytes(vectors, waiting[start : start + TOGETHER]) for start in range(0, WAITING, TOGETHER)])
+        grouped.append([])
+        while waiting:
+            places = group(waiting, TOGETHER)
+            grouped[-1].append(_bytes(vectors, [waiting[place] for place in places]))
+            waiting = [clusters for place, clusters in enumerate(waiting) if place not in places]
+    return {"any_8": _share(any_eight), "grouped_from_64": _share(grouped)}
+
+
+def _bytes(vectors: Ivf, asked: Sequence[frozenset[int]]) -> tuple[int, int]:
+    union = frozenset[int]().union(*asked)
+    return sum(map(vectors.bytes_of, union)), sum(sum(map(vectors.bytes_of, clusters)) for clusters in asked)
+
+
+def _share(rounds: Sequence[Sequence[tuple[int, int]]]) -> float:
+    every = [pair for pairs in rounds for pair in pairs]
+    return round(sum(read for read, _ in every) / sum(alone for _, alone in every), 3)
+
+
+def hit_rates(vectors: Ivf, questions: Vectors, nprobe: int) -> dict[str, Any]:
+    """`POLICY.SHARE`: of the clusters that questions ask for one after another, the share that is in memory already.
+
+    `fixed` is the best that a set which never changes could do, known beforehand.
+    """
+    probed = [vectors.probe(question, nprobe) for question in questions]
+    policies: Mapping[str, Use] = {"lru": _lru, "halving": _halving, "decay": _decay}
+    rates: dict[str, dict[str, float]] = {
+        name: {str(share): _rate(probed, vectors.clusters, share, use) for share in SHARES}
+        for name, use in policies.items()
+    }
+    counts = np.bincount(np.concatenate(probed), minlength=vectors.clusters)
+    best = np.sort(counts)[::-1]
+    rates["fixed"] = {
+        str(share): round(float(best[: round(share * len(best))].sum() / counts.sum()), 4) for share in SHARES
+    }
+    return rates
+
+
+def _rate(probed: Sequence[Numbers], clusters: int, share: float, use: Use) -> float:
+    capacity, scores = round(share * clusters), np.zeros(clusters, np.float64)
+    resident = np.zeros(clusters, bool)
+    hits = 0
+    for number, asked in enumerate(probed, 1):
+        hits += int(resident[asked].sum())
+        use(scores, asked, number)
+        resident[asked] = True
+        held = np.flatnonzero(resident)
+        if len(held) > capacity:
+            resident[held[np.argsort(-scores[held], kind="stable")[capacity:]]] = False
+    return round(hits / sum(map(len, probed)), 4)
+
+
+def _lru(scores: Scores, asked: Numbers, number: int) -> None:
+    scores[asked] = number
+
+
+def _halving(scores: Scores, asked: Numbers, number: int) -> None:  # noqa: ARG001  # of one form with the others
+    scores /= 2
+    scores[asked] += 1
+
+
+def _decay(scores: Scores, asked: Numbers, number: int) -> None:  # noqa: ARG001  # the same
+    scores *= DECAY
+    scores[asked] += 1
