@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from datetime import UTC, datetime
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from cloud_server.engine.batch import Batch
 from cloud_server.engine.prefix_cache import PrefixCache
 from cloud_server.monitoring.logs import begin_logging
 from cloud_server.pipelines.answering import Answering
+from cloud_server.pipelines.measurements import Conditions, MeasurementFile
 from cloud_server.retrieval.corpus import Corpus
 from cloud_server.retrieval.folder import FolderIndex
 from cloud_server.retrieval.index import Index
@@ -45,16 +47,17 @@ def server(paths: Paths, settings: Settings) -> CompanionServer:
     may_listen(paths, settings, pairs=True)
     tokens = TokenFile(paths.server_tokens)
     desk = PairingDesk(PairingFile(paths.server_pairing), tokens, lambda: datetime.now(UTC))
-    return CompanionServer(settings, tokens, *_parts(paths, settings), desk)
+    return CompanionServer(settings, tokens, *parts(paths, settings), desk)
 
 
 def replica(paths: Paths, settings: Settings) -> Service:
     """One of many such, without sockets, in the process that calls it. Raises the same."""
     begin_logging(settings.log.level, as_json=True)
-    return Service(settings, TokenFile(paths.server_tokens), *_parts(paths, settings))
+    return Service(settings, TokenFile(paths.server_tokens), *parts(paths, settings))
 
 
-def _parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
+def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
+    """What answers, and the batch that writes. Raises UsageError, WeightsError, EngineError."""
     from models.chat_template import parse
     from models.llama_bindings import arithmetic, set_environment
 
@@ -87,7 +90,10 @@ def _parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     passages = corpus(paths, settings, embedder.fingerprint)
     own_relevance = facts.relevance if facts else None
     relevance = settings.retrieval.relevance if own_relevance is None else own_relevance
-    answering = Answering(engine, template, embedder, passages, relevance)
+    anchored = settings.retrieval.anchored
+    conditions = Conditions(engine.info.model_hash, engine.info.adapter, embedder.fingerprint, anchored)
+    preferred = partial(MeasurementFile(paths.server_pipelines).preferred, conditions)
+    answering = Answering(engine, template, embedder, passages, relevance, anchored, preferred)
     return answering, Batch(engine, PrefixCache(round(own.prefix_mb * 1_000_000)))
 
 

@@ -121,6 +121,13 @@ class Retrieval:
     relevance: Annotated[
         float, Meta(ge=0, le=1, description="Passages whose cosine with the question is lower are no source.")
     ] = 0.3
+    anchored: Annotated[
+        bool,
+        Meta(
+            description="What a pipeline's model writes is looked up half-way between it and the question; off, by "
+            "itself, as the pipelines were published.",
+        ),
+    ] = True
 
 
 @dataclass(frozen=True, slots=True)

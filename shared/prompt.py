@@ -122,7 +122,7 @@ def build(
     question.
     """
     talk = "".join(map(_exchange, earlier))
-    return _read(passages, f"{talk}Question: {question}", template)
+    return instructed(f"{talk}Question: {question}", passages, template)
 
 
 def _exchange(earlier: Exchange) -> str:
@@ -134,16 +134,18 @@ def to_ask(passage: StoredPassage, template: ChatTemplate = CHATML) -> Prompt:
     """Return the prompt that asks for a question which the passage answers (PerCache, section 4.1.2). All before its
     tail equals the prompt that answers such a question, so that cached KV states serve both.
     """
-    return _read([passage], _ASK, template)
+    return instructed(_ASK, [passage], template)
 
 
-def _read(passages: Sequence[StoredPassage], request: str, template: ChatTemplate) -> Prompt:
-    """Return a prompt of instructions, passages and the request."""
-    head = [Segment(template.before_user, True), Segment(SYSTEM + "\n\n")]
+def instructed(
+    request: str, passages: Sequence[StoredPassage], template: ChatTemplate = CHATML, instructions: str = SYSTEM
+) -> Prompt:
+    """The prompt of these instructions, the passages in the order given, and what is wanted of them."""
+    head = [Segment(template.before_user, True), Segment(instructions + "\n\n")]
     if not template.system_in_user:
         head = [
             Segment(template.before_system, True),
-            Segment(SYSTEM),
+            Segment(instructions),
             Segment(template.after_system + template.before_user, True),
         ]
     tail = (Segment(request), Segment(template.after_user + template.before_assistant, True))

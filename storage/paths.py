@@ -137,6 +137,11 @@ class Paths:
         """The public corpus that the companion server searches."""
         return self.data / "server" / "index"
 
+    @property
+    def server_pipelines(self) -> Path:
+        """What was measured of the companion server's pipelines, by model."""
+        return self.data / "server" / "pipelines.json"
+
     def create(self) -> None:
         """Create the four folders, readable only by their owner. Raises NotWritable."""
         for folder in (self.config, self.data, self.cache, self.state):

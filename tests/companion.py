@@ -266,7 +266,8 @@ def companion(
     settings = Settings(serve=Serving(port=0, metrics_port=0, drain_s=0.5))
     for name, changes in sections.items():
         settings = replace(settings, **{name: replace(getattr(settings, name), **changes)})
-    answering = Answering(engine, CHATML, FakeEmbedder(), FewPassages(), settings.retrieval.relevance)
+    own = settings.retrieval
+    answering = Answering(engine, CHATML, FakeEmbedder(), FewPassages(), own.relevance, own.anchored)
     return CompanionServer(settings, tokens, answering, Batch(engine, PrefixCache(1 << 20)), pairing)
 
 

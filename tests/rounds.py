@@ -6,7 +6,8 @@ import pytest
 from msgspec import structs
 
 from cloud_server.pipelines.answering import Answering
-from cloud_server.pipelines.pipeline import Pipeline, Round, Turn
+from cloud_server.pipelines.pipeline import Pipeline
+from cloud_server.pipelines.turn import Round, Turn
 from cloud_server.serving import admission
 from cloud_server.settings import Settings
 from shared.protocol import messages as m
@@ -22,7 +23,7 @@ BEHIND = Round("hyde", ("Who pairs for life?", "Where?"), (RIVERS, BIRDS))
 def looks_up(
     monkeypatch: pytest.MonkeyPatch, before: Sequence[Round] = (BEFORE,), behind: Sequence[Round] = (BEHIND,)
 ) -> None:
-    """Every server that starts offers another pipeline, and says these rounds before its sources and behind them."""
+    """Every server that starts offers another pipeline, and says these rounds before plain's sources and behind them."""
     answer = Pipeline.answer
 
     async def answered(self: Pipeline, turn: Turn) -> None:
@@ -36,4 +37,5 @@ def looks_up(
         return structs.replace(admission.offer(settings, answering), pipelines=("plain", "hyde"))
 
     monkeypatch.setattr(Pipeline, "answer", answered)
+    monkeypatch.setattr("cloud_server.pipelines.pipeline.choose", lambda *_: "plain")
     monkeypatch.setattr("cloud_server.serving.service.offer", offer)

@@ -5,6 +5,7 @@ drafted ahead and rolled back at a rejected token (DRAGON, section 4.1). An answ
 """
 
 import codecs
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from cloud_server.engine.jobs import Done, Draft, EngineEvent, Job, Supplied, Token
 from cloud_server.engine.prefix_cache import PrefixCache
-from models.decoder import Decoder
+from models.decoder import Decoder, log_probability
 from models.drafts import draft, likeliest
 from models.engine import Engine, Logits
 from models.sampling import SamplingSettings, sample
@@ -56,6 +57,7 @@ class Answer:
         self._decoder: Decoder | None = None
         self._ending, self._text = Ending(), codecs.getincrementaldecoder("utf-8")("replace")
         self._drawn: list[int] = []
+        self._tail = ""  # of what is written here, as much as may be the beginning of a stop
         self._epoch = len(job.accepted)
         self._stands = self._epoch  # how many of the accepted tokens still count once the prompt is read
         self._whole = False  # the last drawn token ends the answer and is not decoded
@@ -201,7 +203,8 @@ class Answer:
         Drops the chosen tokens after that; tokens dropped because they were not allowed yet are chosen again later.
         """
         events: list[EngineEvent] = []
-        for token in self._choose(mixture, self.job.sampling, self._drawn):
+        choose = one_by_one if self.job.probabilities else self._choose  # of more than one, the first's alone is known
+        for token in choose(mixture, self.job.sampling, self._drawn):
             index = len(self._drawn)
             full = index >= self.job.max_tokens
             if full or self._engine.is_end(token):
@@ -209,7 +212,10 @@ class Answer:
             text = self._say(token)
             if self._ending.over:
                 return [*events, self._done(cut=False)]
-            events.append(Token(self.key, index, token, text))
+            likely = math.exp(log_probability(mixture, token)) if self.job.probabilities else None
+            events.append(Token(self.key, index, token, text, likely))
+            if self._stops(text):
+                return [*events, self._done(cut=False)]
             if index + 1 == self.job.max_tokens:
                 return [*events, self._done(cut=True)]
             if index + 1 == self.allowed:
@@ -221,6 +227,16 @@ class Answer:
         text = self._text.decode(self._engine.detokenize([token]))
         self._ending.feed(Piece(token, text))
         return text
+
+    def _stops(self, text: str) -> bool:
+        stops = self.job.stops
+        if not stops:
+            return False
+        self._tail += text if self._tail else text.lstrip()
+        if any(stop in self._tail for stop in stops):
+            return True
+        self._tail = self._tail[-max(map(len, stops)) :]
+        return False
 
     def _done(self, *, cut: bool) -> Done:
         return Done(self.key, self._text.decode(b"", final=True), cut, self.prefilled, self.joined)

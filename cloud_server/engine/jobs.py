@@ -21,6 +21,9 @@ class Job:
     `accepted` are the answer's tokens that exist already; `max_tokens` includes them. With a `rule` the answer is
     joint: its tokens are drafts, at most `ahead` beyond the accepted ones; `Batch.correct` accepts or replaces drafts,
     and only `leave` ends the answer.
+
+    It ends with the token that completes any of `stops`, unless it ends before. With `probabilities` each token says
+    how likely the model held it.
     """
 
     rows: tuple[Segments, ...]
@@ -30,6 +33,8 @@ class Job:
     accepted: tuple[int, ...] = ()
     rule: Rule | None = None
     ahead: int = 0
+    stops: tuple[str, ...] = ()
+    probabilities: bool = False
 
     @property
     def shared(self) -> int:
@@ -61,12 +66,16 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The answer's token at this absolute index, and the text that it completes."""
+    """The answer's token at this absolute index, and the text that became complete with it.
+
+    `probability` is the model's own, at temperature 1, where the job asks for it.
+    """
 
     key: int
     index: int
     token: int
     text: str
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

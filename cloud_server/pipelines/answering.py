@@ -3,10 +3,14 @@
 The mirror of `Assistant.ask` on the device; the writing itself is `generation`'s, for all devices together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from cloud_server.engine.jobs import Job, Segments
+from cloud_server.pipelines.steps import Inquiry, LookUp, Passages, Write
 from cloud_server.retrieval.corpus import Corpus
 from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
@@ -15,12 +19,16 @@ from shared.prompt import ChatTemplate, Segment
 from shared.protocol.messages import Ask, Pipeline, PublicPassage, Sampling, Start
 from shared.public import public_prompt
 
+_LEAST_LENGTH = 1e-6
+"""Of the sum of two unit vectors: opposite ones have no middle."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answering:
     """The parts that answer. Of the engine, only its tokenizer is used here, which any thread may.
 
-    `pipelines` are those that a device may ask for.
+    `anchored` is how pipelines look up what a model wrote (`Inquiry`); `preferred` says which of them answers where a
+    device names none.
     """
 
     engine: Engine
@@ -28,7 +36,8 @@ class Answering:
     embedder: Embedder
     corpus: Corpus | None
     relevance: float
-    pipelines: tuple[Pipeline, ...] = ("plain",)
+    anchored: bool = True
+    preferred: Callable[[], Pipeline] = lambda: "plain"
 
     def knows(self, tokens: Sequence[int]) -> bool:
         """Whether all of them are tokens of the model's vocabulary."""
@@ -42,15 +51,51 @@ class Answering:
             return self.corpus.passages(ask.sources)
         if not ask.passages:
             return []
-        vector = self.embedder.embed([ask.question])[0]
-        passages = self.corpus.search(vector, ask.passages)
-        return [passage for passage in passages if passage.similarity >= self.relevance]
+        [passages] = self.look_up(self.inquiry(ask), LookUp((ask.question,)))
+        return list(passages)
 
-    def job(self, ask: Ask, begin: Ask | Start, passages: Sequence[PublicPassage]) -> Job:
+    def inquiry(self, ask: Ask) -> Inquiry:
+        """What a pipeline is asked."""
+        return Inquiry(ask.question, ask.passages, self.template, self.anchored, ask.max_tokens)
+
+    def look_up(self, inquiry: Inquiry, step: LookUp) -> tuple[Passages, ...]:
+        """The passages of each query, the nearest first, that are near enough to it."""
+        if self.corpus is None:
+            return ((),) * len(step.queries)
+        vectors = self.vectors(inquiry, step)
+        rankings = [self.corpus.search(vector, inquiry.most) for vector in vectors]
+        return tuple(
+            tuple(passage for passage in ranking if passage.similarity >= self.relevance) for ranking in rankings
+        )
+
+    def vectors(self, inquiry: Inquiry, step: LookUp) -> npt.NDArray[np.float32]:
+        """The unit vectors that are searched, shape (queries, dimensions)."""
+        if not step.anchored:
+            return self.embedder.embed(step.queries)
+        question, *written = self.embedder.embed([inquiry.question, *step.queries])
+        sums = np.stack(written) + question
+        anchored: npt.NDArray[np.float32] = sums / np.linalg.norm(sums, axis=1, keepdims=True).clip(_LEAST_LENGTH)
+        return anchored
+
+    def draft_job(self, ask: Ask, step: Write) -> Job:
+        """What there is to write for a pipeline."""
+        prompt = step.prompt.joined()
+        return Job(
+            (self._row(prompt.head, prompt.passages[0], prompt.tail),),
+            (0.0,),
+            _sampling(ask.sampling) if step.answers else SamplingSettings(),
+            len(step.accepted) + step.most,
+            step.accepted,
+            stops=step.stops,
+            probabilities=step.probabilities,
+        )
+
+    def job(self, ask: Ask, begin: Ask | Start, passages: Sequence[PublicPassage], said: Sequence[int] = ()) -> Job:
         """What there is to write: the whole answer, or on from where `begin` says that it stands.
 
         The passages, the best first, are divided into `ask.rows` rows of about as many each, or a row for each where
-        there are fewer; a row weighs as much as its passages together, by log-sum-exp of their similarities.
+        there are fewer; a row weighs as much as its passages together, by log-sum-exp of their similarities. `said` are
+        tokens that the device has got of it since.
         """
         prompt = public_prompt(ask.question, passages, self.template, ask.rows)
         log_weights = row_weights(row_similarities([passage.similarity for passage in passages], ask.rows))
@@ -62,7 +107,7 @@ class Answering:
             tuple(log_weights.tolist()),
             _sampling(ask.sampling),
             ask.max_tokens + longer,
-            accepted,
+            (*accepted, *said),
             rule=ask.rule if ask.ahead else None,
             ahead=ask.ahead,
         )

@@ -5,6 +5,7 @@ from http import HTTPStatus
 
 from cloud_server.access.tokens import TokenEntry
 from cloud_server.pipelines.answering import Answering
+from cloud_server.pipelines.catalog import PIPELINES
 from cloud_server.settings import Settings
 from shared.protocol import messages as m
 
@@ -35,5 +36,5 @@ def offer(settings: Settings, answering: Answering) -> m.Offer:
         requests=16,
         max_tokens=settings.limits.max_tokens,
         resume_for_s=settings.serve.resume_s,
-        pipelines=answering.pipelines,
+        pipelines=tuple(PIPELINES),
     )

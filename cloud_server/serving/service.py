@@ -24,7 +24,7 @@ from cloud_server.serving.admission import AdmissionRefused, AdmissionSlot, offe
 from cloud_server.sessions.client import Client
 from cloud_server.sessions.connection import Closed, Connection
 from cloud_server.sessions.registry import Sessions
-from cloud_server.sessions.request import RequestServices
+from cloud_server.sessions.services import RequestServices
 from cloud_server.settings import Settings
 from shared.errors import ProtocolError, StoreError
 from shared.protocol import codec

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from cloud_server.access.quota import Quota
 from cloud_server.monitoring.unforeseen import log_unforeseen
 from cloud_server.sessions.connection import Closed, Connection
-from cloud_server.sessions.request import RequestServices
 from cloud_server.sessions.requests import Keys, Requests
+from cloud_server.sessions.services import RequestServices
 from shared.errors import ProtocolError
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame

@@ -12,8 +12,8 @@ from cloud_server.engine.jobs import Draft, EngineEvent, Supplied, Token
 from cloud_server.monitoring.unforeseen import log_unforeseen
 from cloud_server.sessions.client import Client
 from cloud_server.sessions.connection import Connection
-from cloud_server.sessions.request import RequestServices
 from cloud_server.sessions.requests import Requests
+from cloud_server.sessions.services import RequestServices
 from cloud_server.settings import Limits
 from shared.protocol import messages as m
 from shared.protocol.server import ServerSession

@@ -5,26 +5,23 @@ loop's thread.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import Executor
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
-from cloud_server.access.quota import Quota
-from cloud_server.engine.generation import Generation
 from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, EngineEvent, Job, Supplied, Token
-from cloud_server.monitoring.metrics import Metrics
 from cloud_server.monitoring.unforeseen import UNFORESEEN, log_unforeseen
-from cloud_server.pipelines.answering import Answering
-from cloud_server.pipelines.pipeline import Pipeline, RequestOver, Round
+from cloud_server.pipelines.drafting import Drafting
+from cloud_server.pipelines.turn import Round
+from cloud_server.pipelines.writing import RequestOver, Writing
 from cloud_server.sessions.joint import Joint, JointCallbacks
+from cloud_server.sessions.services import Device
 from cloud_server.sessions.token_flow import TokenFlow
 from shared.aggregation.messages import Weighed
 from shared.aggregation.weights import log_weight
 from shared.errors import JackdawError, ProtocolError
 from shared.protocol import messages as m
-from shared.protocol.server import ServerSession
 
 _LONGEST_MS = 2**31 - 1
 """The longest wait that a message can hold."""
@@ -32,34 +29,6 @@ _LONGEST_MS = 2**31 - 1
 Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class RequestServices:
-    """What requests are served with. `draining` says whether the server takes nothing new."""
-
-    answering: Answering
-    pipeline: Pipeline
-    generation: Generation
-    readers: Executor
-    metrics: Metrics
-    log_questions: bool
-    draining: Callable[[], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """Whose requests they are. `name` is its token's, `send` says what becomes of a request, as far as the session lets
-    it. `new_key` gives the job of the request of this number a key, `release_key` forgets the key.
-    """
-
-    session: ServerSession
-    name: str
-    parts: RequestServices
-    quota: Quota
-    send: Callable[[m.Event], None]
-    new_key: Callable[[int], int]
-    release_key: Callable[[int], None]
 
 
 class Request:
@@ -80,6 +49,9 @@ class Request:
         self._prompt_tokens = 0
         self._key: int | None = None  # of its job, once there is one
         self._done: Done | None = None
+        self._said = 0  # tokens of the answer that were written as drafts
+        keys = lambda: device.new_key(ask.request), device.release_key
+        self._drafting = Drafting(device.parts.generation, device.quota, device.name, *keys)
         self._task: asyncio.Task[None] | None = None
         self._waits = False  # in line to search or tokenise: nothing is computed for it
 
@@ -109,6 +81,29 @@ class Request:
                 self.fail("internal", UNFORESEEN)
             raise RequestOver from error
 
+    @property
+    def version(self) -> int:
+        """Of the protocol, that the device speaks."""
+        return self._device.session.version
+
+    def may_search(self, count: int) -> bool:
+        """Whether the token may search so often now, which is counted then. Raises RequestOver."""
+        self._require_open()
+        return self._drafting.may_search(count)
+
+    def draft(self, job: Job) -> Writing | None:
+        """Queue a job whose text the device does not get; None where there is no room or budget. Raises RequestOver."""
+        self._require_open()
+        return self._drafting.begin(job)
+
+    def note(self, looked_up: Round) -> None:
+        """Tell the device what was looked up; nothing in version 1, nor while too much waits. Raises RequestOver."""
+        self._require_open()
+        if number := self._device.session.next_round(self.ask.request):
+            queries = tuple(query[: m.MOST_QUERY] for query in looked_up.queries[: m.MOST_QUERIES])
+            passages = tuple(looked_up.passages[: m.MOST_PASSAGES])
+            self._device.send(m.Round(self.ask.request, number, looked_up.pipeline, queries, passages))
+
     def cite(self, passages: list[m.PublicPassage]) -> None:
         """Say from which passages the answer will be written. Raises RequestOver."""
         self._require_open()
@@ -121,13 +116,20 @@ class Request:
             self.joint.receive(Weighed(log_weight([passage.similarity for passage in passages])))
         self._require_open()
 
-    def note(self, looked_up: Round) -> None:
-        """Tell the device what was looked up; nothing in version 1, nor while too much waits. Raises RequestOver."""
+    def say(self, tokens: Sequence[tuple[int, str]]) -> None:
+        """Let the device have the answer's next tokens, with their text. Raises RequestOver."""
         self._require_open()
-        if number := self._device.session.next_round(self.ask.request):
-            queries = tuple(query[: m.MOST_QUERY] for query in looked_up.queries[: m.MOST_QUERIES])
-            passages = tuple(looked_up.passages[: m.MOST_PASSAGES])
-            self._device.send(m.Round(self.ask.request, number, looked_up.pipeline, queries, passages))
+        self._note_first_token()
+        for token, text in tokens:
+            self._flow.add(Token(0, 0, token, text))
+        self._said += len(tokens)
+        self.flush()
+
+    def end(self, done: Done) -> None:
+        """The answer is whole with what was said of it. Raises RequestOver."""
+        self._require_open()
+        self._done = done
+        self.flush()
 
     def write(self, job: Job, begin: m.Ask | m.Start) -> None:
         """Queue the job, which goes on from where `begin` says that the answer stands. Raises RequestOver."""
@@ -137,7 +139,8 @@ class Request:
             rows = " in so many rows" if len(job.rows) > 1 else ""
             self.fail("too_long", f"The question and its sources are too long{rows} for the server's model.")
             return
-        self._flow.begin(len(begin.accepted), len(job.accepted) - len(begin.accepted))
+        if not self._said:
+            self._flow.begin(len(begin.accepted), len(job.accepted) - len(begin.accepted))
         if joint:
             job = replace(job, accepted=joint.settled)  # as far as it is by now
         self._prompt_tokens = job.prompt_tokens
@@ -151,11 +154,15 @@ class Request:
             self.fail("busy", "Too many requests wait already.", wait)
             return
         self._parts.metrics.promised.observe(promise.wait_s)
+        if self._said:
+            return  # in the middle of its answer, a device is not told of waiting
         wait_ms = min(round(promise.wait_s * 1000), _LONGEST_MS)
         self._device.send(m.Queued(self.ask.request, promise.position, wait_ms))
 
     def written(self, event: EngineEvent) -> None:
         """Take what the generation brought, of any number of events in one step; `flush` sends it."""
+        if event.key != self._key and self._drafting.take(event):
+            return
         match event:
             case Token():
                 self._note_first_token()
@@ -220,6 +227,7 @@ class Request:
         self._on_over()
         if self._task and self._waits:
             self._task.cancel()  # or whoever asks and cancels has any number of them in line
+        self._drafting.close()
         if self.joint:
             self.joint.close()
         if self._key is not None:
@@ -247,7 +255,9 @@ class Request:
     def _finish(self, reason: str, rest: str = "") -> None:
         waited = (self._first_token_at or time.monotonic()) - self._queued_at if self._queued_at else 0.0
         joined = self._done.joined if self._done else 0
-        usage = m.Usage(self._prompt_tokens, joined, self._generated, round(waited * 1000))
+        prompt, generated = self._prompt_tokens + self._drafting.prompt_tokens, self._generated
+        generated += max(self._drafting.generated - self._said, 0)  # what was said of them counts as the answer
+        usage = m.Usage(prompt, joined, generated, round(waited * 1000))
         self.close()
         self._parts.metrics.answers.labels(reason).inc()
         log.info("answered", extra={"client": self._device.name, "reason": reason, "tokens": usage.generated})
@@ -256,7 +266,7 @@ class Request:
     @property
     def _generated(self) -> int:
         """Tokens of the answer that it has written until now, or both sides have."""
-        if self._key is None:
+        if self._key is None and not self._said:
             return 0
         written = len(self.joint.settled) if self.joint else self._flow.next
         return max(written - len(self.ask.accepted), 0)

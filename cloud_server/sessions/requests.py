@@ -9,7 +9,8 @@ from typing import Protocol
 from cloud_server.access.quota import Quota
 from cloud_server.engine.jobs import EngineEvent
 from cloud_server.monitoring.unforeseen import log_unforeseen
-from cloud_server.sessions.request import Device, Request, RequestServices
+from cloud_server.sessions.request import Request
+from cloud_server.sessions.services import Device, RequestServices
 from shared.errors import ProtocolError
 from shared.protocol import messages as m
 from shared.protocol.server import Arrived, ServerSession

@@ -23,7 +23,7 @@ def test_a_server_answers_with_its_adapter_or_says_in_its_log_why_not(
     for chosen, refused in ((adapter, False), (tmp_path / "nowhere.gguf", True)):
         settings = load(paths, {}, {"model.adapter": str(chosen), "model.context": 512}).settings
         with caplog.at_level(logging.WARNING):
-            answering, _ = build._parts(paths, settings)
+            answering, _ = build.parts(paths, settings)
         info = answering.engine.info
         answering.engine.close()
         assert (bool(info.adapter), "there is no such file" in info.refused) == (not refused, refused)

@@ -6,7 +6,7 @@ from contextlib import closing
 import msgspec
 import pytest
 
-from cloud_server.pipelines.pipeline import Round
+from cloud_server.pipelines.turn import Round
 from device_app.companion.dispatch.memory import Memory
 from device_app.companion.dispatch.public import PublicQuestions
 from device_app.companion.dispatch.weighed import Weighed

@@ -16,8 +16,8 @@ from cloud_server.monitoring.load import Load
 from cloud_server.monitoring.metrics import Metrics
 from cloud_server.pipelines.pipeline import Pipeline
 from cloud_server.sessions.registry import Sessions
-from cloud_server.sessions.request import RequestServices
 from cloud_server.sessions.requests import Requests
+from cloud_server.sessions.services import RequestServices
 from cloud_server.settings import Limits
 from models.sampling import SamplingSettings
 from shared.protocol import codec
@@ -62,6 +62,9 @@ class FakeAnswering:
 
     def find(self, _ask: m.Ask) -> list[m.PublicPassage]:
         return [PASSAGE]
+
+    def preferred(self) -> m.Pipeline:
+        return "plain"
 
     def job(self, ask: m.Ask, begin: m.Ask | m.Start, _passages: Sequence[m.PublicPassage]) -> Job:
         accepted = (*begin.accepted, *range(self._before))

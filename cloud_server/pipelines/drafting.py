@@ -1,0 +1,74 @@
+"""What a pipeline has written for one request beside its answer: jobs in the same queue, under the same token."""
+
+import time
+from collections.abc import Callable
+
+from cloud_server.access.quota import Quota
+from cloud_server.engine.generation import Generation
+from cloud_server.engine.jobs import Broken, Displaced, Done, EngineEvent, Job
+from cloud_server.pipelines.writing import Writing
+
+
+class Drafting:
+    """One request's, within the token's quota. `new_key` gives a job its key, `release_key` forgets it.
+
+    `prompt_tokens` and `generated` count those of all jobs that have ended.
+    """
+
+    def __init__(
+        self,
+        generation: Generation,
+        quota: Quota,
+        owner: str,
+        new_key: Callable[[], int],
+        release_key: Callable[[int], None],
+    ) -> None:
+        self.prompt_tokens = self.generated = 0
+        self._generation, self._quota, self._owner = generation, quota, owner
+        self._searches = 1  # counted when the request came
+        self._new_key, self._release_key = new_key, release_key
+        self._writings: dict[int, tuple[Writing, Job]] = {}
+
+    def begin(self, job: Job) -> Writing | None:
+        """Queue a job; None where the engine has no room for it, the queue is full, or the quota used up."""
+        if self._quota.tokens_wait_s(time.monotonic()) or not self._generation.possible(job):
+            return None
+        key, writing = self._new_key(), Writing()
+        self._writings[key] = (writing, job)
+        if self._generation.ask(self._owner, key, job, job.max_tokens) is None:
+            self._end(key)
+            return None
+        return writing
+
+    def may_search(self, count: int) -> bool:
+        """Whether the token may search so often now, which is counted then."""
+        now = time.monotonic()
+        while count > self._searches and not self._quota.searches_wait_s(now):
+            self._quota.searched(now)
+            self._searches += 1
+        allowed = count <= self._searches
+        self._searches -= count if allowed else 0
+        return allowed
+
+    def take(self, event: EngineEvent) -> bool:
+        """Take what the generation brought; False where it is of no such job."""
+        if event.key not in self._writings:
+            return False
+        writing, job = self._writings[event.key]
+        writing.take(event)
+        if isinstance(event, Done | Broken | Displaced):
+            self.prompt_tokens += job.prompt_tokens
+            self.generated += len(writing.tokens)
+            self._end(event.key)
+        return True
+
+    def close(self) -> None:
+        """Nobody waits for any of them."""
+        for key, (writing, _) in tuple(self._writings.items()):
+            self._generation.cancel(key)
+            writing.drop()
+            self._end(key)
+
+    def _end(self, key: int) -> None:
+        del self._writings[key]
+        self._release_key(key)

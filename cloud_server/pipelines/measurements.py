@@ -1,0 +1,106 @@
+"""Which pipelines are on for a model, as measured: a file in the server's data folder.
+
+Another process may measure meanwhile: every look sees what is there now.
+"""
+
+import logging
+import os
+from pathlib import Path
+
+import msgspec
+
+from cloud_server.pipelines.catalog import PLAIN
+from shared.errors import StoreCorrupt
+from shared.protocol.messages import Pipeline
+from storage.paths import private_lock, to_be_written, write_private
+
+log = logging.getLogger(__name__)
+
+
+class Conditions(msgspec.Struct, frozen=True):
+    """What a measurement holds for: hashes of the model and its adapter, the embedder's fingerprint, and how pipelines
+    look up what a model wrote.
+    """
+
+    model: str
+    adapter: str
+    embedder: str
+    anchored: bool
+
+
+class PipelineRecall(msgspec.Struct, frozen=True):
+    """A pipeline's mean recall, 0 to 1, and the interval of its difference from plain's, question by question.
+
+    `first` is the share of questions whose first passage is relevant; `tokens` are those it has written a question.
+    """
+
+    pipeline: Pipeline
+    recall: float
+    first: float
+    low: float
+    high: float
+    tokens: float
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it finds more than plain, beyond chance."""
+        return self.pipeline != PLAIN and self.low > 0
+
+
+class Measurement(msgspec.Struct, frozen=True):
+    """Of all pipelines, over the same questions. `name` is the model's; recall is that of `passages` passages."""
+
+    conditions: Conditions
+    name: str
+    measured_at: str
+    questions: int
+    passages: int
+    pipelines: tuple[PipelineRecall, ...]
+
+    @property
+    def preferred(self) -> Pipeline:
+        """The enabled pipeline whose interval begins highest; plain where none is."""
+        enabled = [measured for measured in self.pipelines if measured.enabled]
+        return max(enabled, key=lambda measured: measured.low).pipeline if enabled else PLAIN
+
+
+class MeasurementFile:
+    """The newest measurement of each model under its conditions."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._measurements: list[Measurement] = []
+
+    def all(self) -> list[Measurement]:
+        """The oldest first. Raises StoreCorrupt."""
+        try:
+            facts = self._path.stat()
+            seen = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
+            if seen != self._seen:
+                self._measurements = msgspec.json.decode(self._path.read_bytes(), type=list[Measurement])
+                self._seen = seen
+        except FileNotFoundError:
+            self._measurements, self._seen = [], None
+        except (msgspec.MsgspecError, OSError) as error:
+            raise StoreCorrupt(
+                f"{self._path} cannot be read ({error}). Move it away, and measure again: "
+                "jackdaw-server pipelines measure QUESTIONS"
+            ) from None
+        return self._measurements
+
+    def keep(self, measurement: Measurement) -> None:
+        """In the place of the one under the same conditions. Raises StoreCorrupt, NotWritable."""
+        with private_lock(self._path.with_suffix(".lock")), to_be_written(f"write {self._path}"):
+            kept = [other for other in self.all() if other.conditions != measurement.conditions]
+            text = msgspec.json.format(msgspec.json.encode([*kept, measurement])).decode()
+            write_private(self._path, text + os.linesep)
+
+    def preferred(self, conditions: Conditions) -> Pipeline:
+        """The pipeline to answer with; plain where nothing was measured, or it cannot be read."""
+        try:
+            measurements = self.all()
+        except StoreCorrupt as error:
+            log.error("the measured pipelines cannot be read", extra={"detail": str(error)})  # noqa: TRY400
+            return PLAIN
+        return next((known.preferred for known in measurements if known.conditions == conditions), PLAIN)
