@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from datetime import UTC, datetime
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from cloud_server.engine.batch import Batch
 from cloud_server.engine.prefix_cache import PrefixCache
 from cloud_server.monitoring.logs import begin_logging
 from cloud_server.pipelines.answering import Answering
-from cloud_server.pipelines.measurements import Conditions, MeasurementFile
+from cloud_server.pipelines.measurements import MeasurementFile
 from cloud_server.retrieval.corpus import Corpus
 from cloud_server.retrieval.folder import FolderIndex
 from cloud_server.retrieval.index import Index
@@ -90,10 +89,8 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     passages = corpus(paths, settings, embedder.fingerprint)
     own_relevance = facts.relevance if facts else None
     relevance = settings.retrieval.relevance if own_relevance is None else own_relevance
-    anchored = settings.retrieval.anchored
-    conditions = Conditions(engine.info.model_hash, engine.info.adapter, embedder.fingerprint, anchored)
-    preferred = partial(MeasurementFile(paths.server_pipelines).preferred, conditions)
-    answering = Answering(engine, template, embedder, passages, relevance, anchored, preferred)
+    anchored, measured = settings.retrieval.anchored, MeasurementFile(paths.server_pipelines)
+    answering = Answering(engine, template, embedder, passages, relevance, anchored, measured.preferred)
     return answering, Batch(engine, PrefixCache(round(own.prefix_mb * 1_000_000)))
 
 

@@ -10,6 +10,7 @@ from shared.cli.outcome import outcome, started
 COMMANDS = (
     Lazy("serve", "cloud_server.cli.serve", "Answer devices."),
     Lazy("index", "cloud_server.cli.index", "Make and look at the index of public passages."),
+    Lazy("pipelines", "cloud_server.cli.pipelines", "Measure which retrieval pipelines help the model."),
     Lazy("pair", "cloud_server.cli.pair", "Let a device in, by a QR code or a code to type."),
     Lazy("token", "cloud_server.cli.token", "Say who may use the server."),
     Lazy("status", "cloud_server.cli.status", "Show whether the server runs and what it does."),

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cloud_server.engine.jobs import Job, Segments
+from cloud_server.pipelines.measurements import Conditions
 from cloud_server.pipelines.steps import Inquiry, LookUp, Passages, Write
-from cloud_server.retrieval.corpus import Corpus
+from cloud_server.retrieval.corpus import Corpus, Ticket, Vector
 from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
 from shared.aggregation.weights import row_similarities, row_weights
@@ -27,8 +27,7 @@ _LEAST_LENGTH = 1e-6
 class Answering:
     """The parts that answer. Of the engine, only its tokenizer is used here, which any thread may.
 
-    `anchored` is how pipelines look up what a model wrote (`Inquiry`); `preferred` says which of them answers where a
-    device names none.
+    `anchored` is how pipelines look up what a model wrote (`Inquiry`); `measured` says which of them is the best.
     """
 
     engine: Engine
@@ -37,7 +36,17 @@ class Answering:
     corpus: Corpus | None
     relevance: float
     anchored: bool = True
-    preferred: Callable[[], Pipeline] = lambda: "plain"
+    measured: Callable[[Conditions], Pipeline] = lambda _: "plain"
+
+    @property
+    def conditions(self) -> Conditions:
+        """What pipelines are measured under."""
+        info = self.engine.info
+        return Conditions(info.model_hash, info.adapter, self.embedder.fingerprint, self.anchored)
+
+    def preferred(self) -> Pipeline:
+        """The pipeline that answers where a device names none."""
+        return self.measured(self.conditions)
 
     def knows(self, tokens: Sequence[int]) -> bool:
         """Whether all of them are tokens of the model's vocabulary."""
@@ -51,31 +60,30 @@ class Answering:
             return self.corpus.passages(ask.sources)
         if not ask.passages:
             return []
-        [passages] = self.look_up(self.inquiry(ask), LookUp((ask.question,)))
+        [passages] = self.search(list(self.embedder.embed([ask.question])), ask.passages)
         return list(passages)
 
     def inquiry(self, ask: Ask) -> Inquiry:
         """What a pipeline is asked."""
         return Inquiry(ask.question, ask.passages, self.template, self.anchored, ask.max_tokens)
 
-    def look_up(self, inquiry: Inquiry, step: LookUp) -> tuple[Passages, ...]:
-        """The passages of each query, the nearest first, that are near enough to it."""
+    def search(self, vectors: Sequence[Vector], most: int, ticket: Ticket | None = None) -> tuple[Passages, ...]:
+        """The passages near enough to each vector, the nearest first; `ticket` is the first vector's look-ahead."""
         if self.corpus is None:
-            return ((),) * len(step.queries)
-        vectors = self.vectors(inquiry, step)
-        rankings = [self.corpus.search(vector, inquiry.most) for vector in vectors]
+            return ((),) * len(vectors)
+        settled = [ticket.search(vectors[0], most)] if ticket else []
+        rankings = [*settled, *self.corpus.search_many(vectors[len(settled) :], most)]
         return tuple(
             tuple(passage for passage in ranking if passage.similarity >= self.relevance) for ranking in rankings
         )
 
-    def vectors(self, inquiry: Inquiry, step: LookUp) -> npt.NDArray[np.float32]:
-        """The unit vectors that are searched, shape (queries, dimensions)."""
+    def vectors(self, inquiry: Inquiry, step: LookUp) -> Sequence[Vector]:
+        """The vectors that are searched, one a query."""
         if not step.anchored:
-            return self.embedder.embed(step.queries)
+            return list(self.embedder.embed(step.queries))
         question, *written = self.embedder.embed([inquiry.question, *step.queries])
         sums = np.stack(written) + question
-        anchored: npt.NDArray[np.float32] = sums / np.linalg.norm(sums, axis=1, keepdims=True).clip(_LEAST_LENGTH)
-        return anchored
+        return list(sums / np.linalg.norm(sums, axis=1, keepdims=True).clip(_LEAST_LENGTH))
 
     def draft_job(self, ask: Ask, step: Write) -> Job:
         """What there is to write for a pipeline."""

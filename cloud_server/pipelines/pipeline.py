@@ -38,7 +38,7 @@ class Pipeline:
         turn.write(job, begin)
 
     async def _run(self, turn: Turn, name: m.Pipeline) -> None:
-        answer = await Runner(turn, self._answering, self._metrics.search.observe).run(name)
+        answer = await Runner(turn, self._answering, name, self._metrics.search.observe).run()
         if turn.ask.generate and not answer.whole:
             ask, said = turn.ask, answer.accepted
             job = await turn.compute(lambda: self._answering.job(ask, ask, answer.passages, said))

@@ -11,6 +11,7 @@ from cloud_server.engine.jobs import Done
 from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.catalog import PIPELINES, PLAIN
 from cloud_server.pipelines.fusion import fused
+from cloud_server.pipelines.searching import Searching
 from cloud_server.pipelines.steps import (
     MOST_QUERIES,
     MOST_ROUNDS,
@@ -26,6 +27,7 @@ from cloud_server.pipelines.steps import (
     WrittenToken,
 )
 from cloud_server.pipelines.turn import Round, Turn
+from cloud_server.pipelines.writing import Writing
 from shared.protocol import messages as m
 
 
@@ -34,23 +36,33 @@ class _Abandoned(Exception):
 
 
 class Runner:
-    """Runs the pipeline of one request. `searched` is called with the seconds that each round took to search."""
+    """Runs the pipeline of this name for one request. `searched` gets the seconds that each round took to search."""
 
-    def __init__(self, turn: Turn, answering: Answering, searched: Callable[[float], None] = lambda _: None) -> None:
-        self._turn, self._answering, self._searched = turn, answering, searched
+    def __init__(
+        self,
+        turn: Turn,
+        answering: Answering,
+        name: m.Pipeline,
+        searched: Callable[[float], None] = lambda _: None,
+    ) -> None:
+        self._turn, self._answering, self._name, self._searched = turn, answering, name, searched
         self._inquiry = answering.inquiry(turn.ask)
+        self._searching = Searching(answering, self._inquiry, name)
         self._rounds = self._writes = 0
         self._said: tuple[int, ...] = ()
         self._cited: Passages | None = None
         self._last_done: Done | None = None
 
-    async def run(self, name: m.Pipeline) -> Answer:
+    async def run(self) -> Answer:
         """Run it to its end, and cite what the answer is from. Raises RequestOver."""
-        answer = await self._driven(name)
-        if answer is None and self._cited is not None:
-            answer = Answer(self._cited, self._said)
-        if answer is None and name != PLAIN:
-            answer = await self._driven(PLAIN)
+        try:
+            answer = await self._driven(self._name)
+            if answer is None and self._cited is not None:
+                answer = Answer(self._cited, self._said)
+            if answer is None and self._name != PLAIN:
+                answer = await self._driven(PLAIN)
+        finally:
+            self._searching.close()
         answer = answer or Answer(())
         self._cite(answer.passages)
         if answer.whole and self._last_done and self._turn.ask.generate:
@@ -88,12 +100,24 @@ class Runner:
             raise _Abandoned
         job = await self._turn.compute(lambda: self._answering.draft_job(self._turn.ask, step))
         writing = self._turn.draft(job)
-        done = await writing.end() if writing else None
-        if writing is None or done is None:
+        if writing is None:
+            raise _Abandoned
+        if step.searched:
+            await self._read_ahead(writing, step.most // 2)
+        done = await writing.end()
+        if done is None:
             raise _Abandoned
         self._last_done = done
         tokens = tuple(WrittenToken(token.token, token.text, token.probability) for token in writing.tokens)
         return Written(tokens, not done.cut, step.stops)
+
+    async def _read_ahead(self, writing: Writing, half: int) -> None:
+        """Near what is known already, and again near the first half of what is written."""
+        await self._turn.compute(self._searching.begin)
+        await writing.reach(half)
+        if not writing.over:
+            text = "".join(token.text for token in writing.tokens)
+            await self._turn.compute(lambda: self._searching.refine(text))
 
     async def _look_up(self, name: m.Pipeline, step: LookUp) -> tuple[Passages, ...]:
         self._rounds += 1
@@ -102,7 +126,7 @@ class Runner:
         if not allowed and name != PLAIN:
             raise _Abandoned
         began = time.monotonic()
-        rankings = await self._turn.compute(lambda: self._answering.look_up(self._inquiry, step))
+        rankings = await self._turn.compute(lambda: self._searching.look_up(step))
         self._searched(time.monotonic() - began)
         if name != PLAIN:
             self._turn.note(Round(name, step.queries, fused(rankings, self._inquiry.most)))

@@ -1,0 +1,191 @@
+"""Measures pipelines on questions whose answers are known, with the server's own model, embedder and index; many
+questions share the batch, as those of devices do.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from statistics import fmean
+from typing import Self, TypeVar
+
+from cloud_server.access.quota import Quota
+from cloud_server.engine.batch import Batch
+from cloud_server.engine.generation import Generation
+from cloud_server.engine.jobs import Done, EngineEvent, Job
+from cloud_server.engine.queue import FairQueue
+from cloud_server.pipelines.answering import Answering
+from cloud_server.pipelines.catalog import PIPELINES, PLAIN
+from cloud_server.pipelines.drafting import Drafting
+from cloud_server.pipelines.measurements import PipelineRecall
+from cloud_server.pipelines.recall import KnownQuestion, interval
+from cloud_server.pipelines.runner import Runner
+from cloud_server.pipelines.turn import Round
+from cloud_server.pipelines.writing import Writing
+from cloud_server.settings import Limits
+from shared.errors import EngineLost
+from shared.protocol import messages as m
+
+LEVEL = 1 - 0.05 / (len(PIPELINES) - 1)
+"""Of the intervals: so that all hold together in 95 of 100 measurements (Bonferroni)."""
+
+MOST_TOGETHER = 16
+"""Questions that are under way at once."""
+
+_MAX_TOKENS = 256
+_UNLIMITED = Limits(tokens_per_minute=1e9, searches_per_minute=1e6)
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """What a pipeline has come to for a question, and the tokens that it has written for that."""
+
+    passages: tuple[m.PublicPassage, ...]
+    tokens: int
+
+
+@dataclass
+class QuestionTurn:
+    """A question that is measured: passages alone are wanted of it. Implements `Turn`."""
+
+    ask: m.Ask
+    drafting: Drafting
+    readers: ThreadPoolExecutor
+    passages: list[m.PublicPassage] = field(default_factory=list)
+    version: int = max(m.VERSIONS)
+
+    async def compute(self, work: Callable[[], Result]) -> Result:
+        """Search or tokenise outside the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self.readers, work)
+
+    def may_search(self, count: int) -> bool:
+        """Always."""
+        return self.drafting.may_search(count)
+
+    def draft(self, job: Job) -> Writing | None:
+        """Queue a job; None where the engine has no room for it."""
+        return self.drafting.begin(job)
+
+    def cite(self, passages: list[m.PublicPassage]) -> None:
+        """Take what the pipeline has come to."""
+        self.passages = passages
+
+    def note(self, looked_up: Round) -> None:
+        """Nobody listens."""
+
+    def say(self, tokens: Sequence[tuple[int, str]]) -> None:
+        """Nobody listens."""
+
+    def end(self, done: Done) -> None:
+        """Nobody listens."""
+
+    def write(self, job: Job, begin: m.Ask | m.Start) -> None:
+        """No answer is wanted."""
+
+
+class Workbench:
+    """Runs pipelines for questions without devices. `async with` begins and ends it."""
+
+    def __init__(self, answering: Answering, batch: Batch) -> None:
+        self.generation = Generation(batch, FairQueue(10_000, 10_000), self._deliver, self._lose)
+        self._answering = answering
+        self._draftings: dict[int, Drafting] = {}
+        self._keys = count(1)
+        self._readers = ThreadPoolExecutor(1, thread_name_prefix="reader")
+        self._lost: BaseException | None = None
+        self._loop: asyncio.AbstractEventLoop
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        self.generation.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.generation.stop()
+        self._readers.shutdown(cancel_futures=True)
+
+    async def retrieve(self, pipeline: m.Pipeline, question: str, most: int) -> Retrieval:
+        """Run a pipeline for a question. Raises EngineLost, StoreError."""
+
+        def new_key() -> int:
+            key = next(self._keys)
+            self._draftings[key] = drafting
+            return key
+
+        quota = Quota(_UNLIMITED, time.monotonic())
+        drafting = Drafting(self.generation, quota, "measure", new_key, self._forget)
+        ask = m.Ask(1, question, False, most, _MAX_TOKENS, 0, pipeline=pipeline)
+        turn = QuestionTurn(ask, drafting, self._readers)
+        try:
+            await Runner(turn, self._answering, pipeline).run()
+        finally:
+            drafting.close()
+        if self._lost:
+            raise EngineLost("The engine cannot go on. See what is wrong: jackdaw-server doctor") from self._lost
+        return Retrieval(tuple(turn.passages), drafting.generated)
+
+    def _forget(self, key: int) -> None:
+        self._draftings.pop(key, None)
+
+    def _deliver(self, events: Sequence[EngineEvent], _spent: Mapping[str, int]) -> None:
+        """On the generation's thread."""
+        with suppress(RuntimeError):  # the loop has ended before
+            self._loop.call_soon_threadsafe(self._take, events)
+
+    def _lose(self, error: BaseException) -> None:
+        """On the generation's thread."""
+        self._lost = error
+
+    def _take(self, events: Sequence[EngineEvent]) -> None:
+        for event in events:
+            if drafting := self._draftings.get(event.key):
+                drafting.take(event)
+
+
+async def measure(
+    workbench: Workbench, questions: Sequence[KnownQuestion], most: int, on_progress: Callable[[int], None]
+) -> tuple[PipelineRecall, ...]:
+    """Run every pipeline for every question, the best `most` passages of each; how they compare with plain.
+
+    `on_progress` gets how many runs are over. Raises EngineLost, StoreError.
+    """
+    free, over = asyncio.Semaphore(MOST_TOGETHER), count(1)
+
+    async def run(pipeline: m.Pipeline, known: KnownQuestion) -> Retrieval:
+        async with free:
+            retrieval = await workbench.retrieve(pipeline, known.question, most)
+        on_progress(next(over))
+        return retrieval
+
+    jobs = [(pipeline, known) for known in questions for pipeline in PIPELINES]
+    made = await asyncio.gather(*(run(pipeline, known) for pipeline, known in jobs))
+    retrievals = {
+        pipeline: [each for (name, _), each in zip(jobs, made, strict=True) if name == pipeline]
+        for pipeline in PIPELINES
+    }
+    return compared(questions, retrievals)
+
+
+def compared(
+    questions: Sequence[KnownQuestion], retrievals: Mapping[m.Pipeline, Sequence[Retrieval]]
+) -> tuple[PipelineRecall, ...]:
+    """Each pipeline's recall, and the interval of its difference from plain's, question by question."""
+    recalls = {
+        pipeline: [known.recall(each.passages) for known, each in zip(questions, made, strict=True)]
+        for pipeline, made in retrievals.items()
+    }
+    measured = []
+    for pipeline, recall in recalls.items():
+        differences = [mine - plain for mine, plain in zip(recall, recalls[PLAIN], strict=True)]
+        low, high = interval(differences, LEVEL)
+        firsts = [
+            known.recall(each.passages[:1]) > 0 for known, each in zip(questions, retrievals[pipeline], strict=True)
+        ]
+        tokens = fmean(each.tokens for each in retrievals[pipeline])
+        measured.append(PipelineRecall(pipeline, fmean(recall), fmean(firsts), low, high, tokens))
+    return tuple(measured)
