@@ -7,22 +7,21 @@ from models import kv
 from models.engine import Engine, Logits
 from shared.errors import GaveWay
 
-_PART = 128
-"""The tokens computed between two checks: about 0.1 to 0.2 seconds.
-
-llama.cpp uses batches of this size anyway, so the logits stay equal to the bit.
-"""
+PART = 128
+"""Tokens computed between two looks: a tenth of a second or two. llama.cpp computes so many at a time anyway, so the
+logits stay the same to the bit; so they do with fewer, but for a single token."""
 
 
 class _Interruptible:
-    def __init__(self, engine: Engine, give_way: Callable[[], bool]) -> None:
+    def __init__(self, engine: Engine, give_way: Callable[[], bool], part: int) -> None:
         self._engine = engine
         self._give_way = give_way
+        self._part = part
 
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
         start = self._engine.length(sequence)
         try:
-            *before, last = kv.parts(len(tokens), _PART)
+            *before, last = kv.parts(len(tokens), self._part)
             done = 0
             for size in before:
                 self._look()
@@ -46,6 +45,9 @@ class _Interruptible:
         return getattr(self._engine, name)
 
 
-def interruptible(engine: Engine, give_way: Callable[[], bool]) -> Engine:
-    """Return the engine; its `prefill` and `decode` raise GaveWay and change nothing once `give_way()` is true."""
-    return cast(Engine, _Interruptible(engine, give_way))
+def interruptible(engine: Engine, give_way: Callable[[], bool], part: int = PART) -> Engine:
+    """The engine; once `give_way()` holds, `prefill` and `decode` raise GaveWay, with its sequences as they were.
+
+    `part` is how many tokens are computed between two looks, at least two.
+    """
+    return cast(Engine, _Interruptible(engine, give_way, part))

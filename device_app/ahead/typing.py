@@ -1,32 +1,43 @@
 """What to do for a question while it is being typed: search, read a passage, or wait. Pure decisions, without I/O.
 
-Times are seconds of a monotonic clock. A passage is named by its id; a search ranks passages, the best first.
+Times are seconds of a monotonic clock. A passage is named by its id; a search ranks passages by score, the best first.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 MOST_CHARACTERS = 1_000
-"""Nothing is searched for a longer text: the embedder reads about as many characters of a question."""
+"""A longer text is not searched: the embedder reads about so many characters of a question."""
 
 MOST_SEARCHES = 60
 """Searches for one question at most, however long somebody types."""
 
-MOST_PASSAGES = 4
-"""Passages read for one question at most."""
+MOST_PASSAGES = 6
+"""Passages that are read for one question at most."""
 
 RANKED = 3
-"""Passages of each search that may be read."""
-
-PAUSE_S = 0.6
-"""After so long without a key, the last word counts as whole."""
+"""Passages of a search that may be read."""
 
 LEAST_WORDS = 2
-"""Words that a text has before it is searched."""
+"""A text of fewer words is not searched."""
+
+PAUSE_S = 0.6
+"""After so long without a key, the last word counts as whole, and the question as nearly typed."""
+
+LIKELY = 0.12
+"""The chance from which a passage is read while somebody types; half of that counts once the question seems whole."""
+
+_BASE, _SCORE, _MARGIN, _LEAD, _WORD = -4.3, 1.1, 4.2, 0.4, 0.14
+_MOST_LEADS, _MOST_WORDS = 4, 14
+"""The log odds that a passage is the whole question's best, fitted to the prefixes of 80 questions about chats."""
 
 _ENDS = (".", "?", "!")
+
+Ranking = Sequence[tuple[int, float]]
+"""Passages with their scores, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +68,31 @@ Step = Search | Read | Wait
 class Draft:
     """A question that is being typed: its `text`, when that `changed_at`, and what was done for it so far.
 
-    `ranked` are the best passages of the last search, which was for `searched`; `earlier` those of the search before.
+    `ranking` is that of the last search, which was for `searched`; `leads` counts the searches in a row that ranked the
+    same passage first. `read` are the passages that were read or needed no reading.
     """
 
     text: str = ""
     changed_at: float = 0.0
     searched: str = ""
     searches: int = 0
-    ranked: Sequence[int] = ()
-    earlier: Sequence[int] = ()
-    read: frozenset[int] = frozenset()
+    ranking: Ranking = ()
+    leads: int = 0
+    read: frozenset[int] = field(default_factory=frozenset)
 
     def typed(self, text: str, now: float) -> Draft:
-        """Return the draft with another text; a text that was erased forgets its searches, not what they cost."""
+        """Return the draft with another text; a text that was erased forgets its ranking, not what was spent on it."""
         draft = replace(self, text=text, changed_at=now)
-        return draft if text.strip() else replace(draft, searched="", ranked=(), earlier=())
+        return draft if text.strip() else replace(draft, searched="", ranking=(), leads=0)
 
-    def ranked_for(self, text: str, passages: Sequence[int]) -> Draft:
-        """Return the draft after a search for the text, which ranked these passages."""
-        ranked, earlier = tuple(passages[:RANKED]), self.ranked
-        return replace(self, searched=text, searches=self.searches + 1, ranked=ranked, earlier=earlier)
+    def ranked(self, text: str, ranking: Ranking) -> Draft:
+        """Return the draft after a search for the text."""
+        stays = bool(ranking and self.ranking) and ranking[0][0] == self.ranking[0][0]
+        leads = self.leads + 1 if stays else min(len(ranking), 1)
+        return replace(self, searched=text, searches=self.searches + 1, ranking=tuple(ranking[:RANKED]), leads=leads)
 
     def has_read(self, passage: int) -> Draft:
-        """Return the draft after the passage was read, or turned out not to need it."""
+        """Return the draft after the passage was read, or turned out to need no reading."""
         return replace(self, read=self.read | {passage})
 
 
@@ -89,17 +102,16 @@ def next_step(draft: Draft, now: float) -> Step:
     text = searchable(draft.text, is_whole=is_whole)
     if text and text != draft.searched and draft.searches < MOST_SEARCHES:
         return Search(text)
-    if text and len(draft.read) < MOST_PASSAGES and (passage := _likeliest(draft, text, is_whole=is_whole)):
+    passage = _likeliest(draft, is_whole=is_whole) if text and len(draft.read) < MOST_PASSAGES else None
+    if passage is not None:
         return Read(passage)
-    if is_whole or not searchable(draft.text, is_whole=True):
-        return Wait()
-    return Wait(max(0.0, draft.changed_at + PAUSE_S - now))
+    return Wait() if is_whole or not draft.text else Wait(draft.changed_at + PAUSE_S - now)
 
 
 def searchable(text: str, *, is_whole: bool) -> str:
-    """Return the part of the text that is worth a search: its whole words; "" for none.
+    """Return the part of the text that is worth a search: its whole words, and the last word too where `is_whole`.
 
-    A command of the app, a text that is too long and a single word are not searched.
+    It is empty for a command of the app, and for a text that is too long or too short.
     """
     if len(text) > MOST_CHARACTERS or text.lstrip().startswith("/"):
         return ""
@@ -109,11 +121,40 @@ def searchable(text: str, *, is_whole: bool) -> str:
     return " ".join(words) if len(words) >= LEAST_WORDS else ""
 
 
+def chance(draft: Draft, rank: int) -> float:
+    """Return how likely the passage of this rank, from 0, is the one that the whole question finds first."""
+    score = draft.ranking[rank][1]
+    others = [other for place, (_, other) in enumerate(draft.ranking) if place != rank]
+    leads = draft.leads if rank == 0 else 0
+    words = len(draft.searched.split())
+    odds = _BASE + _SCORE * score + _MARGIN * (score - max(others, default=0.0))
+    odds += _LEAD * min(leads, _MOST_LEADS) + _WORD * min(words, _MOST_WORDS)
+    return 1 / (1 + math.exp(-odds))
+
+
+def finishes(draft: Draft, passage: int, share: float) -> bool:
+    """Return whether the reading of a passage goes on when the question is sent, with this share of it done.
+
+    What is broken off is lost: that costs the share done if the answer needs the passage, and going on costs the rest
+    of it if the answer does not.
+    """
+    if not draft.ranking or draft.ranking[0][0] != passage:
+        return False
+    likely = 0.9 if draft.searched == searchable(draft.text, is_whole=True) else 0.5
+    return likely * share >= (1 - likely) * (1 - share)
+
+
 def _is_whole(draft: Draft, now: float) -> bool:
-    """Whether the last word is typed to its end."""
-    return draft.text.rstrip().endswith(_ENDS) or now - draft.changed_at >= PAUSE_S
+    """Return whether the last word seems to be typed to its end."""
+    return draft.text.rstrip().endswith(_ENDS) or now >= draft.changed_at + PAUSE_S
 
 
-def _likeliest(draft: Draft, text: str, *, is_whole: bool) -> int | None:
-    """Return the passage that is read next, None where none is likely enough."""
-    return next((passage for passage in draft.ranked if passage not in draft.read), None)
+def _likeliest(draft: Draft, *, is_whole: bool) -> int | None:
+    """Return the passage to read next, None where none is likely enough. A whole question's best always is."""
+    unread = [
+        (chance(draft, rank), -rank) for rank, (passage, _) in enumerate(draft.ranking) if passage not in draft.read
+    ]
+    if not unread:
+        return None
+    best, place = (1.0, 0) if is_whole and (unread[0][1] == 0) else max(unread)
+    return draft.ranking[-place][0] if best >= (LIKELY / 2 if is_whole else LIKELY) else None

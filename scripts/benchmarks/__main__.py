@@ -31,6 +31,7 @@ BENCHMARKS = {
     "reuse": "kept states used exactly, blended into any prompt, in rows, or as a forecast chooses",
     "server": "the companion server: cost of a token, memory of a device, many streams from one engine, the queue",
     "telerag": "search in an index larger than memory: clusters read on demand against a mapped file",
+    "typing": "reading while a question is typed: the first token, keys, passages read in vain, with it and without",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",
 }
 MODULES = {"predict": "percache_predict", "reuse": "percache_reuse"}

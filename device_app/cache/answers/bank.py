@@ -132,6 +132,20 @@ class QABank:
         """Return the cosine of the most similar cached question; -1 where there is none."""
         return float(self.vectors.cosines(vector).values.max(initial=-1.0))
 
+    def may_serve(self, query: Query, vector: Vectors) -> bool:
+        """Return whether a kept answer may serve the question, by its wording alone. Notes nothing."""
+        if self.threshold >= 1:
+            return False
+        cosines = self.vectors.cosines(vector)
+        ids = cosines.best(CANDIDATES)
+        entries = self.entries.get(ids.tolist())
+        return any(
+            entries[identity].answer is not None
+            and guard.compare(query.text, entries[identity].question, cosine, self.threshold).serves
+            for identity, cosine in zip(ids.tolist(), cosines.of(ids).tolist(), strict=True)
+            if identity in entries
+        )
+
     def put(
         self,
         query: Query,

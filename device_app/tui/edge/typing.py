@@ -6,14 +6,14 @@ The screen only posts the text. Whatever is being done gives way when the questi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Condition, Event, Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
-from device_app.ahead.typing import MOST_CHARACTERS, Draft, Read, Search, Wait, next_step
+from device_app.ahead.typing import MOST_CHARACTERS, Draft, Ranking, Read, Search, Wait, finishes, next_step
 from device_app.question.typed import ReadWhileTyping
 from shared.errors import JackdawError
 
@@ -48,6 +48,7 @@ class _Question:
     draft: Draft = field(default_factory=Draft)
     read: ReadWhileTyping = field(default_factory=ReadWhileTyping)
     ended: Event = field(default_factory=Event)
+    is_sent: bool = False
     rules: tuple[Paths, Settings] | None = None
 
 
@@ -85,6 +86,7 @@ class Typing:
         """End what is done for the question, which is sent now; what was read for it, once that has ended."""
         with self._changed:
             question, self._question = self._question, _Question()
+            question.is_sent = True
             question.ended.set()
             self._changed.notify()
         return question.read
@@ -126,9 +128,9 @@ class Typing:
             question.ended.set()
             return
         if isinstance(step, Search):
-            ranked = self._lender.begin(partial(self._search, question, step.text)).result()
+            ranking = self._lender.begin(partial(self._search, question, step.text)).result()
             with self._changed:
-                question.draft = question.draft.ranked_for(step.text, ranked)
+                question.draft = question.draft.ranked(step.text, ranking)
             return
         reading, parameters = self._lender.begin(partial(self._read, question, step.passage)).result()
         if reading.tokens:
@@ -139,7 +141,7 @@ class Typing:
 
     # In the thread with the device
 
-    def _search(self, question: _Question, text: str, device: Device) -> Sequence[int]:
+    def _search(self, question: _Question, text: str, device: Device) -> Ranking:
         from device_app.ahead.typed_reading import nearest
 
         return () if question.ended.is_set() else nearest(device, text)
@@ -147,20 +149,20 @@ class Typing:
     def _read(self, question: _Question, passage: int, device: Device) -> tuple[Reading, int]:
         from device_app.ahead.typed_reading import read
 
-        reading = read(device, passage, partial(self._gives_way, question))
+        reading = read(device, passage, partial(self._gives_way, question, passage))
         if reading.tokens:
             question.read.passages.append(passage)
             question.read.tokens += reading.tokens
             question.read.ms += reading.ms
         return reading, device.begin_loading().result().engine.info.parameters
 
-    def _gives_way(self, question: _Question) -> bool:
-        """Wait while a key was pressed just now; whether the reading has to end."""
-        while not (ends := question.ended.is_set() or self._lender.is_awaited):
+    def _gives_way(self, question: _Question, passage: int, share: float) -> bool:
+        """Return whether the reading has to end, with so much of it done; wait where a key was pressed just now."""
+        while not (question.ended.is_set() or self._lender.is_awaited):
             if self._clock() - self.typed_at >= KEY_S:
-                break
+                return False
             time.sleep(_LOOK_S)
-        return ends
+        return self._closed or not (question.is_sent and finishes(question.draft, passage, share))
 
 
 def _rules(device: Device) -> tuple[Paths, Settings]:

@@ -1,0 +1,221 @@
+"""Reading while a question is typed: the app on a terminal, 40 words a minute, with it and without it in turn.
+
+Two apps run on two homes that hold the same files; the states of passages are emptied before each question. Times are
+taken outside, from the key on: the first token came as long before the answer was seen as the later steps of its trace
+took.
+"""
+
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from device_app.device import Device
+from device_app.english import discourse
+from device_app.settings import Settings
+from models.catalog import find
+from models.embedder import OnnxEmbedder
+from scripts.benchmarks.terminal import APP, PAINTED, Terminal, terminal
+from scripts.datasets.retrieval_sets import RetrievalSet, load
+from scripts.datasets.stores import filled
+from scripts.places import CannotRun, step, weights
+from storage.paths import HOME_VARIABLE, Paths
+
+SETS = ("lihuaworld", "email")
+QUESTIONS, QUICK_QUESTIONS = 20, 3
+QUICK_DOCUMENTS = 150
+
+KEY_S = 60 / (40 * 5)
+"""Between two keys at 40 words a minute, of five characters each."""
+
+TTFT_RATIO, KEY_RATIO, MOST_IN_VAIN = 0.4, 1.2, 2.5
+"""The bars: with / without, of the mean first token and of the keys' 99th percentile; passages read in vain."""
+
+_BADGE = "● ".encode()
+_NEW, _ENTER = "\x0e", "\r"
+_BEHIND = ("decode", "check", "evidence")
+"""Steps of an answer's trace that come behind its first token."""
+
+
+@dataclass(slots=True)
+class Arm:
+    """An app, the device over its home, and what was measured of it.
+
+    `first` are ms from Enter to the first token, `shown` to the answer on the screen, `keys` from a key to its echo.
+    """
+
+    app: Terminal
+    device: Device
+    first: list[float] = field(default_factory=list)
+    shown: list[float] = field(default_factory=list)
+    keys: list[float] = field(default_factory=list)
+    in_vain: list[int] = field(default_factory=list)
+    read: list[int] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+
+    def ask(self, question: str) -> bool:
+        """Type and send the question; whether a model has answered it."""
+        self._empty()
+        self.app.types(_NEW)
+        self.app.drain(1.0)
+        self._types(question)
+        entered, before = time.perf_counter(), len(self.app.written)
+        self.app.types(_ENTER)
+        self.app.awaits(_BADGE, within_s=120.0, since=before)
+        shown = (time.perf_counter() - entered) * 1000
+        self.app.drain(0.5)
+        record = self._record()
+        steps = {item["name"]: item["ms"] for item in record["trace"]["steps"]}
+        if "prefill" not in steps:
+            return False
+        read = record["trace"].get("read_while_typing", {"passages": 0, "served": 0})
+        self.shown.append(shown)
+        self.first.append(shown - sum(steps.get(name, 0.0) for name in _BEHIND))
+        self.in_vain.append(read["passages"] - read["served"])
+        self.read.append(read["passages"])
+        self.answers.append(record["answer"])
+        return True
+
+    def drop_last(self) -> None:
+        """Forget the last question: the other app did not answer it with a model."""
+        for values in (self.shown, self.first, self.in_vain, self.read, self.answers):
+            values.pop()
+
+    def _types(self, question: str) -> None:
+        due = time.perf_counter()
+        for key in question:
+            self.app.drain(max(0.0, due - time.perf_counter()))
+            pressed, before = time.perf_counter(), len(self.app.written)
+            self.app.types(key)
+            self.app.awaits(b"\x1b", within_s=30.0, since=before)
+            self.keys.append((time.perf_counter() - pressed) * 1000)
+            due = pressed + KEY_S
+        self.app.drain(max(0.0, due - time.perf_counter()))
+
+    def _empty(self) -> None:
+        tree = self.device.qkv_tree
+        names = [row.name for row in tree.rows.all() if row.passage_id is not None]
+        tree.rows.forget(names)
+        for name in names:
+            tree.blobs.delete(name)
+
+    def _record(self) -> Mapping[str, Any]:
+        (latest,) = self.device.conversations.recent(1)
+        return self.device.conversations.turns(latest.id)[-1].record
+
+
+def run(arguments: Namespace) -> dict[str, Any]:
+    """Figures by set; `missed` names the bars that were."""
+    if arguments.data is None:
+        raise CannotRun("it needs --data, with lihuaworld or email in it")
+    sets = load(arguments.data, *SETS)
+    if not sets:
+        raise CannotRun(f"there is no {' or '.join(SETS)} in {arguments.data}")
+    folder = weights("smollm2-135m", "all-minilm-l6-v2")
+    figures: dict[str, Any] = {}
+    for name, data in sets.items():
+        chosen = _quick(data) if arguments.quick else data
+        with tempfile.TemporaryDirectory() as room:
+            step(f"reading {name}")
+            store = Path(room) / "store.db"
+            embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
+            filled(store, chosen.files, embedder).database.close()
+            questions = _spread(chosen, QUICK_QUESTIONS if arguments.quick else QUESTIONS)
+            figures[name] = measured(Path(room), store, folder.folder, questions, arguments.threads)
+    return figures | {"missed": _missed(figures)}
+
+
+def measured(room: Path, store: Path, folder: Path, questions: Sequence[str], threads: int) -> dict[str, Any]:
+    """Figures of one set: every question typed into both apps, each first in turn."""
+    with ExitStack() as stack:
+        arms = [
+            stack.enter_context(_app(room / name, store, folder, threads, reads=reads))
+            for name, reads in (("with", True), ("without", False))
+        ]
+        for number, question in enumerate(questions):
+            step(f"{number + 1} of {len(questions)}")
+            order = arms if number % 2 == 0 else arms[::-1]
+            answered = [arm for arm in order if arm.ask(question)]
+            if len(answered) == 1:
+                answered[0].drop_last()
+        return _figures(*arms)
+
+
+def _figures(reading: Arm, without: Arm) -> dict[str, Any]:
+    if not reading.first:
+        raise CannotRun("no question was answered by a model")
+    with_ms, without_ms = statistics.mean(reading.first), statistics.mean(without.first)
+    key, key_without = (float(np.percentile(arm.keys, 99)) for arm in (reading, without))
+    shown, shown_without = statistics.mean(reading.shown), statistics.mean(without.shown)
+    return {
+        "questions": len(reading.first),
+        "ttft_ms": round(with_ms, 1),
+        "ttft_without_ms": round(without_ms, 1),
+        "ttft_ratio": round(with_ms / without_ms, 3),
+        "ttft_p50_ms": round(statistics.median(reading.first), 1),
+        "ttft_p50_without_ms": round(statistics.median(without.first), 1),
+        "shown_ms": round(shown, 1),
+        "shown_without_ms": round(shown_without, 1),
+        "shown_ratio": round(shown / shown_without, 3),
+        "read_passages": round(statistics.mean(reading.read), 2),
+        "wasted_passages": round(statistics.mean(reading.in_vain), 2),
+        "key_p99_ms": round(key, 1),
+        "key_p99_without_ms": round(key_without, 1),
+        "key_p50_ms": round(statistics.median(reading.keys), 1),
+        "key_p50_without_ms": round(statistics.median(without.keys), 1),
+        "key_ratio": round(key / key_without, 3),
+        "keys": len(reading.keys),
+        "same_answers": round(statistics.mean(map(str.__eq__, reading.answers, without.answers)), 3),
+    }
+
+
+def _missed(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    bars = (("ttft_ratio", TTFT_RATIO), ("key_ratio", KEY_RATIO), ("wasted_passages", MOST_IN_VAIN))
+    return [f"{name}.{bar}" for name, values in figures.items() for bar, most in bars if values[bar] > most]
+
+
+@contextmanager
+def _app(home: Path, store: Path, folder: Path, threads: int, *, reads: bool) -> Iterator[Arm]:
+    """The app on a home with the store in it: no kept answer serves, and neither battery nor heat stops reading."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("JACKDAW_", "TEXTUAL_"))}
+    own |= {
+        HOME_VARIABLE: str(home),
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "JACKDAW_ANSWER_READ_WHILE_TYPING": str(reads).lower(),
+        "JACKDAW_CACHE_THRESHOLD": "1",
+        "JACKDAW_DAEMON_MAINS": "false",
+        "JACKDAW_DAEMON_TEMPERATURE": "150",
+        **{f"JACKDAW_{part}_THREADS": str(threads) for part in ("MODEL", "EMBEDDER")},
+    }
+    paths = Paths.locate(own)
+    paths.create()
+    shutil.copyfile(store, paths.database)
+    paths.weights.symlink_to(folder)
+    with Device(paths, Settings()) as device, terminal(APP, own) as app:
+        app.awaits(PAINTED)
+        app.awaits(b"ready", within_s=120.0, since=0)
+        yield Arm(app, device)
+
+
+def _spread(data: RetrievalSet, count: int) -> list[str]:
+    """So many questions, evenly over the set, of those that a model answers: others are quoted from the files."""
+    texts = [" ".join(question.text.split()) for question in data.questions]
+    answered = [text for text in texts if text.isascii() and not discourse.subject(text)]
+    return answered[:: max(1, len(answered) // count)][:count]
+
+
+def _quick(data: RetrievalSet) -> RetrievalSet:
+    """The first documents, and the questions that they answer."""
+    files = {name: documents[:QUICK_DOCUMENTS] for name, documents in data.files.items()}
+    keys = {document.key for documents in files.values() for document in documents}
+    return RetrievalSet(files, [question for question in data.questions if question.relevant & keys])
