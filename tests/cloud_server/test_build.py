@@ -1,14 +1,18 @@
 """The one place where the server's parts are put together, with real weights."""
 
 import logging
+import shutil
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from cloud_server import build
+from cloud_server.retrieval.versions import Versions, read_facts, write_facts
 from cloud_server.settings import load
 from storage.paths import HOME_VARIABLE, Paths
 from tests.adapter_file import ADAPTER, pairs, write
+from tests.cloud_server.retrieval.test_versions import EARLIER
 
 pytestmark = pytest.mark.weights
 
@@ -28,3 +32,18 @@ def test_a_server_answers_with_its_adapter_or_says_in_its_log_why_not(
         answering.engine.close()
         assert (bool(info.adapter), "there is no such file" in info.refused) == (not refused, refused)
         assert ("there is no such file" in caplog.text) == refused
+
+
+def test_the_relevance_of_an_index_goes_before_the_settings(weights: Path, tmp_path: Path) -> None:
+    paths = Paths.locate({HOME_VARIABLE: str(tmp_path)})
+    paths.weights.parent.mkdir(parents=True)
+    paths.weights.symlink_to(weights)
+    settings = load(paths, {}, {"model.context": 512, "model.adapter": "off"}).settings
+    for chosen, expected in ((None, settings.retrieval.relevance), (0.7, 0.7)):
+        shutil.rmtree(paths.server_index, ignore_errors=True)
+        shutil.copytree(EARLIER, paths.server_index)
+        version = Versions(paths.server_index).current()
+        write_facts(version, structs.replace(read_facts(version), relevance=chosen))
+        answering, _ = build._parts(paths, settings)
+        answering.engine.close()
+        assert answering.relevance == expected
