@@ -84,8 +84,7 @@ class QABank:
         return WrongAnswers(self.entries.database)
 
     def find(self, query: Query, vector: Vectors, fingerprint: str, *, more: bool = False) -> Considered | None:
-        """Return the entry whose answer serves the question, None where none does. `vector` is the question's
-        embedding.
+        """Return the entry whose answer serves the question with this embedding, None where none does.
 
         With `more`, an answer that lacks information does not serve, since a server may be asked for it now.
         """
@@ -240,8 +239,7 @@ class QABank:
 
     def clear(self) -> int:
         """Drop all entries; return how many."""
-        ids = [entry.id for entry in self.entries.all()]
-        self.entries.delete(ids)
+        self.entries.delete(ids := [entry.id for entry in self.entries.all()])
         return len(ids)
 
     def _objections(
