@@ -104,7 +104,7 @@ def index_facts(paths: Paths, settings: Settings) -> IndexMetadata | None:
 
 def _question_embedder(settings: Settings, weights: catalog.Weights, facts: IndexMetadata | None) -> Embedder:
     """Return the embedder that made the index. Where it is not to be had, the devices' own serves without the index."""
-    from cloud_server.retrieval.embedders import embedder_for, incomparable
+    from cloud_server.retrieval.embedders import embedder_for, incomparable, same_model
 
     def folder() -> Path:
         return weights.path(catalog.find(settings.embedder.name, "embedder"))
@@ -112,14 +112,14 @@ def _question_embedder(settings: Settings, weights: catalog.Weights, facts: Inde
     count = threads(settings.embedder.threads)
     if facts and facts.model:
         try:
-            embedder = embedder_for(facts.model, folder, "query", count)
-            if embedder.fingerprint == facts.embedder and embedder.dimensions == facts.dimensions:
-                log.warning(incomparable(facts))
-                return embedder
-            reason = f"{facts.model.name} is {embedder.fingerprint} now, and the index is of {facts.embedder}"
+            embedder = same_model(facts, facts.model, "query", count)
+            embedder.embed(["ready"])  # loads the model, which may fail, before there is a question
         except JackdawError as error:
-            reason = str(error)
-        log.error("the embedder of the index cannot be used, so questions get no passages", extra={"detail": reason})
+            message = "the embedder of the index cannot be used, so questions get no passages"
+            log.error(message, extra={"detail": str(error)})  # noqa: TRY400
+        else:
+            log.warning(incomparable(facts))
+            return embedder
     return embedder_for(None, folder, "query", count)
 
 

@@ -14,6 +14,7 @@ from cloud_server import build
 from cloud_server.access import certificate
 from cloud_server.access.self_signed import LOOPBACK
 from cloud_server.access.tokens import TokenFile
+from cloud_server.retrieval.embedders import same_model
 from cloud_server.settings import Settings, load
 from models import catalog
 from shared.cli.frame import Command
@@ -75,6 +76,8 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield from _models(paths, settings)
     try:
         facts = build.index(paths, settings, 1).held().facts
+        if facts.model:
+            same_model(facts, facts.model, "query", 1)
         yield Finding("index", "ok", f"{facts.passages:,} passages")
     except NothingFound:
         yield Finding("index", "warn", "no passages", "jackdaw-server index build SOURCE")

@@ -7,6 +7,7 @@ from cloud_server.retrieval.versions import EmbedderSource, IndexMetadata
 from models.embedder import OnnxEmbedder
 from models.engine import Embedder
 from models.sentence_embedder import SentenceEmbedder, Side, address, prefixes_of
+from shared.errors import UsageError
 
 
 def embedder_for(
@@ -20,6 +21,21 @@ def embedder_for(
         return OnnxEmbedder(catalog_folder(), threads)
     prefixes: dict[Side, str] = {"query": source.query_prefix, "passage": source.passage_prefix}
     return SentenceEmbedder(source.name, prefixes, side, threads)
+
+
+def same_model(facts: IndexMetadata, model: EmbedderSource, side: Side, threads: int) -> Embedder:
+    """Return the sentence-transformers model that made the index, as the index names it.
+
+    Raises UsageError where the files of that name are no longer those that made it, and WeightsError.
+    """
+    prefixes: dict[Side, str] = {"query": model.query_prefix, "passage": model.passage_prefix}
+    embedder = SentenceEmbedder(model.name, prefixes, side, threads)
+    if embedder.fingerprint != facts.embedder:
+        raise UsageError(
+            f"The files of the embedder {model.name} are others now ({embedder.fingerprint}) than when the index was "
+            f"made ({facts.embedder}). Bring those back, or build the index again."
+        )
+    return embedder
 
 
 def named(name: str, query_prefix: str | None, passage_prefix: str | None) -> EmbedderSource:

@@ -2,6 +2,9 @@
 
 import json
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -124,6 +127,41 @@ def test_vectors_are_imported_with_their_texts(source: Write, tmp_path: Path) ->
     assert "3 vectors brought to unit length" in result.stdout
     assert re.search(r"^Reading and checking, 3 passages: 100%$", result.stderr, re.MULTILINE)
     assert "no answer is written by server and device together" in result.stderr  # the fake embedder is not theirs
+
+
+SLOW = """
+import sys, time
+from cloud_server.cli import index, run
+from models.fake import FakeEmbedder
+
+class Slow(FakeEmbedder):
+    def embed(self, texts):
+        print("embeds", flush=True)
+        time.sleep(0.5)
+        return super().embed(texts)
+
+index._embedder = lambda *_: Slow()
+sys.exit(run(["index", "import", *sys.argv[1:]]))
+"""
+
+
+def test_ctrl_c_leaves_the_old_index_and_the_same_command_goes_on(source: Write, tmp_path: Path) -> None:
+    report("build", source())
+    texts = [f"alpha{number} beta{number % 7}" for number in range(20_000)]
+    np.save(tmp_path / "vectors.npy", FakeEmbedder().embed(texts))
+    lines = source("many.jsonl", [("", text) for text in texts])
+    command = [sys.executable, "-c", SLOW, str(tmp_path / "vectors.npy"), "--texts", str(lines)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        for _ in range(5):  # four ways to embed a text, then the first sample of the second block
+            assert process.stdout.readline() == "embeds\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert process.returncode == 130
+    assert "The same command goes on from the last 8,192 passages that were finished." in said
+    assert report("info")["passages"] == 3
+    made = report("import", tmp_path / "vectors.npy", "--texts", lines)
+    assert (made["kept"], made["total"]) == (8192, 20_000)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from msgspec import structs
 
 from cloud_server import build
-from cloud_server.cli import index, status
+from cloud_server.cli import doctor, index, status
 from cloud_server.retrieval.embedders import incomparable
 from cloud_server.retrieval.versions import EmbedderSource, IndexMetadata, Versions, read_facts, write_facts
 from cloud_server.settings import Settings, load
@@ -121,6 +121,9 @@ def test_a_model_whose_files_changed_is_refused_with_a_sentence(
         embedder = question_embedder(home)
     assert isinstance(embedder, OnnxEmbedder)
     assert "questions get no passages" in caplog.text
+    (finding,) = (finding for finding in doctor.examine(home) if finding.check == "index")
+    assert finding.level == "fail"
+    assert "are others now" in finding.said
     with pytest.raises(UsageError, match="Start the server again"):
         build.corpus(home, Settings(), embedder.fingerprint).refresh()  # type: ignore[attr-defined]
 

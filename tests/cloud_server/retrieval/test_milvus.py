@@ -27,6 +27,7 @@ from cloud_server import build
 from cloud_server.cli import doctor, index
 from cloud_server.retrieval.builder import Builder
 from cloud_server.retrieval.corpus import Corpus, Vector
+from cloud_server.retrieval.imports.importer import Importer
 from cloud_server.scale import milvus, milvus_index
 from cloud_server.scale.milvus import Milvus, MilvusCorpus
 from cloud_server.scale.milvus_index import MilvusIndex
@@ -36,6 +37,7 @@ from shared.errors import NothingFound, StoreCorrupt, StoreError, UsageError
 from shared.protocol.messages import PublicPassage
 from storage.paths import Paths
 from tests.cloud_server.retrieval.conftest import FACTS, Write, numbered
+from tests.cloud_server.retrieval.imports.conftest import made_of
 from tests.faults import until
 
 Fill = Callable[..., Builder[MilvusIndex]]
@@ -140,6 +142,14 @@ def test_what_is_added_keeps_the_ids_and_is_not_added_twice(fill: Fill, uri: str
     other.fingerprint = "another"
     with pytest.raises(UsageError, match="Build it again"):
         fill(other).add([source("c.jsonl")])
+
+
+def test_vectors_made_elsewhere_are_imported(fill: Fill, uri: str, tmp_path: Path) -> None:
+    made = made_of(tmp_path, 30)
+    report = Importer(fill(), rows=8).run(made.npy(), made.lines(), {})
+    assert (report.total, report.cosine, report.template) == (30, 1.0, "the text")
+    hits = corpus_of(uri).search(made.vectors[17], 3)
+    assert (hits[0].text, hits[0].path) == (made.texts[17], "texts.jsonl#d17")
 
 
 class Killed(BaseException):
