@@ -2,6 +2,7 @@
 
 import mmap
 from bisect import bisect_left
+from collections.abc import Iterator
 
 from shared.errors import StoreError
 from storage.list_file import PAGE
@@ -12,6 +13,10 @@ class Runs:
 
     def __init__(self, size: int) -> None:
         self._free = [(0, size)] if size else []
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """The free runs: start and length."""
+        return iter(self._free)
 
     @property
     def free(self) -> int:
@@ -39,10 +44,10 @@ class Runs:
         self._free[first:place] = [(start, stop - start)]
 
 
-def pages_of_memory(size: int) -> memoryview:
+def pages_of_memory(size: int) -> mmap.mmap:
     """Memory that begins with a page; the kernel gives it when it is first written to. Raises StoreError."""
     try:
-        return memoryview(mmap.mmap(-1, size))
+        return mmap.mmap(-1, size)
     except OSError as error:
         raise StoreError(f"There is no memory for {size:,} bytes of the index. Lower retrieval.memory_mb.") from error
 
@@ -53,7 +58,19 @@ class Arena:
     def __init__(self, size: int) -> None:
         self.size = max(size // PAGE, 1) * PAGE
         self.runs = Runs(self.size)
-        self._memory = pages_of_memory(self.size)
+        self._pages = pages_of_memory(self.size)
+        self._memory = memoryview(self._pages)
+
+    @property
+    def used(self) -> int:
+        """Bytes of runs that were taken."""
+        return self.size - self.runs.free
+
+    def release(self) -> None:
+        """Give the kernel back what is free, where it takes it; it comes again when it is written to."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for start, length in self.runs:
+                self._pages.madvise(mmap.MADV_DONTNEED, start, length)
 
     def view(self, start: int, length: int) -> memoryview:
         """The memory of a run that was taken."""

@@ -74,6 +74,7 @@ class ClusterCache:
         """
         waiting = deque(clusters)
         with self._changed:
+            self._ahead.relieve()
             self._residents.hotness.ask(waiting)
             victims = self._residents.coldest(last=self._ahead.held())
         pinned: deque[Resident] = deque()
@@ -96,6 +97,7 @@ class ClusterCache:
         Raises the same.
         """
         with self._changed:
+            self._ahead.relieve()
             asked = dict.fromkeys(clusters, False)
             self._residents.hotness.ask(asked)
             asked.update((cluster, True) for cluster in asked if self._residents.is_ready(cluster))
@@ -182,7 +184,7 @@ class ClusterCache:
         """The cluster in memory of its own. Raises StoreCorrupt, StoreError."""
         start, length = self._residents.extent(cluster)
         first, room = pages(start, length)
-        memory = pages_of_memory(room)
+        memory = memoryview(pages_of_memory(room))
         with self._changed:
             self._ahead.demand_reads += 1
         self._fill(memory, first, start + length - first)

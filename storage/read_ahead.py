@@ -15,6 +15,7 @@ from weakref import WeakSet, ref
 
 from storage.list_file import PAGE, ListFile
 from storage.pacing import Throughput, TokenBucket
+from storage.pressure import LOOK_S, available, limit
 from storage.residents import Resident, Residents
 
 RATE: Final = 500e6
@@ -56,6 +57,7 @@ class AheadReader:
         self._victims: deque[int] = deque()
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="clusters-ahead")
         self._running = 0
+        self._looked = float("-inf")
 
     @property
     def rate(self) -> float:
@@ -69,6 +71,22 @@ class AheadReader:
         with self.changed:
             self._questions.add(question)
         return question
+
+    def relieve(self) -> None:
+        """Give memory back where the machine runs short, and take it again afterwards. With the lock.
+
+        What was read ahead goes first, and what still waits to be is not read.
+        """
+        now = time.monotonic()
+        if now - self._looked < LOOK_S:
+            return
+        self._looked = now
+        residents = self.residents
+        allowed = limit(residents.allowed, residents.arena.used, residents.arena.size, available())
+        if allowed < residents.allowed:
+            for question in self._questions:
+                question.waiting.clear()
+        residents.shrink(allowed, self.held())
 
     def held(self) -> set[int]:
         """Clusters that are held for questions. With the lock."""
@@ -182,6 +200,7 @@ class ReadAhead:
         """Read these, in this order, as soon as there is time, in place of what waits; hold those that are there."""
         reader = self._reader
         with reader.changed:
+            reader.relieve()
             self.waiting.clear()
             for cluster in clusters:
                 if reader.residents.get(cluster):

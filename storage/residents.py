@@ -50,6 +50,7 @@ class Residents:
         self.extent = extent
         self.arena = Arena(memory)
         self.hotness = Hotness()
+        self.allowed = self.arena.size
         self._residents: dict[int, Resident] = {}
 
     def __iter__(self) -> Iterator[Resident]:
@@ -75,9 +76,9 @@ class Residents:
         """Room for a cluster, made by giving up `victims` as far as need be; None where these do not make it."""
         start, length = self.extent(cluster)
         first, room = pages(start, length)
-        if room > self.arena.size:
+        if room > self.allowed:
             return None
-        while (place := self.arena.runs.take(room)) is None:
+        while self.arena.used + room > self.allowed or (place := self.arena.runs.take(room)) is None:
             if not victims:
                 return None
             victim = self._residents.get(victims.popleft())
@@ -88,6 +89,17 @@ class Residents:
         resident = Resident(cluster, place, memory, first, start + length - first, own)
         self._residents[cluster] = resident
         return resident
+
+    def shrink(self, allowed: int, first: Collection[int]) -> None:
+        """Use no more than so many bytes from now on: those that are `first` go first, then the coldest."""
+        self.allowed = allowed
+        if self.arena.used <= allowed:
+            return
+        ranked = sorted(self.coldest(), key=lambda cluster: cluster not in first)
+        for resident in map(self._residents.__getitem__, ranked):
+            if self.arena.used > allowed and not resident.pins and resident.loaded.done():
+                self.drop(resident)
+        self.arena.release()
 
     def unpin(self, resident: Resident) -> None:
         """Whoever pinned it has no more use for it."""
