@@ -6,7 +6,7 @@ for what another has pinned, and lets go as it proceeds, so that one larger than
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from threading import Condition
 from typing import Final
@@ -23,6 +23,9 @@ READERS: Final = 8
 
 AHEAD: Final = 32
 """Clusters that are pinned or on their way before the one that is scanned: enough to keep the readers busy."""
+
+AT_ONCE: Final = 16
+"""Clusters in memory that are pinned together: of each alone, the lock would take a tenth of the time."""
 
 
 class ClusterCache:
@@ -109,12 +112,11 @@ class ClusterCache:
                 self._pin_next(missing, pinned, victims)
                 resident = next((resident for resident in pinned if resident.loaded.done()), None)
                 if resident is None and ready:
-                    if (resident := self._pinned_ready(ready[0])) is None:  # it has gone meanwhile
-                        missing.append(ready.popleft())
-                        continue
-                    ready.popleft()
-                    pinned.append(resident)
-                if resident is None and not pinned:
+                    several = [ready.popleft() for _ in range(min(len(ready), AT_ONCE))]
+                    for cluster, data in self.ready(several, missing):
+                        yield cluster, data
+                        victims.append(cluster)
+                elif resident is None and not pinned:
                     with self._changed:  # what came for others may go
                         victims = self._residents.coldest(last=self._ahead.held(), never=set(missing))
                     self._pin_next(missing, pinned, victims)
@@ -131,14 +133,28 @@ class ClusterCache:
             for resident in pinned:
                 self._unpin(resident)
 
-    def ready(self, clusters: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
-        """Those of the clusters that are in memory, in this order. Nothing is read, and no question counted."""
-        for cluster in clusters:
-            if resident := self._pinned_ready(cluster):
-                try:
-                    yield cluster, resident.bytes
-                finally:
-                    self._unpin(resident)
+    def ready(self, clusters: Sequence[int], gone: deque[int] | None = None) -> Iterator[tuple[int, memoryview]]:
+        """Those of the clusters that are in memory, in this order; `gone` gets the others.
+
+        Nothing is read, and no question counted.
+        """
+        for start in range(0, len(clusters), AT_ONCE):
+            pinned: list[Resident] = []
+            with self._changed:
+                for cluster in clusters[start : start + AT_ONCE]:
+                    resident = self._residents.get(cluster)
+                    if resident and resident.is_ready:
+                        resident.pins += 1
+                        pinned.append(resident)
+                    elif gone is not None:
+                        gone.append(cluster)
+            try:
+                for resident in pinned:
+                    yield resident.cluster, resident.bytes
+            finally:
+                with self._changed:
+                    for resident in pinned:
+                        self._residents.unpin(resident)
 
     def _pin_next(self, waiting: deque[int], pinned: deque[Resident], victims: deque[int]) -> None:
         """Pin as many of those that wait as there may be, and see that they are read."""
@@ -164,15 +180,6 @@ class ClusterCache:
             elif not resident.is_demanded:
                 resident.is_demanded = True
                 self._changed.notify_all()
-            resident.pins += 1
-            return resident
-
-    def _pinned_ready(self, cluster: int) -> Resident | None:
-        """The cluster, pinned, where it is in memory now."""
-        with self._changed:
-            resident = self._residents.get(cluster)
-            if resident is None or not resident.is_ready:
-                return None
             resident.pins += 1
             return resident
 

@@ -174,6 +174,7 @@ class _Nearest:
         faiss = faiss_with()
         self._pointer, self._layout = faiss.swig_ptr, layout
         self._query = np.ascontiguousarray(vector, np.float32)
+        self._asked = self._pointer(self._query)
         self._products, self._numbers = np.empty(k, np.float32), np.empty(k, np.int64)
         self._into = (self._pointer(self._products), self._pointer(self._numbers))
         self._heap = faiss.float_minheap_array_t()
@@ -185,7 +186,7 @@ class _Nearest:
         size, vector_bytes = int(self._layout.sizes[cluster]), self._layout.vector_bytes
         vectors = np.frombuffer(data, np.uint8, size * vector_bytes)
         rows = np.frombuffer(data, np.int64, size, size * vector_bytes)
-        scanner.set_query(self._pointer(self._query))
+        scanner.set_query(self._asked)
         scanner.set_list(cluster, 0.0)
         scanner.scan_codes(size, self._pointer(vectors), self._pointer(rows), *self._into, self._heap.k)
 

@@ -21,9 +21,12 @@ from storage.residents import Resident, Residents
 RATE: Final = 500e6
 """Bytes a second: at 500 MB/s a model on the same processor kept .97 of its speed, at full speed .70."""
 
-READERS: Final = 4
-PIECE: Final = 64 * PAGE
+READERS: Final = 2
+PIECE: Final = 128 * PAGE
 """Bytes between which a read gives way."""
+
+READ_COST: Final = 256_000
+"""Bytes that a read counts for beside its own: so much of the processor's time goes into each, however small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class AheadReader:
         self.throughput = throughput
         self.changed, self.residents = changed, residents
         self._file = file
-        self._bucket = TokenBucket(rate, READERS * PIECE)
+        self._bucket = TokenBucket(rate, READERS * (PIECE + READ_COST))
         self._questions: WeakSet[ReadAhead] = WeakSet()  # whoever forgets to close one holds nothing for ever
         self._victims: deque[int] = deque()
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="clusters-ahead")
@@ -172,7 +175,7 @@ class AheadReader:
                 if self._is_spare(resident.cluster):
                     self.residents.drop(resident)
                     return False
-                delay = None if self.demand_reads else self._bucket.take(size, time.monotonic())
+                delay = None if self.demand_reads else self._bucket.take(size + READ_COST, time.monotonic())
                 if delay == 0:
                     break
                 self.changed.wait(delay)

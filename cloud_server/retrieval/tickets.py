@@ -56,7 +56,7 @@ class IndexTicket:
         """Read ahead near what has been written so far, in place of what waits near the question."""
         if self._mode == "progressive":
             self._is_refined = True
-            self._fetch(vector, 0.5)
+            self._fetch(vector, 0.5, is_more=True)
 
     def provisional(self, most: int) -> list[PublicPassage]:
         """The nearest passages in what is in memory already, best first: probably those that the search will give."""
@@ -87,7 +87,8 @@ class IndexTicket:
         if ahead:
             ahead.close()
 
-    def _fetch(self, vector: Vector, share: float) -> None:
+    def _fetch(self, vector: Vector, share: float, *, is_more: bool = False) -> None:
+        """Spend a share of the budget near a vector; `is_more`: on top of what was brought already."""
         index, ahead = self._index, self._ahead
         if index is None or ahead is None:
             return
@@ -96,6 +97,8 @@ class IndexTicket:
         ranked = index.vectors.present(index.vectors.probe(vector, _RANKED * index.probes))
         own = sum(map(index.vectors.bytes_of, index.vectors.present(index.probe(vector))))
         ready, read = budget(own, cache.ahead.rate, self._times.mean(self._pipeline), cache.memory)
+        if is_more:
+            ready, read = round(cache.memory / share), min(ready, read)
         ahead.fetch(
             within_budget(ranked, index.vectors.bytes_of, cache.is_ready, round(share * ready), round(share * read))
         )

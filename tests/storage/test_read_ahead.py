@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shared.errors import StoreError
 from storage.cluster_cache import ClusterCache
 from storage.list_file import PAGE, ListFile
-from storage.read_ahead import PIECE, ReadAhead
+from storage.read_ahead import PIECE, READ_COST, READERS, ReadAhead
 from tests.faults import until
 from tests.storage.clusters import Lists, check_nothing_is_held
 
@@ -137,14 +137,14 @@ def test_what_a_question_waits_for_is_read_first(tmp_path: Path) -> None:
     with file.closed(), ThreadPoolExecutor(1) as threads:
         question = cache.read_ahead()
         question.fetch(range(20))
-        until(lambda: len(file.began) == 4)
+        until(lambda: len(file.began) == READERS)
         asked = threads.submit(lists.check_any, cache, range(30, 38))
-        until(lambda: len(file.began) == 12)
-        for _ in range(12):
+        until(lambda: len(file.began) == READERS + 8)
+        for _ in range(READERS + 8):
             file._may_go_on.release()
         asked.result(30)
     until(lambda: idle(cache))
-    assert {first // PAGE for first in file.began[4:12]} == set(range(30, 38))
+    assert {first // PAGE for first in file.began[READERS : READERS + 8]} == set(range(30, 38))
     question.close()
     check_quiet(cache)
 
@@ -190,7 +190,7 @@ def test_what_waits_is_dropped_when_the_question_settles(tmp_path: Path, how: st
     with file.closed():
         question = cache.read_ahead()
         question.fetch(range(20))
-        until(lambda: len(file.began) == 4)
+        until(lambda: len(file.began) == READERS)
         if how == "forget":
             del question
             gc.collect()
@@ -201,12 +201,12 @@ def test_what_waits_is_dropped_when_the_question_settles(tmp_path: Path, how: st
         else:
             question.close()
     until(lambda: idle(cache))
-    assert len(file.began) == (8 if how == "fetch" else 4)  # what has started near the old guess is of use still
+    assert len(file.began) == (2 * READERS if how == "fetch" else READERS)
     if how == "fetch":
         question.close()
-        assert cache.ahead.bytes_wasted == cache.ahead.bytes_read == 8 * PIECE
+        assert cache.ahead.bytes_wasted == cache.ahead.bytes_read == 2 * READERS * PIECE
     elif how != "forget":
-        assert cache.ahead.bytes_wasted == cache.ahead.bytes_read == 4 * PIECE
+        assert cache.ahead.bytes_wasted == cache.ahead.bytes_read == READERS * PIECE
     check_quiet(cache)
 
 
@@ -277,10 +277,10 @@ def test_a_read_ahead_that_fails_fails_nobody_until_it_is_asked_for(tmp_path: Pa
 
 def test_the_rate_is_kept(tmp_path: Path) -> None:
     lists = Lists(tmp_path, [2 * PIECE] * 8)
-    cache = lists.cache(20 * PIECE, rate=40 * PIECE)
+    cache = lists.cache(20 * PIECE, rate=40 * (PIECE + READ_COST))
     started = time.monotonic()
     fetched(cache, range(8)).close()
-    assert time.monotonic() - started >= (16 - 4) / 40
+    assert time.monotonic() - started >= (16 - READERS) / 40
 
 
 def test_many_questions_ahead_and_at_once_get_their_own(tmp_path: Path) -> None:
