@@ -23,7 +23,7 @@ BEHIND = Round("hyde", ("Who pairs for life?", "Where?"), (RIVERS, BIRDS))
 def looks_up(
     monkeypatch: pytest.MonkeyPatch, before: Sequence[Round] = (BEFORE,), behind: Sequence[Round] = (BEHIND,)
 ) -> None:
-    """Every server that starts offers another pipeline, and says these rounds before and behind plain's sources."""
+    """Every server that starts offers two pipelines, and says these rounds before plain's sources and behind them."""
     answer = Pipeline.answer
 
     async def answered(self: Pipeline, turn: Turn) -> None:
