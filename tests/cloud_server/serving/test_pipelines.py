@@ -154,3 +154,13 @@ def test_a_device_of_version_1_gets_plain(serve: Serve) -> None:
     request = phone.asks(KENYA)
     finished(phone, request)
     assert (sources(phone, request), rounds(phone, request)) == (["Mountains"], [])
+
+
+def test_a_device_of_another_vocabulary_gets_flare_s_sentences_as_text(serve: Serve) -> None:
+    answer = "Das Höchste ist süß. Það er hátt. 🐦."
+    served = serve(Scripted({KENYA: answer}))
+    phone = Phone(served.url, served.token(), "others").connects()
+    request = phone.asks(KENYA, pipeline="flare")
+    ended = finished(phone, request)
+    texts = [event.text or "" for event in phone.inbox if isinstance(event, m.Tokens)]
+    assert "".join(texts) + ended.text == answer
