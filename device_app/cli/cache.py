@@ -61,9 +61,14 @@ def stats(as_json: bool) -> None:
         "tokens_prefilled": int(counted.get("population_prefilled", 0)),
         "tokens_decoded": int(counted.get("population_decoded", 0)),
     }
+    typed = {
+        "passages": int(counted.get("typed_passages", 0)),
+        "in_vain": int(counted.get("typed_in_vain", 0)),
+        "tokens": int(counted.get("typed_tokens", 0)),
+    }
     questions = int(counted.get("questions", 0))
     if as_json:
-        print_json({"qa": qa, "kv": kv, "population": ahead, "questions": questions})
+        print_json({"qa": qa, "kv": kv, "population": ahead, "typed": typed, "questions": questions})
         return
     not_answered = (
         ("wait for an answer", answers.waiting),
@@ -83,6 +88,7 @@ def stats(as_json: bool) -> None:
                     f"{ahead['items']:,} steps: {ahead['tokens_prefilled']:,} tokens read, "
                     f"{ahead['tokens_decoded']:,} written",
                 ),
+                *([("While you typed", _while_typing(typed))] if typed["passages"] else []),
             ],
             [
                 ("Answers", f"{answers.answered:,} kept, of {_origins(answers)}"),
@@ -99,6 +105,10 @@ def stats(as_json: bool) -> None:
 
 def _origins(answers: "Totals") -> str:
     return f"{answers.entries - answers.predicted:,} asked and {answers.predicted:,} predicted questions"
+
+
+def _while_typing(typed: dict[str, int]) -> str:
+    return f"{typed['passages']:,} passages read, {typed['in_vain']:,} of them in vain: {typed['tokens']:,} tokens"
 
 
 def _space(taken: int, limit: int, evicted: int) -> str:
