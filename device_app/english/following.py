@@ -45,6 +45,11 @@ _OF_SOMETHING = word_set(
 )
 
 
+def begins_as_question(text: str) -> bool:
+    """Return whether the text begins with a question word or an auxiliary, as "Who has …" and "Did Anna …" do."""
+    return bool(_ASKS.match(text))
+
+
 def is_follow_up(query: Query) -> bool:
     """Whether understanding the question takes the one before it.
 

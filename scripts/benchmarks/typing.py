@@ -40,7 +40,10 @@ KEY_S = 60 / (40 * 5)
 TTFT_RATIO, KEY_RATIO, MOST_IN_VAIN = 0.4, 1.2, 2.5
 """The bars: with / without, of the mean first token and of the keys' 99th percentile; passages read in vain."""
 
-_BADGE = "● ".encode()
+ANSWER_S = 600.0
+"""An answer is waited for so long: a busy machine takes its time."""
+
+_READY = b"ready"
 _NEW, _ENTER = "\x0e", "\r"
 _BEHIND = ("decode", "check", "evidence")
 """Steps of an answer's trace that come behind its first token."""
@@ -51,6 +54,7 @@ class Arm:
     """An app, the device over its home, and what was measured of it.
 
     `first` are ms from Enter to the first token, `shown` to the answer on the screen, `keys` from a key to its echo.
+    Passages are counted for every question that was typed, times for those that a model answers.
     """
 
     app: Terminal
@@ -70,24 +74,24 @@ class Arm:
         self._types(question)
         entered, before = time.perf_counter(), len(self.app.written)
         self.app.types(_ENTER)
-        self.app.awaits(_BADGE, within_s=120.0, since=before)
+        self.app.awaits(b"answering", _READY, within_s=ANSWER_S, since=before)
         shown = (time.perf_counter() - entered) * 1000
         self.app.drain(0.5)
         record = self._record()
         steps = {item["name"]: item["ms"] for item in record["trace"]["steps"]}
-        if "prefill" not in steps:
-            return False
         read = record["trace"].get("read_while_typing", {"passages": 0, "served": 0})
-        self.shown.append(shown)
-        self.first.append(shown - sum(steps.get(name, 0.0) for name in _BEHIND))
         self.in_vain.append(read["passages"] - read["served"])
         self.read.append(read["passages"])
+        if "prefill" not in steps:
+            return False
+        self.shown.append(shown)
+        self.first.append(shown - sum(steps.get(name, 0.0) for name in _BEHIND))
         self.answers.append(record["answer"])
         return True
 
     def drop_last(self) -> None:
         """Forget the last question: the other app did not answer it with a model."""
-        for values in (self.shown, self.first, self.in_vain, self.read, self.answers):
+        for values in (self.shown, self.first, self.answers):
             values.pop()
 
     def _types(self, question: str) -> None:
@@ -158,6 +162,7 @@ def _figures(reading: Arm, without: Arm) -> dict[str, Any]:
     shown, shown_without = statistics.mean(reading.shown), statistics.mean(without.shown)
     return {
         "questions": len(reading.first),
+        "typed": len(reading.read),
         "ttft_ms": round(with_ms, 1),
         "ttft_without_ms": round(without_ms, 1),
         "ttft_ratio": round(with_ms / without_ms, 3),
@@ -193,6 +198,7 @@ def _app(home: Path, store: Path, folder: Path, threads: int, *, reads: bool) ->
         "COLORTERM": "truecolor",
         "JACKDAW_ANSWER_READ_WHILE_TYPING": str(reads).lower(),
         "JACKDAW_CACHE_THRESHOLD": "1",
+        "JACKDAW_ANSWER_MAX_TOKENS": "48",
         "JACKDAW_DAEMON_MAINS": "false",
         "JACKDAW_DAEMON_TEMPERATURE": "150",
         **{f"JACKDAW_{part}_THREADS": str(threads) for part in ("MODEL", "EMBEDDER")},
@@ -203,7 +209,7 @@ def _app(home: Path, store: Path, folder: Path, threads: int, *, reads: bool) ->
     paths.weights.symlink_to(folder)
     with Device(paths, Settings()) as device, terminal(APP, own) as app:
         app.awaits(PAINTED)
-        app.awaits(b"ready", within_s=120.0, since=0)
+        app.awaits(_READY, within_s=120.0, since=0)
         yield Arm(app, device)
 
 

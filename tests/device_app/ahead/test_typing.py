@@ -128,7 +128,7 @@ def test_only_what_the_answer_likely_needs_is_read_to_its_end(
 def test_a_text_that_was_erased_is_forgotten_but_not_what_it_cost() -> None:
     state = draft("who has ", "who has", CLEAR).has_read(7).typed(" ", 11.0)
     assert (state.searched, state.ranking, state.leads) == ("", (), 0)
-    assert (state.searches, state.read) == (1, {7})
+    assert (state.searches, state.read) == (1, frozenset({7}))
 
 
 def test_searches_that_agree_lead() -> None:
