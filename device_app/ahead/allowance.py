@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from device_app.ahead.daemon import read_status
+from device_app.ahead.daemon import all_spent, read_status
 from device_app.ahead.idle import Conditions, Sensors, why_not
 from device_app.system.budget import estimated_joules, read_ledger, spend, why_spent, write_ledger
 
@@ -45,9 +45,8 @@ class Allowance:
         now = self.clock()
         if self._looked_at is None or now - self._looked_at >= LOOK_S:
             self._latest, self._looked_at = self.look(), now
-        status = read_status(paths)
-        ledger = (*read_ledger(paths.typing_spent), *(status.spent if status else ()))
-        return refusal(self._latest, rules, why_spent(ledger, now, rules), paused=paths.daemon_paused.exists())
+        spent = why_spent(all_spent(paths, read_status(paths)), now, rules)
+        return refusal(self._latest, rules, spent, paused=paths.daemon_paused.exists())
 
     def spend(self, paths: Paths, rules: Rules, parameters: int, tokens: int) -> None:
         """Note tokens that a model with so many parameters has read. Raises NotWritable."""

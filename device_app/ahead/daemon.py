@@ -231,8 +231,7 @@ class Daemon:
         return self._paused() or why_not(quiet, rules) or why_not(self.sensors.read(), rules)
 
     def _budget(self, rules: Rules) -> str | None:
-        spent = (*self._status.spent, *read_ledger(self.paths.typing_spent))
-        return why_spent(spent, self.clock(), rules)
+        return why_spent(all_spent(self.paths, self._status), self.clock(), rules)
 
     def _paused(self) -> str | None:
         return "it is paused" if self.paths.daemon_paused.exists() else None
@@ -278,7 +277,12 @@ def reading_rules(rules: Rules) -> Rules:
     return replace(rules, quiet_minutes=min(rules.quiet_minutes, READING_QUIET_MINUTES), mains=False)
 
 
-def spent_within_the_hour(status: Status, now: float) -> tuple[int, float]:
-    """Return the tokens and joules spent in the last hour."""
-    spent = recent(status.spent, now)
+def all_spent(paths: Paths, status: Status | None) -> Ledger:
+    """Return what work ahead and reading while somebody types have spent, in no order."""
+    return (*read_ledger(paths.typing_spent), *(status.spent if status else ()))
+
+
+def spent_within_the_hour(ledger: Ledger, now: float) -> tuple[int, float]:
+    """Return the tokens and joules."""
+    spent = recent(ledger, now)
     return sum(entry.tokens for entry in spent), sum(entry.joules for entry in spent)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from device_app.ahead.daemon import read_status, spent_within_the_hour
+from device_app.ahead.daemon import all_spent, read_status, spent_within_the_hour
 from device_app.system.process import is_running
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Worker:
 def worker(paths: Paths, rules: Rules) -> Worker:
     """Return the daemon's current state and its last step. Raises NotWritable."""
     running, status = is_running(paths.daemon_lock), read_status(paths)
-    tokens, joules = spent_within_the_hour(status, time.monotonic()) if status else (0, 0.0)
+    tokens, joules = spent_within_the_hour(all_spent(paths, status), time.monotonic())
     pid, state, why = (status.pid, status.state, status.why) if status and running else (None, "stopped", None)
     return Worker(
         running=running,

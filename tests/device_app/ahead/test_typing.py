@@ -41,7 +41,12 @@ CLOSE: Ranking = ((7, 0.5), (8, 0.49), (9, 0.48))
         ("who ", "", ""),
         ("who has", "", "who has"),
         ("who has the", "who has", "who has the"),
-        ("who  has\nthe dri", "who has the", "who has the dri"),
+        ("who  has\nthe drill", "who has the", "who has the drill"),
+        ("blue dri", "", "blue dri"),
+        ("the blue dri", "the blue", "the blue dri"),
+        ("the blue drills", "the blue dril", "the blue drills"),
+        ("blue drill machine", "blue drill mach", "blue drill machine"),
+        ("blue drill in the cellars", "blue drill in the cell", "blue drill in the cellars"),
         ("/add ~/Documents now ", "", ""),
         (" /knowledge of all ", "", ""),
         (
