@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from device_app.english.following import is_follow_up
+from device_app.english.following import begins_as_question, is_follow_up
 from device_app.english.query import parse
 
 TODAY = date(2026, 11, 21)
@@ -104,3 +104,18 @@ def test_it_leans(question: str) -> None:
 )
 def test_it_stands_alone(question: str) -> None:
     assert not is_follow_up(parse(question, TODAY))
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("Who has", True),
+        ("did Anna", True),
+        ("“What", True),
+        ("The blue drill", False),
+        ("whose", True),
+        ("wholly", False),
+    ],
+)
+def test_a_question_is_seen_by_its_first_word(text: str, begins: bool) -> None:
+    assert begins_as_question(text) is begins

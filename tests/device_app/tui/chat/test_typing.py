@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from device_app.ahead.idle import Conditions
+from device_app.cli import run
 from device_app.device import Device
 from device_app.settings import Settings
 from models.engine import Logits
@@ -80,7 +81,7 @@ async def types(person: Any, text: str) -> None:
 
 
 async def test_what_was_read_while_typing_serves_the_answer_and_is_shown(
-    person: Any, notes: Path, paths: Paths, engine: Gated
+    person: Any, notes: Path, paths: Paths, engine: Gated, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with person.at(100, 40):
         await types(person, DRILL)
@@ -92,6 +93,13 @@ async def test_what_was_read_while_typing_serves_the_answer_and_is_shown(
         assert read["tokens"] > 0
         assert record(person)["cache"]["kv"]["segments_cached"] == 2
         assert "read while you typed" in person.sees()
+        await person.sends("/why")
+        await person.until(lambda: "Why this answer" in person.sees())
+        assert "read while you typed" in person.sees()
+    assert run(["why"], fake_device) == run(["cache", "stats"], fake_device) == 0
+    printed = capsys.readouterr().out
+    assert "read while you typed" in printed
+    assert "While you typed" in printed
 
 
 async def test_the_answer_is_the_same_with_and_without(
