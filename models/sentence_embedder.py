@@ -85,7 +85,8 @@ class SentenceEmbedder:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
-        logging.disable_progress_bar()
+        hide_progress: Any = logging.disable_progress_bar  # untyped
+        hide_progress()
         if self._threads:
             torch.set_num_threads(self._threads)
         try:

@@ -44,6 +44,6 @@ def test_the_relevance_of_an_index_goes_before_the_settings(weights: Path, tmp_p
         shutil.copytree(EARLIER, paths.server_index)
         version = Versions(paths.server_index).current()
         write_facts(version, structs.replace(read_facts(version), relevance=chosen))
-        answering, _ = build._parts(paths, settings)
+        answering, _ = build.parts(paths, settings)
         answering.engine.close()
         assert answering.relevance == expected
