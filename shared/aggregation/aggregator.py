@@ -141,12 +141,12 @@ class Aggregator:
 
     def _weigh(self, side: Side, log_h: float) -> list[Command]:
         if self._log_h.setdefault(side, checked(log_h)) != log_h:
-            raise ProtocolError(CloseCode.ILLEGAL, "A side's passages were weighed twice, and differently.")
+            raise ProtocolError(CloseCode.ILLEGAL, "A side's passages got two different weights.")
         if len(self._log_h) < 2:
             return []
         self._share = device_share(self._log_h["device"], self._log_h["server"])
         useless = self._share == 1 and self.terms.side == "device"
-        return [Send(Stop()), *self._alone("the server found nothing for it")] if useless else []
+        return [Send(Stop()), *self._alone("the server found no passages for the question")] if useless else []
 
     def _on_event(self, message: Event) -> list[Command]:
         match message:
@@ -160,12 +160,15 @@ class Aggregator:
                 self._role.on_switch(message, len(self.settled), self._own.epoch, self._others.epoch)
             case Fetch(position, count):
                 if not (self.terms.rule == "greedy" and not self.aggregates and 0 < count <= self.terms.vocabulary):
-                    raise ProtocolError(CloseCode.ILLEGAL, "A distribution is asked for that nobody needs.")
+                    raise ProtocolError(
+                        CloseCode.ILLEGAL,
+                        "The other side requested a distribution that it does not need or that does not exist.",
+                    )
                 draft = self._own.at(position)
                 return [Supply(position, count)] if draft and draft.distribution else []
             case Rest(position, distribution):
                 if int(distribution.ids[-1]) >= self.terms.vocabulary:
-                    raise ProtocolError(CloseCode.MALFORMED, "A distribution goes beyond the vocabulary.")
+                    raise ProtocolError(CloseCode.MALFORMED, "A distribution holds a token outside the vocabulary.")
                 self._others.supply(position, distribution)
             case Stop():
                 if self.terms.side == "server":
@@ -176,15 +179,18 @@ class Aggregator:
     def _targeted(self, targets: Targets) -> None:
         end, known = targets.position + len(targets.tokens), len(self.settled)
         if not (0 <= targets.position < end <= self.terms.max_tokens) or self.terms.place == "both":
-            raise ProtocolError(CloseCode.ORDER, "Settled tokens came that are none, or beyond the answer's length.")
+            raise ProtocolError(
+                CloseCode.ORDER,
+                "Settled tokens came for positions outside the answer, or though each side settles by itself.",
+            )
         if not all(0 <= token < self.terms.vocabulary for token in targets.tokens):
-            raise ProtocolError(CloseCode.MALFORMED, "A settled token is none of the vocabulary.")
+            raise ProtocolError(CloseCode.MALFORMED, "A settled token lies outside the vocabulary.")
         if self.aggregates and end > known:
-            raise ProtocolError(CloseCode.ILLEGAL, "The side that does not aggregate settled a token.")
+            raise ProtocolError(CloseCode.ILLEGAL, "A side settled a token although the other side does the settling.")
         for position, token in enumerate(targets.tokens, targets.position):
             held = self.settled[position] if position < known else self._targets.setdefault(position, token)
             if held != token:
-                raise ProtocolError(CloseCode.ILLEGAL, "A token was settled twice, and differently.")
+                raise ProtocolError(CloseCode.ILLEGAL, "Two different tokens were settled at one position.")
 
     def _hand_over(self) -> list[Command]:
         position = len(self.settled)

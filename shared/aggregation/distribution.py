@@ -70,7 +70,7 @@ def quantise(ids: npt.ArrayLike, probabilities: npt.ArrayLike) -> Quantised:
     """
     tokens, weights = np.asarray(ids, np.int64), np.asarray(probabilities, np.float64)
     if tokens.shape != weights.shape or not ((weights >= 0).all() and 0 < weights.sum() < np.inf):
-        raise ValueError("no distribution: a probability is negative or no number, or all are 0")
+        raise ValueError("not a distribution: a probability is negative or not finite, or all are 0")
     if len(tokens) > MOST_ENTRIES:
         border = np.partition(weights, -MOST_ENTRIES)[-MOST_ENTRIES]
         above, level = np.flatnonzero(weights > border), np.flatnonzero(weights == border)
@@ -113,25 +113,25 @@ def decode(data: bytes, vocabulary: int) -> Distribution:
     limit = vocabulary if exact else min(vocabulary, MOST_ENTRIES)
     id_bytes = 0 if whole else count * (4 if wide else 2)
     if kind > 7 or not 0 < count <= limit or len(data) != _HEAD.size + id_bytes + count * (4 if exact else 2):
-        raise _malformed("has another length than it says")
+        raise _malformed("has a length that does not fit its header")
     if bool(whole) != (bool(exact) and count == vocabulary):
-        raise _malformed("is whole, or says so, and the other not")
+        raise _malformed("claims wrongly to cover the whole vocabulary, or not to")
     ids = (
         np.arange(count) if whole else np.frombuffer(data, "<u4" if wide else "<u2", count, _HEAD.size).astype(np.int64)
     )
     values = np.frombuffer(data, "<f4" if exact else "<u2", count, _HEAD.size + id_bytes)
     if ids[-1] >= vocabulary or (np.diff(ids) <= 0).any():
-        raise _malformed("has ids that do not rise, or beyond the vocabulary")
+        raise _malformed("has token ids that do not rise, or lie outside the vocabulary")
     if not exact:
         counts = values.astype(np.int64)
         if counts.min() == 0 or counts.sum() != TOTAL:
-            raise _malformed("does not sum to 1")
+            raise _malformed("has probabilities that do not sum to 1")
         return Quantised(ids, counts)
     probabilities = values.astype(np.float32)
     least, known = float(probabilities.min()), float(probabilities.sum(dtype=np.float64))
     # NaN fails both comparisons. Single-precision sums over a whole vocabulary are well within this tolerance.
     if not (least >= 0 and known <= 1.001 and known + least * (vocabulary - count) >= 0.999):
-        raise _malformed("does not sum to 1")
+        raise _malformed("has probabilities that do not sum to 1")
     return Top(ids, probabilities, whole=bool(whole))
 
 

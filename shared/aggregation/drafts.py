@@ -161,7 +161,9 @@ class DraftQueue:
     def _check(self, drafts: Drafts, settled: int) -> None:
         end = drafts.position + len(drafts.tokens)
         if not (0 <= drafts.epoch <= drafts.position and 0 < len(drafts.tokens) <= self._ahead):
-            raise ProtocolError(CloseCode.ORDER, "Drafts came that begin before their chain, are none, or too many.")
+            raise ProtocolError(
+                CloseCode.ORDER, "Drafts came for positions before their epoch, or there are none or too many of them."
+            )
         # Distributions are large, so that the bound is tight: a side knows of no more settled tokens than the other has
         # drafted.
         furthest = self._max_tokens if self._rule == "coupled" else min(settled + 2 * self._ahead, self._max_tokens)
@@ -170,7 +172,7 @@ class DraftQueue:
                 CloseCode.ORDER, f"A draft came for position {end - 1}; the last allowed is {furthest - 1}."
             )
         if not all(0 <= token < self._vocabulary for token in drafts.tokens):
-            raise ProtocolError(CloseCode.MALFORMED, "A draft is no token of the vocabulary.")
+            raise ProtocolError(CloseCode.MALFORMED, "A drafted token lies outside the vocabulary.")
         kinds: dict[Rule, type[Distribution] | None] = {"coupled": None, "algorithm1": Quantised, "greedy": Top}
         kind, given = kinds[self._rule], drafts.distributions
         fits = (
@@ -179,7 +181,7 @@ class DraftQueue:
             else len(given) == len(drafts.tokens) and all(isinstance(distribution, kind) for distribution in given)
         )
         if not fits or any(int(distribution.ids[-1]) >= self._vocabulary for distribution in given):
-            raise ProtocolError(CloseCode.MALFORMED, "Drafts came with other distributions than the rule asks for.")
+            raise ProtocolError(CloseCode.MALFORMED, "The drafts' distributions do not fit the rule or the vocabulary.")
         for token, distribution in zip(drafts.tokens, given, strict=False):
             if isinstance(distribution, Quantised) and not distribution.count(token):
-                raise ProtocolError(CloseCode.MALFORMED, "A draft came that its distribution cannot have given.")
+                raise ProtocolError(CloseCode.MALFORMED, "A drafted token has probability 0 in its own distribution.")

@@ -28,7 +28,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """log h of the sender's passages, sent once; -inf without passages."""
+    """The log weight of the sender's passages, log h = log Σ exp(score / T), sent once; -inf without passages."""
 
     log_h: float
 
@@ -118,7 +118,7 @@ class Supplied:
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """The scheduler wants the other side to aggregate."""
+    """The scheduler decided that the other side should aggregate, that is settle the tokens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class Stream(IntEnum):
     COIN = 1  # which side's draft is used at a position
     DEVICE = 2  # the device's own draft, where drafts are independent
     SERVER = 3
-    VERDICT = 4  # Algorithm 1's σ, its selection, and its draw from the residual
+    VERDICT = 4  # DRAGON's Algorithm 1: σ, which accepts or rejects a draft; the choice of side; the redraw
 
 
 def uniforms(seed: int, position: int, stream: Stream, count: int) -> Uniforms:

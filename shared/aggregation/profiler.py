@@ -12,7 +12,7 @@ _SURPRISE = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Seconds per decoding step as k·position + b, fitted by least squares with decaying weights.
+    """Seconds per decoding step as a line, k·position + b, fitted by least squares with decaying weights.
 
     `position` counts prompt and answer tokens; `b` alone is the estimate before the first step.
     """
@@ -32,7 +32,7 @@ class Latency:
     def observe(self, position: float, seconds: float) -> "Latency":
         """Return the estimate with one more step. Raises ValueError for an invalid position or duration."""
         if not (0 <= position < float("inf") and 0 <= seconds < float("inf")):
-            raise ValueError(f"no step takes {seconds} s at position {position}")
+            raise ValueError(f"a decoding step cannot take {seconds} s at position {position}")
         if self.weight >= 4:
             seconds = min(seconds, _SURPRISE * max(self(position), 1e-9))  # an outlier: the machine was busy
         kept = 0.5 ** (1 / _LATENCY_HALF_LIFE)
@@ -57,7 +57,7 @@ class Transmission:
     def observe(self, seconds: float) -> "Transmission":
         """Return the estimate with one more round trip. Raises ValueError for an invalid duration."""
         if not 0 <= seconds < float("inf"):
-            raise ValueError(f"no round trip takes {seconds} s")
+            raise ValueError(f"a round trip cannot take {seconds} s")
         if not self.known:
             return Transmission(seconds, known=True)
         seconds = min(seconds, _SURPRISE * self.rtt + 0.001)

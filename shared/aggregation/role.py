@@ -35,7 +35,10 @@ class Role:
         ordered = 0 <= switch.mine <= switch.position <= self._last and switch.position >= settled
         known = switch.mine >= others_epoch and 0 <= switch.yours <= own_epoch
         if self.aggregates or self.fixed or self._waiting or not (ordered and known):
-            raise ProtocolError(CloseCode.ILLEGAL, "The aggregation was handed over by a side that did not have it.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL,
+                "An impossible hand-over came: its sender did not aggregate, or its position or epochs are wrong.",
+            )
         self._waiting = switch
 
     def take(self, position: int) -> Switch | None:

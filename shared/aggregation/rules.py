@@ -1,5 +1,5 @@
-"""The three rules that turn two drafts into one token distributed as η^l p^l + η^r p^r (DRAGON, section 4.1 and
-PAPERS.md).
+"""The three rules that turn two drafts into one token, distributed as the mixture η^d p^d + η^s p^s (DRAGON, section
+4.1), where p are the next-token distributions of device (d) and server (s), and η their weights, which sum to 1.
 
 Defined by device and server, not by local and remote: the same inputs give the same token on either side. The sampling
 rules accept arrays with leading shapes, so that tests on millions of draws run the production code.
@@ -17,14 +17,15 @@ from shared.aggregation.noise import Stream, Uniforms, own, uniforms
 from shared.side import Side
 
 NOTHING: Final = Top(np.zeros(0, np.int64), np.zeros(0, np.float32), whole=False)
-"""A distribution of which nothing is known: any token may be certain."""
+"""A distribution of which nothing is known: any token may have probability 1."""
 
 VERDICTS: Final = 4
 """Random numbers that `verdict` uses per position."""
 
 
 def raced(weights: npt.NDArray[Any], chances: Uniforms) -> npt.NDArray[np.intp]:
-    """Return the index drawn along the last axis: argmax of log w + Gumbel noise, as a race of exponential clocks.
+    """Return an index drawn along the last axis, with probability proportional to its weight w: the argmax of log w +
+    Gumbel noise, computed as the least of exponential waiting times.
 
     `weights` are positive and need not sum to 1; `chances` in [0, 1), one per entry. Shapes broadcast.
     """
@@ -71,13 +72,15 @@ def decide(
     elif isinstance(device.distribution, Quantised) and isinstance(server.distribution, Quantised):
         drafts = (device.token, device.distribution), (server.token, server.distribution)
         return algorithm1(seed, position, *drafts, device_share)
-    raise TypeError(f"{rule} needs distributions of its own kind")
+    raise TypeError(f"the rule {rule} was given another rule's kind of distribution")
 
 
 def algorithm1(
     seed: int, position: int, device: tuple[int, Quantised], server: tuple[int, Quantised], device_share: float
 ) -> int:
-    """Return the token of the paper's Algorithm 1 with γ = 1/2, from each side's draft and its distribution."""
+    """Return the token of DRAGON's Algorithm 1 from each side's draft and its distribution. γ, the probability of using
+    the device's corrected draft instead of the server's, is 1/2.
+    """
     (token_d, from_d), (token_s, from_s) = device, server
     ids = np.union1d(from_d.ids, from_s.ids)
     counts = np.zeros((2, len(ids)), np.int64)
@@ -109,7 +112,11 @@ def verdict(
 def _speculated(
     drafts: npt.NDArray[np.intp], own_counts: Ids, others: Ids, others_share: float, sigma: Uniforms, pick: Uniforms
 ) -> npt.NDArray[np.intp]:
-    """Return the paper's Sample(x, p^a, p^b, η): keep the draft, or draw from norm(max(0, p^b - p^a))."""
+    """Return DRAGON's Sample(x, p^a, p^b, η): keep the draft x, or draw from max(0, p^b - p^a), normalised.
+
+    p^a (`own_counts`) is the distribution that x was drawn from, p^b (`others`) the other side's, η (`others_share`)
+    the other side's weight. x is rejected with probability η·max(0, 1 - p^b(x) / p^a(x)).
+    """
     heap = np.cumsum(np.maximum(others - own_counts, 0))
     if not heap[-1]:
         return drafts  # both distributions are equal
@@ -158,8 +165,9 @@ def _rivals(device: Top, server: Top, device_share: float) -> Ids:
 def mixture(
     device: npt.NDArray[np.float64], server: npt.NDArray[np.float64], device_share: float
 ) -> npt.NDArray[np.float64]:
-    """Return η^d p^d + η^s p^s, shapes (n,). Every caller uses these operations in this order, so that argmax agrees
-    everywhere.
+    """Return the mixture η^d p^d + η^s p^s of the two sides' probabilities p, weighted by η; shapes (n,).
+
+    Every caller uses these operations in this order, so that argmax agrees everywhere.
     """
     return device * device_share + server * (1 - device_share)
 

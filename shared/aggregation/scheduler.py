@@ -1,6 +1,7 @@
 """The choice of the aggregating side (DRAGON, section 5): the side with the shorter expected wait per token.
 
-Corrects the paper: equation 7 writes c^l_trans + c^l_trans for the round trip, c^l_trans + c^r_trans. Applies only if
+Corrects the paper: equation 7 writes c^l_trans + c^l_trans for the round trip, which is c^l_trans + c^r_trans: the
+seconds of transmission from the local and from the remote side. Applies only if
 one side aggregates at a time, as in the paper. If both sides aggregate, a rejection costs one way instead of two, and
 there is nothing to schedule: see `place`.
 """
@@ -35,20 +36,22 @@ def place(rule: Rule, *, device_distributions: bool) -> Place:
 
 
 def waiting(figures: Figures, aggregator: Side) -> float:
-    """Return Z of equation 7: seconds between two tokens while this side aggregates."""
+    """Return Z of DRAGON's equation 7: the expected seconds between two settled tokens while this side aggregates."""
     own, far = figures.decode[aggregator], figures.decode[other(aggregator)]
     accepted = figures.acceptance[other(aggregator)]
     return accepted * max(own, far) + (1 - accepted) * max(own, far + figures.rtt)
 
 
 def speedup(figures: Figures, aggregator: Side) -> float:
-    """Return S of equation 9: the time of token-wise synchronisation (no draft accepted) divided by `waiting`."""
+    """Return S of DRAGON's equation 9: the time per token without accepted drafts, divided by `waiting`, the time with
+    them.
+    """
     own, far = figures.decode[aggregator], figures.decode[other(aggregator)]
     return max(own, far + figures.rtt) / waiting(figures, aggregator)
 
 
 def better(figures: Figures, aggregator: Side) -> Side:
-    """Return the side with the smaller Z (equation 8).
+    """Return the side with the smaller wait per token, Z (DRAGON, equation 8).
 
     On a tie, returns the slower side, as its drafts are the most expensive to repeat. No hysteresis: a hand-over
     travels with the verdict, and was never measured to cost more than it gained.

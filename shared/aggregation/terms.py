@@ -28,6 +28,6 @@ class Terms:
     def __post_init__(self) -> None:
         """Raise ValueError for invalid terms."""
         if self.rule == "greedy" and self.place != "device":
-            raise ValueError("greedily the device aggregates: its distribution stays there")
+            raise ValueError("with the greedy rule, `place` must be 'device': the device's distribution stays there")
         if not (0 <= self.seed < 2**64 and min(self.vocabulary, self.max_tokens, self.ahead) > 0):
-            raise ValueError("a seed has 64 bits; vocabulary, length and drafts ahead are above 0")
+            raise ValueError("`seed` must fit 64 bits; `vocabulary`, `max_tokens` and `ahead` must be above 0")

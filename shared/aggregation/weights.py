@@ -1,4 +1,6 @@
-"""The weight of each side's distribution (DRAGON, section 4.1): η from log h, where h = Σ exp(score / T).
+"""The weight of each side's distribution (DRAGON, section 4.1): η^d of the device and η^s = 1 - η^d of the server.
+
+A side's η is its share of h^d + h^s, where h = Σ exp(score / T) over the side's passages and T is the temperature.
 
 Valid only if both sides score with the same embedder and temperature, which the caller checks on connecting. Only log h
 is sent.
@@ -18,15 +20,16 @@ RELEVANCE_TEMPERATURE = 0.05
 """The temperature T by which both sides divide cosines to weight passages."""
 
 MOST_LOG = 1000.0
-"""The limit of |log h|; even the lowest sensible temperature stays far below it."""
+"""The limit of |log h|, a side's log weight; even the lowest sensible temperature stays far below it."""
 
 
 def log_weight(scores: Sequence[float], temperature: float = RELEVANCE_TEMPERATURE) -> float:
-    """Return log h of a side's passages; -inf without passages. Raises ValueError for a non-finite score or invalid
-    temperature.
+    """Return log h of a side's passages, where h = Σ exp(score / temperature); -inf without passages.
+
+    Raises ValueError for a non-finite score or invalid temperature.
     """
     if not (0 < temperature < math.inf and all(map(math.isfinite, scores))):
-        raise ValueError("passages are weighed by finite scores at a temperature above 0")
+        raise ValueError("passages' scores must be finite and the temperature above 0")
     if not scores:
         return -math.inf
     highest = max(scores) / temperature
@@ -53,14 +56,15 @@ def row_weights(similarities: Sequence[float]) -> npt.NDArray[np.float32]:
 
 
 def checked(log_h: float) -> float:
-    """Return a peer's log h. Raises ProtocolError for an invalid value; -inf, for no passages, is valid."""
+    """Return the other side's log weight, log h; -inf (no passages) is valid. Raises ProtocolError if it is invalid."""
     if not (log_h == -math.inf or abs(log_h) <= MOST_LOG):
-        raise ProtocolError(CloseCode.MALFORMED, "The weight of a side's passages is no usable number.")
+        raise ProtocolError(CloseCode.MALFORMED, "The weight of the other side's passages is out of its bounds.")
     return log_h
 
 
 def device_share(device: float, server: float) -> float:
-    """Return the device's η (the server's is 1 - η) from each side's log h; 1 if neither side has a passage.
+    """Return the device's weight η in the mixture (the server's is 1 - η), from each side's log h, the log weight of
+    its passages; 1 if neither side has a passage.
 
     Platforms may differ in the last bit of exp, which would change a coin flip once in 10^16 positions.
     """

@@ -81,7 +81,7 @@ class Assembly:
         if piece.offset == 0:
             self._held.clear()
         if piece.size > 4 * self._vocabulary + HEAD_BYTES or piece.offset != len(self._held):
-            raise ProtocolError(CloseCode.ORDER, "A piece of a distribution came that is none of the next.")
+            raise ProtocolError(CloseCode.ORDER, "A piece of a distribution came out of order, or has the wrong size.")
         self._held += piece.data
         if len(self._held) < piece.size:
             return None
@@ -89,5 +89,7 @@ class Assembly:
         self._held.clear()
         distribution = decode(data, self._vocabulary)
         if not isinstance(distribution, Top):
-            raise ProtocolError(CloseCode.MALFORMED, "Another distribution came than was asked for.")
+            raise ProtocolError(
+                CloseCode.MALFORMED, "A quantised distribution came where probabilities were requested."
+            )
         return a.Rest(piece.position, distribution)

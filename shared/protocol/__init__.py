@@ -1,4 +1,4 @@
-"""The link between device and server, without I/O: frames in, messages out, and back. PROTOCOL.md is its page.
+"""The protocol between device and server, without I/O: converts frames to messages and back; see PROTOCOL.md.
 
-Knows no socket, no clock and no thread: edges own them, and everything here is one caller at a time.
+Knows no socket, clock or thread, and is not thread-safe.
 """

@@ -1,5 +1,5 @@
-"""Messages to frames and back. Whatever the bytes are, decoding ends, keeps its memory within a small multiple of the
-frame limit, and either gives a message within its bounds or raises ProtocolError. Knows no order of messages.
+"""Converts messages to frames and back. For any bytes, decoding ends, uses memory within a small multiple of the frame
+limit, and returns a message within its bounds or raises ProtocolError. Does not check the order of messages.
 """
 
 from typing import Final, TypeVar
@@ -15,7 +15,7 @@ Decoded = TypeVar("Decoded")
 
 
 class _Versions(Struct, tag_field="type", tag="hello"):
-    """What every version's hello says."""
+    """The field that the hello of every version has."""
 
     versions: tuple[int, ...]
 
@@ -27,7 +27,7 @@ _BinaryFromDevice = m.Ask | _ButAsk
 _BinaryFromDeviceV1 = m.AskV1 | _ButAsk
 _BinaryFromServer = m.Numbered | m.Pong
 
-# Looked up by type: isinstance() of a struct takes as long as all the rest of a token's way, where it says no.
+# Looked up by type: a negative isinstance() of a struct takes as long as all other work for a token.
 _TEXT: Final = frozenset((m.Hello, m.Welcome, m.Goaway, m.Closing))
 
 _binary: Final = msgspec.msgpack.Encoder()
@@ -43,9 +43,9 @@ _binary_from_server: Final[msgspec.msgpack.Decoder[_BinaryFromServer]] = msgspec
 
 
 def from_device(frame: Frame, version: int = m.VERSIONS[-1]) -> m.FromDevice:
-    """What a device said, in a session of that version; hellos and closings are the same in each.
+    """Decode a device's frame, in a session of that version; hellos and closings are the same in every version.
 
-    Raises ProtocolError; for a hello without a version of ours, its code is VERSION.
+    Raises ProtocolError, with the code VERSION for a hello that offers no version of VERSIONS.
     """
     if isinstance(frame, str):
         _within_limits(frame)
@@ -58,7 +58,7 @@ def from_device(frame: Frame, version: int = m.VERSIONS[-1]) -> m.FromDevice:
 
 
 def from_server(frame: Frame) -> m.FromServer:
-    """What a server said. Raises ProtocolError."""
+    """Decode a server's frame. Raises ProtocolError."""
     if isinstance(frame, str):
         _within_limits(frame)
         return _from_text(frame, _text_from_server)
@@ -66,7 +66,7 @@ def from_server(frame: Frame) -> m.FromServer:
 
 
 def device_frame(message: m.FromDevice, version: int = m.VERSIONS[-1]) -> Frame:
-    """The frame of a device's message, in a session of that version: what the version lacks is left out.
+    """Encode a device's message for a session of that version, without the fields that the version lacks.
 
     Raises ProtocolError for a value out of its bounds.
     """
@@ -79,14 +79,14 @@ def device_frame(message: m.FromDevice, version: int = m.VERSIONS[-1]) -> Frame:
 
 
 def server_frame(message: m.FromServer) -> Frame:
-    """The frame of a server's message. Raises ProtocolError for a value out of its bounds."""
+    """Encode a server's message. Raises ProtocolError for a value out of its bounds."""
     frame = _frame(message)
     from_server(frame)
     return frame
 
 
 def closing(error: ProtocolError, retry_after_s: float | None = None) -> str:
-    """The last frame to send because of an error, before a close with its code."""
+    """Return the last frame to send after an error, before closing the connection with the error's code."""
     return _text.encode(m.Closing(error.code, str(error)[:500], retry_after_s, m.VERSIONS)).decode()
 
 
@@ -98,7 +98,9 @@ def _frame(message: m.Message) -> Frame:
 
 def _from_binary(frame: bytes, decoder: msgspec.msgpack.Decoder[Decoded]) -> Decoded:
     if len(frame) > m.MOST_FRAME_BYTES:
-        raise ProtocolError(m.CloseCode.TOO_LARGE, f"A frame has {len(frame)} bytes; {m.MOST_FRAME_BYTES} are allowed.")
+        raise ProtocolError(
+            m.CloseCode.TOO_LARGE, f"A binary frame has {len(frame)} bytes; at most {m.MOST_FRAME_BYTES} are allowed."
+        )
     try:
         return decoder.decode(frame)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -121,20 +123,23 @@ def _within_limits(frame: str) -> None:
 
 
 def _same_version(frame: str) -> None:
-    """Raise ProtocolError for a hello of other versions alone, before what they may have changed is read."""
+    """Raise ProtocolError for a hello without a common version, before reading fields that its versions may define
+    otherwise.
+    """
     try:
         offered = _versions.decode(frame).versions
     except (msgspec.DecodeError, UnicodeEncodeError):
-        return  # no hello, or none at all: the whole decoder will say
+        return  # not a hello, or malformed: the full decoder decides
     if not set(m.VERSIONS).intersection(offered):
         spoken = " and ".join(map(str, m.VERSIONS))
-        message = f"This side speaks versions {spoken} of the protocol. Update the older of the two."
+        message = f"This side speaks versions {spoken} of the protocol. Update the older of device and server."
         raise ProtocolError(m.CloseCode.VERSION, message)
 
 
 def _malformed(error: Exception) -> ProtocolError:
-    # Other messages of msgspec repeat the value, which may be a private text.
+    # Other messages of msgspec repeat the value, which may be private text.
     known = isinstance(error, msgspec.DecodeError) and str(error).startswith(("Expected", "Object missing"))
     return ProtocolError(
-        m.CloseCode.MALFORMED, f"A frame is no message: {error}." if known else "A frame is no message."
+        m.CloseCode.MALFORMED,
+        f"A frame holds no valid message: {error}." if known else "A frame holds no valid message.",
     )

@@ -1,4 +1,4 @@
-"""The device's side of a session: server's frames in, events out; requests in, frames out."""
+"""The device's side of a session: converts the server's frames to events, and requests to frames."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -15,13 +15,15 @@ from shared.protocol.session import Session, SessionState
 
 ACKNOWLEDGE_EVENTS: Final = 32
 ACKNOWLEDGE_BYTES: Final = 64 * 1024
-"""Arrived, at which a device acknowledges: well below what a server keeps. It does so at each request's end, too."""
+"""Received events or bytes after which a device acknowledges, far fewer than a server keeps. A device also acknowledges
+at the end of each request.
+"""
 
 
 class Lost(NamedTuple):
-    """A request that the server knows nothing of: it restarted, forgot the session, or never heard of the request.
+    """A request that the server does not know: it restarted, forgot the session, or never received the request.
 
-    `why` is what the server did wrong, where it was left for that.
+    `why` is the server's mistake, if the device left the server because of one.
     """
 
     request: int
@@ -32,14 +34,14 @@ Arrived = m.Welcome | m.Goaway | m.Closing | m.Event | m.Pong | Lost
 
 
 class Received(NamedTuple):
-    """What a frame meant, and the frames to send because of it."""
+    """The events in a received frame, and the frames to send in reply."""
 
     events: list[Arrived]
     frames: list[Frame]
 
 
 class DeviceSession(Session):
-    """The device's side."""
+    """The device's side of a session."""
 
     __slots__ = (
         "_acknowledged",
@@ -56,7 +58,7 @@ class DeviceSession(Session):
     )
 
     def __init__(self, hello: m.Hello) -> None:
-        """`hello` says who we are; the session itself fills in what is to be resumed."""
+        """Create a session. `hello` describes the device; the session adds `resume` to it when it reconnects."""
         super().__init__(None)
         self._hello = hello
         self._id: str | None = None
@@ -67,27 +69,29 @@ class DeviceSession(Session):
 
     @property
     def id(self) -> str | None:
-        """The session's name on the server; None before the first welcome."""
+        """The session's id on the server; None before the first welcome."""
         return self._id
 
     @property
     def next_request(self) -> int:
-        """The number for the next Ask."""
+        """The request number of the next Ask."""
         return self._last + 1
 
     @property
     def received(self) -> int:
-        """The number of the last event that arrived."""
+        """The number of the last received event."""
         return self._received
 
     @property
     def may_ask(self) -> bool:
-        """Whether the server takes one more request; without a connection, it is said on the next."""
+        """Whether the server accepts another request; without a connection, the request is sent on the next one."""
         room = self.offer is not None and len(self._requests) < self.offer.requests
         return room and not self._going and self.state is not SessionState.BROKEN
 
     def connect(self) -> list[Frame]:
-        """Begin a new connection; whatever still arrives on an older one must not be passed in any more."""
+        """Begin a new connection and return its first frames. Frames of an older connection must not be passed in any
+        more.
+        """
         self._not_broken()
         self.cut()
         resume = m.Resume(self._id, self._received) if self._id else None
@@ -98,14 +102,14 @@ class DeviceSession(Session):
         return [frame]
 
     def cut(self) -> None:
-        """The connection is gone, and with it what was only about the connection."""
+        """Record that the connection is lost, and forget its pings."""
         super().cut()
         self._ponged = self._pinged
 
     def receive(self, frame: Frame) -> Received:
-        """Take a frame of the server. Raises ProtocolError, which ends the session."""
+        """Process a frame from the server. Raises ProtocolError, which ends the session."""
         if self.state not in (SessionState.GREETING, SessionState.OPEN):
-            raise ProtocolError(CloseCode.ILLEGAL, "A frame came without a connection.")
+            raise ProtocolError(CloseCode.ILLEGAL, "The server's frame arrived without an open connection.")
         try:
             return self._receive(frame)
         except ProtocolError:
@@ -115,13 +119,15 @@ class DeviceSession(Session):
     def send(
         self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Ping | m.Closing
     ) -> list[Frame]:
-        """The frames that say it: none for what came too late, or waits for a connection. Raises ProtocolError."""
+        """Return the frames for a message: none if it is too late, or has to wait for a connection. Raises
+        ProtocolError.
+        """
         self._not_broken()
         frame = codec.device_frame(message, self.version)
         match message:
             case m.Ask():
                 if self._going:
-                    raise ProtocolError(CloseCode.ILLEGAL, "Nothing can be asked of a server that leaves.")
+                    raise ProtocolError(CloseCode.ILLEGAL, "The server is shutting down and accepts no new requests.")
                 self._ask(message)
                 self._commands[message.request] = (message,)
             case m.Start() | m.Credit() | m.Cancel():
@@ -135,7 +141,7 @@ class DeviceSession(Session):
                 self._joint.setdefault(message.request, []).append(message)
             case m.Ping():
                 if message.number <= self._pinged:
-                    raise ProtocolError(CloseCode.ILLEGAL, "Ping numbers rise.")
+                    raise ProtocolError(CloseCode.ILLEGAL, "A ping's number must be greater than the last ping's.")
                 self._pinged = message.number
                 if self.state is not SessionState.OPEN:
                     self._ponged = message.number
@@ -144,19 +150,19 @@ class DeviceSession(Session):
                 self.cut()
                 return said
             case _:
-                raise ProtocolError(CloseCode.ILLEGAL, "The session itself says hello and acknowledges.")
+                raise ProtocolError(CloseCode.ILLEGAL, "Only the session itself sends Hello and Acknowledge.")
         return [frame] if self.state is SessionState.OPEN else []
 
     def _receive(self, frame: Frame) -> Received:
         message = codec.from_server(frame)
         if self.state is SessionState.GREETING and not isinstance(message, m.Welcome | m.Closing):
-            raise ProtocolError(CloseCode.ILLEGAL, "The server said something before its welcome.")
+            raise ProtocolError(CloseCode.ILLEGAL, "The server sent another message before its welcome.")
         match message:
             case m.Numbered():
                 return self._event(message, len(frame))
             case m.Pong():
                 if not self._ponged < message.number <= self._pinged:
-                    raise ProtocolError(CloseCode.ORDER, "A pong came that no ping waits for.")
+                    raise ProtocolError(CloseCode.ORDER, "The server sent a pong that no ping waits for.")
                 self._ponged = message.number
             case m.Welcome():
                 return self._welcome(message)
@@ -169,11 +175,11 @@ class DeviceSession(Session):
     def _event(self, message: m.Numbered, size: int) -> Received:
         if message.seq != self._received + 1:
             expected = self._received + 1
-            raise ProtocolError(CloseCode.ORDER, f"Event {message.seq} came where {expected} is next.")
+            raise ProtocolError(CloseCode.ORDER, f"The server sent event {message.seq} where {expected} is next.")
         event = message.event
         request = self._requests.get(event.request)
         if request is None:
-            raise ProtocolError(CloseCode.ILLEGAL, "Something came of a request that is not alive.")
+            raise ProtocolError(CloseCode.ILLEGAL, "The server sent an event for a request that is not alive.")
         request.advance(event)
         self._received = message.seq
         self._unacknowledged_bytes += size
@@ -186,24 +192,29 @@ class DeviceSession(Session):
         if request.done or behind >= ACKNOWLEDGE_EVENTS or self._unacknowledged_bytes >= ACKNOWLEDGE_BYTES:
             frames.append(codec.device_frame(m.Acknowledge(self._received)))
             self._acknowledge()
-        # What a cancelled request still had in flight is nobody's any more; what it used is.
+        # Events in flight of a cancelled request are dropped; its end is kept, for the usage.
         return Received([] if request.cancelled and not request.done else [event], frames)
 
     def _welcome(self, welcome: m.Welcome) -> Received:
         if self.state is SessionState.OPEN:
-            raise ProtocolError(CloseCode.ILLEGAL, "The server welcomed us twice.")
+            raise ProtocolError(CloseCode.ILLEGAL, "The server sent a second welcome on one connection.")
         if welcome.version not in self._hello.versions:
-            raise ProtocolError(CloseCode.VERSION, f"The server chose version {welcome.version}, which is not ours.")
+            raise ProtocolError(
+                CloseCode.VERSION,
+                f"The server chose protocol version {welcome.version}, which the device did not offer.",
+            )
         resumed, by_text = welcome.resumed, welcome.offer.vocabulary != self._hello.vocabulary
         if resumed and not (self._resuming and welcome.session == self._id and by_text == self._by_text):
-            raise ProtocolError(CloseCode.ILLEGAL, "The server resumed another session than was asked for.")
-        if resumed and welcome.version != self.version:  # what was asked is in the words of that one
-            raise ProtocolError(CloseCode.ILLEGAL, "The server resumed a session in another version.")
-        if resumed and welcome.offer != self.offer:  # what was asked may be more than it takes now
+            raise ProtocolError(CloseCode.ILLEGAL, "The server resumed another session than the device asked for.")
+        if resumed and welcome.version != self.version:  # the requests were encoded for that version
+            raise ProtocolError(CloseCode.ILLEGAL, "The server resumed a session with another protocol version.")
+        if resumed and welcome.offer != self.offer:  # requests may exceed the new offer
             raise ProtocolError(CloseCode.ILLEGAL, "The server resumed a session with another offer.")
         if welcome.asked > (self._last if resumed else 0):
-            raise ProtocolError(CloseCode.ORDER, f"The server knows of request {welcome.asked}, which was never asked.")
-        # A question that was cancelled before the server heard it need not leave the device any more.
+            raise ProtocolError(
+                CloseCode.ORDER, f"The server claims to know request {welcome.asked}, which the device never sent."
+            )
+        # A question that was cancelled before the server received it is not sent again.
         lost = [
             number
             for number, request in self._requests.items()
@@ -221,7 +232,9 @@ class DeviceSession(Session):
         return Received([welcome, *map(Lost, lost)], list(self._again(welcome.asked)))
 
     def _again(self, asked: int) -> Iterator[Frame]:
-        """Say again how every request stands: no command is numbered, and any may have been lost."""
+        """Yield the frames that restate every request after a reconnect: commands have no numbers, and any may be
+        lost.
+        """
         for number, request in self._requests.items():
             for command in self._commands[number]:
                 if number > asked or not isinstance(command, m.Ask):

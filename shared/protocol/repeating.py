@@ -1,6 +1,8 @@
-"""What a device says again after a cut, of an answer that is written together: all that the server may not know.
+"""Selects the messages of a joint answer that a device sends again after a lost connection: all that the server may
+not have received.
 
-None of it is numbered. What the server drafts or settles tells how far it knows the answer, and so what it has heard.
+These messages have no numbers. The server's drafts and settled tokens show how much of the answer it knows, and thus
+which messages it has received.
 """
 
 from collections.abc import Sequence
@@ -9,7 +11,9 @@ from shared.protocol import messages as m
 
 
 def needed_again(ask: m.Ask, said: Sequence[m.JointFromDevice], event: m.Drafts | m.Targets) -> list[m.JointFromDevice]:
-    """Of what was said, what still has to be after a cut, now that the server has said this."""
+    """Return those of the sent messages that would have to be sent again after a cut, given this event of the
+    server.
+    """
     end = event.position + len(event.ids)
     known = end if isinstance(event, m.Targets) else max(event.epoch, end - ask.ahead)
     newest = max((message.epoch for message in said if isinstance(message, m.Drafts)), default=0)
@@ -20,7 +24,7 @@ def _needed(message: m.JointFromDevice, known: int, newest: int, rule: m.Rule) -
     match message:
         case m.Drafts(_, epoch, position, ids):
             if rule == "coupled":
-                # Of the newest chain all is: the server compares each of its drafts, those too that it did not need.
+                # The whole newest chain: the server compares each of its drafts, even those it did not need.
                 return epoch == newest or newest > known
             return position + len(ids) > known and (epoch == newest or newest > known)
         case m.Targets(_, position, ids):

@@ -1,11 +1,11 @@
-"""The legal order of one request, the same on both sides: what may be asked of it, and what may become of it.
+"""The legal order of one request's messages, the same on both sides.
 
     Ask -> Queued* -> Sources -> [Start] -> Queued* -> Tokens* -> Finished, and Failed at any time
 
-In version 2, Round anywhere before the end.
-Written together, Sources -> Weight -> Queued* -> what `Together` allows -> Finished.
+In version 2, Round may come anywhere before the end.
+A joint answer: Sources -> Weight -> Queued* -> the messages that `Together` allows -> Finished.
 
-The side that says something checks it here before it sends, the other on receipt. Knows no frames and no numbering.
+The sender checks each message here before sending, the receiver on receipt. Knows no frames and no numbering.
 """
 
 from shared.errors import ProtocolError
@@ -34,9 +34,9 @@ from shared.protocol.together import Together
 
 
 class Request:
-    """Where one request stands. `index` is that of the next token, `credit` the first that may not be sent yet.
+    """The state of one request. `index` is the next token's; tokens from index `credit` on may not be sent yet.
 
-    `together` is set, and `index` behind the furthest draft of the server, where the answer is written together.
+    For a joint answer, `together` is set, and `index` is the position after the server's furthest draft.
     """
 
     __slots__ = (
@@ -57,9 +57,9 @@ class Request:
     )
 
     def __init__(self, ask: Ask, *, by_text: bool, rounds: bool) -> None:
-        """`by_text`: answers are handed over as text; `rounds`: of retrieval may be said.
+        """Begin a request. `by_text`: answers are handed over as text. `rounds`: Round messages are allowed.
 
-        Raises ProtocolError for an Ask that contradicts itself.
+        Raises ProtocolError for an Ask whose fields contradict each other.
         """
         self.by_text = by_text
         self.max_tokens: int = ask.max_tokens
@@ -70,15 +70,18 @@ class Request:
         self._rounds = rounds and not ask.ahead
         self.first = self.index = self.credit = 0
         if not ask.generate and (ask.accepted or ask.accepted_text):
-            raise ProtocolError(CloseCode.ILLEGAL, "An answer to go on with needs a request that generates.")
+            raise ProtocolError(CloseCode.ILLEGAL, "A request that continues an answer must set `generate`.")
         if not ask.ahead and (ask.rule, ask.place, ask.rows) != ("coupled", "both", 1):
-            raise ProtocolError(CloseCode.ILLEGAL, "A rule came for an answer that one side writes.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL,
+                "An Ask without `ahead` must leave the fields of joint answers (`rule`, `place`, `rows`) out.",
+            )
         self.together = Together(ask, by_text=by_text) if ask.ahead else None
         self._begin(ask)
 
     @property
     def sendable(self) -> int:
-        """Tokens, or drafts, that may be sent now, by order and credit."""
+        """The number of tokens or drafts that may be sent now, by order and credit."""
         if self.done or self.cancelled or not (self.searched and self.generate):
             return 0
         if self.together:
@@ -87,43 +90,45 @@ class Request:
 
     @property
     def next_round(self) -> int:
-        """The number of the round that may be said now; 0 where none may."""
+        """The number of the next Round message; 0 if none may be sent now."""
         over = self.done or self.cancelled or not self._rounds
         return 0 if over or self._round == MOST_ROUNDS else self._round + 1
 
     def start(self, start: Start) -> None:
-        """Generate after all. Raises ProtocolError."""
+        """Process a Start: generate an answer from the sources. Raises ProtocolError."""
         if self.generate:
-            raise ProtocolError(CloseCode.ILLEGAL, "A request that generates cannot be started.")
+            raise ProtocolError(CloseCode.ILLEGAL, "A Start came for a request that generates already.")
         self._begin(start)
         self.generate = True
 
     def grant(self, upto: int) -> bool:
-        """Let tokens below that index be sent; whether that changed anything."""
+        """Allow tokens below the index `upto` to be sent. Return whether that changed anything."""
         if upto <= self.credit:
             return False
         self.credit = upto
         return True
 
     def on_message(self, said: JointFromDevice) -> bool:
-        """Take what the device says of an answer that is written together; whether it means anything.
+        """Process a device's message of a joint answer. Return False for one that changes nothing.
 
         Raises ProtocolError.
         """
         if not self.together:
-            raise ProtocolError(CloseCode.ILLEGAL, "Drafts, or the like, came of an answer that one side writes.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL, "A joint-answer message came for an answer that only one side writes."
+            )
         return self.together.on_message(said)
 
     def advance(self, event: Event) -> None:
-        """Take the event as the next that becomes of the request. Raises ProtocolError, with everything as it was."""
+        """Process the request's next event. Raises ProtocolError, and then changes nothing."""
         if self.done:
-            raise ProtocolError(CloseCode.ILLEGAL, "Something came of a request that had ended.")
+            raise ProtocolError(CloseCode.ILLEGAL, "An event came for a request that had ended.")
         match event:
             case Tokens():
                 self._tokens(event)
             case Queued():
                 if self.index != self.first:
-                    raise ProtocolError(CloseCode.ILLEGAL, "A request was queued in the middle of its answer.")
+                    raise ProtocolError(CloseCode.ILLEGAL, "A request was queued after its first token.")
                 if self._queued == MOST_QUEUED:
                     raise ProtocolError(CloseCode.ILLEGAL, f"A request was queued more than {MOST_QUEUED} times.")
                 self._queued += 1
@@ -141,23 +146,25 @@ class Request:
     def _begin(self, message: Ask | Start) -> None:
         if message.accepted_text if not self.by_text else message.accepted:
             form = "text" if self.by_text else "token ids"
-            raise ProtocolError(CloseCode.ILLEGAL, f"Answers are handed over as {form} in this session.")
+            raise ProtocolError(CloseCode.ILLEGAL, f"In this session, an answer to continue must be given as {form}.")
         if len(message.accepted) >= self.max_tokens:
-            raise ProtocolError(CloseCode.ILLEGAL, "The answer to go on with is as long as it may get.")
+            raise ProtocolError(CloseCode.ILLEGAL, "The answer to continue has reached `max_tokens` already.")
         self.first = self.index = len(message.accepted)
         self.credit = message.credit
 
     def _tokens(self, tokens: Tokens) -> None:
         if not (self.searched and self.generate) or self.together:
-            raise ProtocolError(CloseCode.ILLEGAL, "Tokens came before their sources or without being asked for.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL, "Tokens came before their sources, or for a request that generates none."
+            )
         if tokens.index != self.index:
             raise ProtocolError(CloseCode.ORDER, f"Tokens came at index {tokens.index} where {self.index} is next.")
         end = tokens.index + len(tokens.ids)
         if end > self.credit or end > self.max_tokens:
             limit = min(self.credit, self.max_tokens)
-            raise ProtocolError(CloseCode.CREDIT, f"Tokens came up to index {end} where {limit} is granted.")
+            raise ProtocolError(CloseCode.CREDIT, f"Tokens came up to index {end}, beyond the granted {limit}.")
         if (tokens.text is not None) != self.by_text:
-            raise ProtocolError(CloseCode.ILLEGAL, "Tokens carry text if, and only if, the vocabularies differ.")
+            raise ProtocolError(CloseCode.ILLEGAL, "Tokens must carry text if, and only if, the vocabularies differ.")
         self.index = end
 
     def _sources(self, sources: Sources) -> None:
@@ -170,23 +177,25 @@ class Request:
 
     def _retrieval(self, said: Round) -> None:
         if not self._rounds:
-            raise ProtocolError(CloseCode.ILLEGAL, "A round came that this version, or an answer of both sides, lacks.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL, "A Round came in protocol version 1, or for a joint answer; neither has rounds."
+            )
         if said.number != self._round + 1:
             raise ProtocolError(CloseCode.ORDER, f"Round {said.number} came where {self._round + 1} is next.")
         self._round = said.number
 
     def _jointly(self, event: JointFromServer) -> None:
         if not (self.together and self.searched):
-            raise ProtocolError(CloseCode.ILLEGAL, "A weight, or drafts, came unasked or before the sources.")
+            raise ProtocolError(CloseCode.ILLEGAL, "A joint-answer message came unasked or before the sources.")
         self.together.advance(event)
         self.index = self.together.index
 
     def _finish(self, finished: Finished) -> None:
         if not self.cancelled:
             if finished.reason == "cancelled":
-                raise ProtocolError(CloseCode.ILLEGAL, "A request that nobody cancelled was cancelled.")
+                raise ProtocolError(CloseCode.ILLEGAL, "The server ended a request as cancelled that nobody cancelled.")
             if not (self.searched and self.generate):
-                raise ProtocolError(CloseCode.ILLEGAL, "A request finished before it generated.")
+                raise ProtocolError(CloseCode.ILLEGAL, "A request finished before it generated an answer.")
         if finished.text and not self.by_text:
-            raise ProtocolError(CloseCode.ILLEGAL, "An end carries text only where the vocabularies differ.")
+            raise ProtocolError(CloseCode.ILLEGAL, "Finished may carry text only if the vocabularies differ.")
         self.done = True

@@ -1,4 +1,4 @@
-"""The server's side of a session: requests come in, events go out and are kept until they are acknowledged."""
+"""The server's side of a session: receives requests, sends events, and keeps events until they are acknowledged."""
 
 from typing import Final, NamedTuple
 
@@ -17,51 +17,54 @@ Arrived = m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Acknowle
 
 
 class Received(NamedTuple):
-    """What a frame meant, and the frames to send because of it."""
+    """The messages in a received frame, and the frames to send in reply."""
 
     events: list[Arrived]
     frames: list[Frame]
 
 
 class ServerSession(Session):
-    """The server's side."""
+    """The server's side of a session."""
 
     __slots__ = ("_acknowledged", "_ends", "_id", "_kept", "_kept_bytes", "_offer", "_pinged", "_sent", "_welcomed")
 
     def __init__(self, session: str, offer: m.Offer) -> None:
-        """`session` is its name, which nobody can guess: who knows it may resume it."""
+        """Create a session. `session` is its id, an unguessable one: whoever knows it may resume the session."""
         super().__init__(offer)
         self._offer = offer
         self._id = session
         self._ends: dict[int, int] = {}
         self._kept: dict[int, Frame] = {}
         self._kept_bytes = self._sent = self._acknowledged = 0
-        self._pinged = 0  # on this connection
+        self._pinged = 0  # the last ping's number on this connection
         self._welcomed = False
 
     @property
     def id(self) -> str:
-        """The session's name."""
+        """The session's id."""
         return self._id
 
     @property
     def kept(self) -> tuple[int, int]:
-        """Events that are not acknowledged yet, and their bytes."""
+        """The number of unacknowledged events, and their total bytes."""
         return len(self._kept), self._kept_bytes
 
     def accept(self, hello: m.Hello) -> list[Frame]:
-        """Begin a connection with the hello that came on it (`codec.from_device`): a welcome, and what was missed.
+        """Begin a connection with its received hello. Return the welcome's frame and all unacknowledged events'.
 
-        An older connection of the session is over: nothing that still arrives on it may be passed in. Raises
-        ProtocolError, with the session as it was, for a device that resumes another one or what it cannot have seen.
+        Frames of an older connection must not be passed in any more. Raises ProtocolError, and then changes nothing,
+        for a device that resumes another session, or after an event that was never sent.
         """
         self._not_broken()
         by_text = hello.vocabulary != self._offer.vocabulary
         if self._welcomed:
             if hello.resume is None or hello.resume.session != self._id or by_text != self._by_text:
-                raise ProtocolError(CloseCode.ILLEGAL, "This session is another device's.")
+                raise ProtocolError(CloseCode.ILLEGAL, "The device tried to resume another device's session.")
             if self.version not in hello.versions:
-                raise ProtocolError(CloseCode.ILLEGAL, f"This session is in version {self.version}, and stays so.")
+                raise ProtocolError(
+                    CloseCode.ILLEGAL,
+                    f"The session stays in protocol version {self.version}, which the device no longer offers.",
+                )
             self._acknowledge(hello.resume.last_seq)
         else:
             self.version = max(set(m.VERSIONS).intersection(hello.versions))
@@ -72,9 +75,9 @@ class ServerSession(Session):
         return [codec.server_frame(welcome), *self._kept.values()]
 
     def receive(self, frame: Frame) -> Received:
-        """Take a frame of the device, any but its hello. Raises ProtocolError, which ends the session."""
+        """Process a frame from the device other than its hello. Raises ProtocolError, which ends the session."""
         if self.state is not SessionState.OPEN:
-            raise ProtocolError(CloseCode.ILLEGAL, "A frame came without a connection.")
+            raise ProtocolError(CloseCode.ILLEGAL, "The device's frame arrived without an open connection.")
         try:
             return self._receive(codec.from_device(frame, self.version))
         except ProtocolError:
@@ -82,24 +85,24 @@ class ServerSession(Session):
             raise
 
     def sendable(self, request: int) -> int:
-        """Tokens, or drafts, of the request that may be sent now: more may be after its Credit, or any Acknowledge."""
+        """Return how many of the request's tokens or drafts may be sent now; a Credit or Acknowledge allows more."""
         standing = self._requests.get(request)
         return standing.sendable if standing and self._room() else 0
 
     def next_index(self, request: int) -> int:
-        """Index of the request's next token, 0 for one that is not alive."""
+        """Return the index of the request's next token; 0 if the request is not alive."""
         standing = self._requests.get(request)
         return standing.index if standing else 0
 
     def next_round(self, request: int) -> int:
-        """The number of the request's round of retrieval that may be said now; 0 where none may."""
+        """Return the number of the request's next Round message; 0 if none may be sent now."""
         standing = self._requests.get(request)
         return standing.next_round if standing and self._room() else 0
 
     def send(self, message: m.Event | m.Goaway | m.Closing) -> list[Frame]:
-        """The frames that say it, none without a connection: events are kept for the next one. Raises ProtocolError.
+        """Return the frames for a message; none without a connection, for which events are kept. Raises ProtocolError.
 
-        What comes of a cancelled request is dropped, except its end.
+        Events of a cancelled request are dropped, except for its end.
         """
         self._not_broken()
         # Tokens first: they are many, and isinstance() of a struct is slow where it says no.
@@ -114,7 +117,7 @@ class ServerSession(Session):
             if isinstance(message, m.Queued):
                 return []
             if isinstance(message, m.Tokens | m.Drafts | m.Targets | m.Rest | m.Round):
-                raise ProtocolError(CloseCode.CREDIT, "Too much is unacknowledged: nothing of that is sendable.")
+                raise ProtocolError(CloseCode.CREDIT, "Too many events are unacknowledged to send another.")
         frame = codec.server_frame(m.Numbered(self._sent + 1, message))
         request.advance(message)
         self._sent += 1
@@ -140,7 +143,7 @@ class ServerSession(Session):
             case m.Hello():
                 raise ProtocolError(CloseCode.ILLEGAL, "The device said hello twice.")
             case _:
-                # After a cut, a device says again what may have been lost.
+                # After a cut, a device repeats messages that may have been lost.
                 if (isinstance(message, m.Start) and self._generates(message.request)) or not self._change(message):
                     return Received([], [])
         return Received([message], [])
@@ -157,13 +160,16 @@ class ServerSession(Session):
 
     def _acknowledge(self, seq: int) -> None:
         if not self._acknowledged <= seq <= self._sent:
-            raise ProtocolError(CloseCode.ORDER, f"Event {seq} was acknowledged of {self._acknowledged}..{self._sent}.")
+            raise ProtocolError(
+                CloseCode.ORDER,
+                f"The device acknowledged event {seq}, which is not within {self._acknowledged}..{self._sent}.",
+            )
         for number in range(self._acknowledged + 1, seq + 1):
             self._kept_bytes -= len(self._kept.pop(number))
         self._acknowledged = seq
         if not self._kept:
-            self._kept.clear()  # a dictionary keeps the room that it once needed; an idle session has none to spare
-        # A request counts as alive until its end has arrived: what is kept stays bounded by that.
+            self._kept.clear()  # frees a dictionary's memory, for the many idle sessions
+        # A request is alive until its end is acknowledged, which bounds the kept events.
         for number in [number for number, end in self._ends.items() if end <= seq]:
             del self._ends[number], self._requests[number]
 

@@ -1,9 +1,9 @@
-"""What both sides of a session are: requests in their legal order, over as many connections as it takes.
+"""The part of a session that both sides share: requests in their legal order, over one or more connections.
 
-After `cut` both sides go on: the server's events are numbered and kept until they are acknowledged, the device's
-requests are said again as they stand; a new connection resumes where the old one was lost. Whoever breaks the rules on
-receipt ends the session (ProtocolError, then `codec.closing`); a wrong `send` raises and changes nothing. Knows no
-clock: how long a session outlives its connection, how fast a hello must come and who may come back is the edges'.
+Both sides keep a session after `cut`: the server numbers its events and keeps them until they are acknowledged, and the
+device restates its requests; a new connection resumes where the old one was lost. A received message that breaks the
+rules ends the session (ProtocolError, then `codec.closing`); an illegal `send` raises and changes nothing. Knows no
+clock: the callers decide how long a session outlives its connection, how soon a hello must come and who may resume.
 """
 
 from enum import IntEnum
@@ -16,67 +16,74 @@ from shared.protocol.request import Request
 
 
 class SessionState(IntEnum):
-    """Of a session's connection."""
+    """The state of a session's connection."""
 
     CUT = 0
     GREETING = 1
     OPEN = 2
-    BROKEN = 3  # by the other side's mistake; no new connection will repair it
+    BROKEN = 3  # the other side broke the protocol; no new connection repairs that
 
 
 class Session:
-    """The requests of one device on one server."""
+    """The requests of one device to one server."""
 
     __slots__ = ("_by_text", "_comparable", "_last", "_requests", "offer", "state", "version")
 
     def __init__(self, offer: m.Offer | None) -> None:
-        """`offer` is the server's; a device learns it from the welcome."""
+        """Create a session. `offer` is the server's; a device passes None and learns it from the welcome."""
         self._requests: dict[int, Request] = {}
         self._last = 0
         self._by_text = False
-        self._comparable = False  # similarities of both sides
+        self._comparable = False  # whether both sides use one embedder, so that similarities can be compared
         self.offer = offer
-        self.version = 0  # until the first welcome; then for as long as the session lives
+        self.version = 0  # 0 until the first welcome; then fixed for the session
         self.state = SessionState.CUT
 
     @property
     def handover(self) -> Literal["tokens", "text"]:
-        """How an answer changes sides: as token ids, or as text where the other side's vocabulary is another."""
+        """How an answer is handed over: as token ids, or as text if the two vocabularies differ."""
         return "text" if self._by_text else "tokens"
 
     @property
     def alive(self) -> tuple[int, ...]:
-        """Requests that have not ended."""
+        """The numbers of the requests that have not ended."""
         return tuple(number for number, request in self._requests.items() if not request.done)
 
     def cut(self) -> None:
-        """The connection is gone."""
+        """Record that the connection is lost."""
         if self.state is not SessionState.BROKEN:
             self.state = SessionState.CUT
 
     def _ask(self, ask: m.Ask) -> None:
         if self.offer is None:
-            raise ProtocolError(CloseCode.ILLEGAL, "Nothing can be asked before a welcome.")
+            raise ProtocolError(CloseCode.ILLEGAL, "A request came before the server's welcome.")
         if ask.request <= self._last:
             raise ProtocolError(CloseCode.ORDER, f"Request {ask.request} came after request {self._last}.")
         if len(self._requests) >= self.offer.requests:
-            raise ProtocolError(CloseCode.REQUESTS, f"The server takes {self.offer.requests} requests at a time.")
+            raise ProtocolError(
+                CloseCode.REQUESTS, f"The server accepts at most {self.offer.requests} requests at a time."
+            )
         if ask.max_tokens > self.offer.max_tokens:
-            raise ProtocolError(CloseCode.ILLEGAL, f"The server writes {self.offer.max_tokens} tokens at most.")
+            raise ProtocolError(CloseCode.ILLEGAL, f"The server's answers have at most {self.offer.max_tokens} tokens.")
         if "question" not in self.offer.receives:
-            raise ProtocolError(CloseCode.ILLEGAL, "The server takes no questions.")
+            raise ProtocolError(CloseCode.ILLEGAL, "The server does not accept questions.")
         self._takes_answers(ask)
         if ask.ahead and not (self._comparable and "drafts" in self.offer.receives):
-            raise ProtocolError(CloseCode.ILLEGAL, "The server takes no drafts, or compares passages otherwise.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL,
+                "The server does not accept drafts, or uses another embedder: no joint answers.",
+            )
         if ask.pipeline and (self.version == 1 or ask.pipeline not in self.offer.pipelines):
             raise ProtocolError(CloseCode.ILLEGAL, "The server does not offer that pipeline.")
         self._requests[ask.request] = Request(ask, by_text=self._by_text, rounds=self.version > 1)
         self._last = ask.request
 
     def _change(self, message: m.Start | m.Credit | m.Cancel | m.JointFromDevice) -> bool:
-        """Whether it changed anything: it may have crossed the request's end."""
+        """Apply a message to its request. Return False if it changes nothing, as after the request's end."""
         if message.request > self._last:
-            raise ProtocolError(CloseCode.ILLEGAL, f"Request {message.request} was never asked.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL, f"A message came for request {message.request}, which was never asked."
+            )
         request = self._requests.get(message.request)
         if request is None or request.done or request.cancelled:
             return False
@@ -94,8 +101,8 @@ class Session:
 
     def _takes_answers(self, message: m.Ask | m.Start) -> None:
         if (message.accepted or message.accepted_text) and self.offer and "answer" not in self.offer.receives:
-            raise ProtocolError(CloseCode.ILLEGAL, "The server goes on with no answers.")
+            raise ProtocolError(CloseCode.ILLEGAL, "The server does not continue answers.")
 
     def _not_broken(self) -> None:
         if self.state is SessionState.BROKEN:
-            raise ProtocolError(CloseCode.ILLEGAL, "The other side broke the protocol: this session is over.")
+            raise ProtocolError(CloseCode.ILLEGAL, "The session is over, because the other side broke the protocol.")

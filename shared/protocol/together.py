@@ -1,9 +1,9 @@
-"""The legal order of an answer that device and server write together: what each may say of it, by its rule and place.
+"""The legal order of a joint answer's messages, by its rule and the place that settles its tokens.
 
     from the server   Weight -> (Drafts | Targets | Switch | Rest)*
     from the device   (Weight | Drafts | Targets | Switch | Fetch)*
 
-What is bounded here: how far a message reaches, how often a distribution is asked for, and the pieces that it comes in.
+Limits the positions in a message, how often a distribution is requested, and the pieces of a distribution.
 """
 
 from shared.errors import ProtocolError
@@ -24,30 +24,35 @@ from shared.protocol.messages import (
 
 
 class Together:
-    """Where one such answer stands. `index` is behind the furthest draft of the server."""
+    """The state of one joint answer. `index` is the position after the server's furthest draft."""
 
     __slots__ = ("_ask", "_fetched", "_fetches", "_pending_rests", "_rest", "index", "weighed")
 
     def __init__(self, ask: Ask, *, by_text: bool) -> None:
-        """Raises ProtocolError for what cannot be written together."""
+        """Begin a joint answer. Raises ProtocolError for an Ask that does not allow one."""
         if by_text or ask.accepted or ask.sources or ask.pipeline or not ask.generate:
-            raise ProtocolError(CloseCode.ILLEGAL, "Written together is a whole answer, from what is found at once.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL,
+                "A joint answer needs `generate`, equal vocabularies, and no `accepted`, `sources` or `pipeline`.",
+            )
         if ask.rule == "greedy" and (ask.place != "device" or ask.sampling.temperature):
-            raise ProtocolError(CloseCode.ILLEGAL, "Greedily the device settles, at temperature 0.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL, 'With the greedy rule, `place` must be "device" and the temperature 0.'
+            )
         self.weighed = False
         self.index = 0
         self._ask = ask
-        self._fetched = (-1, 0)  # the last position, and the count
-        self._fetches = 0  # of that position
-        self._pending_rests = 0  # that were fetched and have not begun
-        self._rest = (-1, 0, 0)  # of the one that is under way: its position, the next offset, the bytes in all
+        self._fetched = (-1, 0)  # the last Fetch's position and count
+        self._fetches = 0  # the number of fetches at that position
+        self._pending_rests = 0  # fetched distributions whose first piece has not come
+        self._rest = (-1, 0, 0)  # of the distribution in transit: position, next offset, total bytes
 
     def on_message(self, said: JointFromDevice) -> bool:
-        """Take what the device says; whether it means anything. Raises ProtocolError."""
+        """Process a device's message. Return False if it changes nothing. Raises ProtocolError."""
         match said:
             case Drafts():
                 if self._ask.rule == "greedy":
-                    raise ProtocolError(CloseCode.ILLEGAL, "Greedily the device's drafts stay there.")
+                    raise ProtocolError(CloseCode.ILLEGAL, "With the greedy rule, the device must not send its drafts.")
                 self._ordered(said)
             case Fetch():
                 return self._asks(said)
@@ -56,9 +61,11 @@ class Together:
         return True
 
     def advance(self, event: JointFromServer) -> None:
-        """Take what the server says. Raises ProtocolError."""
+        """Process a server's event. Raises ProtocolError."""
         if isinstance(event, Weight) == self.weighed:
-            raise ProtocolError(CloseCode.ILLEGAL, "A weight came twice, or what comes behind it before.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL, "A weight came twice, or another joint-answer message came before the weight."
+            )
         match event:
             case Weight():
                 self.weighed = True
@@ -73,39 +80,55 @@ class Together:
     def _ordered(self, drafts: Drafts) -> None:
         ask = self._ask
         if not (drafts.epoch <= drafts.position and drafts.position + len(drafts.ids) <= ask.max_tokens):
-            raise ProtocolError(CloseCode.ORDER, "Drafts came before their chain, or beyond the answer's length.")
+            raise ProtocolError(
+                CloseCode.ORDER, "Drafts came for positions before their epoch, or beyond the answer's length."
+            )
         if len(drafts.ids) > ask.ahead:
-            raise ProtocolError(CloseCode.CREDIT, f"{len(drafts.ids)} drafts came at once; {ask.ahead} may be ahead.")
+            raise ProtocolError(
+                CloseCode.CREDIT, f"{len(drafts.ids)} drafts came at once; at most {ask.ahead} are allowed."
+            )
         if len(drafts.distributions) != (0 if ask.rule == "coupled" else len(drafts.ids)):
-            raise ProtocolError(CloseCode.ILLEGAL, "Drafts came with other distributions than the rule asks for.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL, "The drafts' distributions do not fit the rule: none if coupled, else one per draft."
+            )
 
     def _settles(self, said: Targets | Switch) -> None:
-        """One side settles tokens, or gives that over."""
+        """Check settled tokens, or a hand-over of the settling. Raises ProtocolError."""
         if self._ask.place == "both" or (self._ask.rule == "greedy" and isinstance(said, Switch)):
-            raise ProtocolError(CloseCode.ILLEGAL, "A side settled tokens for both, or gave that over, and may not.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL,
+                "A side settled tokens, or handed the settling over, although the rule or place forbids it.",
+            )
         end = said.position + (len(said.ids) if isinstance(said, Targets) else 1)
         if end > self._ask.max_tokens:
-            raise ProtocolError(CloseCode.ORDER, "Tokens were settled beyond the answer's length.")
+            raise ProtocolError(
+                CloseCode.ORDER, "Settled tokens, or a hand-over, came for positions beyond the answer's length."
+            )
 
     def _asks(self, fetch: Fetch) -> bool:
         if self._ask.rule != "greedy" or fetch.position >= self._ask.max_tokens:
-            raise ProtocolError(CloseCode.ILLEGAL, "A distribution was asked for that nobody needs.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL,
+                "A Fetch came for a rule other than greedy, or for a position beyond the answer's length.",
+            )
         asked = fetch.position, fetch.count
         if asked <= self._fetched:
-            return False  # said again, after a cut
+            return False  # repeated after a cut
         again = fetch.position == self._fetched[0]
         if again and self._fetches == MOST_FETCHES:
-            raise ProtocolError(CloseCode.CREDIT, "A distribution was asked for too often.")
+            raise ProtocolError(
+                CloseCode.CREDIT, f"A distribution was requested more than {MOST_FETCHES} times at one position."
+            )
         self._fetched, self._fetches, self._pending_rests = asked, self._fetches * again + 1, self._pending_rests + 1
         return True
 
     def _continues(self, rest: Rest) -> None:
-        """A piece has to follow the one before it, or begin what was fetched."""
+        """Check that a piece continues the previous one, or begins a fetched distribution. Raises ProtocolError."""
         begins = rest.offset == 0
         if (begins and not self._pending_rests) or rest.position > self._fetched[0]:
             raise ProtocolError(CloseCode.ILLEGAL, "A distribution came that nobody asked for.")
         follows = begins or (rest.position, rest.offset, rest.size) == self._rest
         if not follows or len(rest.data) != min(PIECE_BYTES, rest.size - rest.offset):
-            raise ProtocolError(CloseCode.ORDER, "A piece of a distribution came out of its order.")
+            raise ProtocolError(CloseCode.ORDER, "A piece of a distribution came out of order, or has the wrong size.")
         self._pending_rests -= begins
         self._rest = rest.position, rest.offset + len(rest.data), rest.size

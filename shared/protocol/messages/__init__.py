@@ -1,7 +1,7 @@
 """Every message of the link and the bounds of its fields, which the codec enforces before it builds anything.
 
-Text frames (JSON, of later versions too) say who is there and why somebody leaves; binary frames (msgpack arrays) are
-requests and what becomes of them. A token's index counts from the start of the answer, handed-over tokens included.
+Text frames (JSON, in all versions) introduce the sides and announce the end; binary frames (msgpack arrays) carry
+requests and their events. A token's index counts from the start of the answer, handed-over tokens included.
 """
 
 from shared.protocol.messages.asks import Acknowledge, Ask, AskV1, Cancel, Credit, Ping, Sampling, Start

@@ -1,4 +1,4 @@
-"""What the device asks, in binary frames."""
+"""The device's requests, sent in binary frames."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ from shared.protocol.messages.bounds import (
 
 
 class Sampling(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
-    """As `models.sampling.SamplingSettings` has it."""
+    """The sampling settings of an answer, as in `models.sampling.SamplingSettings`."""
 
     temperature: Annotated[float, Meta(ge=0, le=100)] = 0.0
     top_k: Count = 0
@@ -36,7 +36,7 @@ class Sampling(Struct, frozen=True, array_like=True, forbid_unknown_fields=True,
 
 
 class AskV1(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1, gc=False):
-    """An Ask as version 1 has it on the wire. The codec alone makes and reads it."""
+    """An Ask as encoded in version 1. Only the codec makes and reads it."""
 
     request: RequestNumber
     question: Annotated[str, Meta(max_length=8192)]
@@ -56,22 +56,25 @@ class AskV1(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, ta
 
 
 class Ask(AskV1, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1, gc=False):
-    """A question. The server searches up to `passages`, or takes those of `sources`, and generates only where told to.
+    """A question. The server retrieves up to `passages` passages, or uses those named in `sources`, and answers if
+    `generate` is set.
 
-    An answer that is under way comes along as the tokens `accepted` so far or, for a model of another vocabulary, as
-    their text. `max_tokens` is the length of the whole answer; tokens below index `credit` may be sent at once.
+    To continue an answer, `accepted` holds its tokens so far or, if the vocabularies differ, `accepted_text` their
+    text. `max_tokens` is the length of the whole answer; tokens below index `credit` may be sent at once.
 
-    With `ahead` above 0 both sides write the answer together, by `rule` and the sampling's seed: each drafts so many
-    tokens beyond what it knows to be settled, which is all the credit there is. `place` is who settles first, `rows` in
-    how many the server reads its passages (1: all in one prompt), `round_trip_ms` what the device measured, 0 where
-    it did not. `pipeline` is one that the server offers, or nothing: it decides. Version 1 has no such field.
+    With `ahead` above 0, the answer is a joint one, by `rule` and the sampling's seed: each side drafts up to `ahead`
+    tokens beyond those it knows to be settled; credit does not apply. `place` is the side that settles tokens first,
+    `rows` the number of prompts among which the server divides its passages, `round_trip_ms` the device's measurement,
+    0 if there is none. `pipeline` is one that the server offers; if empty, the server decides. Not in version 1.
     """
 
     pipeline: ChosenPipeline = ""
 
 
 class Start(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=2, gc=False):
-    """Generate after all, from the sources that the request found: from the start, or after the accepted tokens."""
+    """Generate an answer from the sources of a request that was asked without `generate`: from the answer's start, or
+    after the accepted tokens.
+    """
 
     request: RequestNumber
     credit: Index
@@ -80,25 +83,25 @@ class Start(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, ta
 
 
 class Credit(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=3, gc=False):
-    """Tokens below index `upto` may be sent. A lower value than before takes nothing back."""
+    """Allow tokens below index `upto` to be sent. A lower value than before changes nothing."""
 
     request: RequestNumber
     upto: Index
 
 
 class Cancel(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=4, gc=False):
-    """Stop working on a request; its Finished still comes, with what it used."""
+    """Stop working on a request. Its Finished still comes, with its usage."""
 
     request: RequestNumber
 
 
 class Acknowledge(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=5, gc=False):
-    """Every event up to that number arrived. Sent by the session itself."""
+    """Acknowledge all events up to number `seq`. Sent by the session itself."""
 
     seq: SequenceNumber
 
 
 class Ping(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=6, gc=False):
-    """Answered by a Pong of the same number; numbers rise."""
+    """A ping, answered by a Pong of the same number. Each ping has a greater number than the one before."""
 
     number: PingNumber

@@ -6,62 +6,62 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 VERSIONS: Final = (1, 2)
-"""Of the protocol, in rising order. The highest that both sides speak holds for a session, for as long as it lives."""
+"""The supported versions of the protocol, rising. A session uses the highest that both sides speak, to its end."""
 
 SUBPROTOCOL = "jackdaw.v1"
-"""The same in every version: which it is, hello and welcome say."""
+"""The WebSocket subprotocol, the same in every version: hello and welcome negotiate the version."""
 
 MOST_FRAME_BYTES = 256 * 1024
-"""Of a binary frame. The largest legal message fits."""
+"""The most bytes of a binary frame; the largest legal message fits."""
 
 MOST_TEXT_BYTES = 16 * 1024
-"""Of a text frame. They are few and small."""
+"""The most bytes of a text frame."""
 
 MOST_BRACKETS = 64
-"""In a text frame, opening ones: no deeper can it be nested, whatever a later version adds."""
+"""The most opening brackets in a text frame, which bounds how deeply any version's JSON can be nested."""
 
 MOST_REQUESTS = 64
-"""Alive at once in one session, whatever the server offers."""
+"""The most requests that may be alive at once in a session, whatever the server offers."""
 
 MOST_TOKENS = 8192
-"""Of an answer."""
+"""The most tokens of an answer."""
 
 MOST_AHEAD = 32
-"""Tokens that a side may draft beyond what it knows to be settled, in an answer written together."""
+"""The most tokens that a side may draft beyond those it knows to be settled, in a joint answer."""
 
 MOST_ROWS = 16
-"""In which the passages of one side may be read."""
+"""The most rows (separate prompts) among which one side may divide its passages."""
 
 MOST_SAID = 8
-"""Distributions in one message; drafts that need one come in so many at most."""
+"""The most distributions in one message, and so the most drafts in it if each needs a distribution."""
 
 MOST_TARGETS = 64
-"""Settled tokens in one message."""
+"""The most settled tokens in one message."""
 
 MOST_VOCABULARY = 2**20
-"""Of models whose whole distributions are sent, for an answer written together."""
+"""The largest vocabulary whose whole distribution can be sent, in a joint answer."""
 
 MOST_FETCHES = 8
-"""Of one position: each asks for more than the one before."""
+"""The most Fetch messages for one position; each requests more tokens than the one before."""
 
 PIECE_BYTES = 32 * 1024
-"""Of each piece of a Rest but the last."""
+"""The bytes of a distribution in each Rest message but the last."""
 
 
 MOST_QUEUED = 1000
-"""Of a request: how often a server may say that it waits."""
+"""The most Queued events of a request."""
 
 MOST_ROUNDS = 64
-"""Of a request: how often a server may say what it looked up."""
+"""The most Round events of a request."""
 
 MOST_QUERIES = 16
-"""Of a round."""
+"""The most search queries in a Round."""
 
 MOST_QUERY = 512
-"""Characters of each."""
+"""The most characters of a search query in a Round."""
 
 MOST_PASSAGES = 16
-"""In one message."""
+"""The most passages in one message."""
 
 
 class CloseCode(IntEnum):
@@ -81,16 +81,16 @@ class CloseCode(IntEnum):
 
 
 CLOSE_REASONS: Final = {
-    CloseCode.DONE: "nothing more to say",
-    CloseCode.TOO_LARGE: "a frame over its limit",
-    CloseCode.RESTARTING: "come back, and resume",
-    CloseCode.BUSY: "come back after `retry_after_s`",
-    CloseCode.MALFORMED: "no message, a value out of its bounds, or a message of the other side",
-    CloseCode.ILLEGAL: "a message that may not be said now",
-    CloseCode.VERSION: "no version in common",
-    CloseCode.ORDER: "a request, sequence or ping number, or a token index, that is not one of the next",
-    CloseCode.CREDIT: "tokens beyond what was granted",
-    CloseCode.REQUESTS: "more requests alive than were offered",
+    CloseCode.DONE: "the side is done",
+    CloseCode.TOO_LARGE: "a frame over its size limit",
+    CloseCode.RESTARTING: "the server restarts; reconnect and resume the session",
+    CloseCode.BUSY: "the server is busy; reconnect after `retry_after_s`",
+    CloseCode.MALFORMED: "not a message, a value out of its bounds, or a message that only the other side may send",
+    CloseCode.ILLEGAL: "a message that is not allowed now",
+    CloseCode.VERSION: "no protocol version in common",
+    CloseCode.ORDER: "a request, sequence or ping number, or a token index, out of order",
+    CloseCode.CREDIT: "tokens beyond the granted credit",
+    CloseCode.REQUESTS: "more requests alive than the server offered",
     CloseCode.SLOW: "no hello in time, or a side that stopped reading",
 }
 
@@ -110,10 +110,10 @@ RestBytes = Annotated[int, Meta(ge=1, le=4 * MOST_VOCABULARY + 5)]
 Rule = Literal["coupled", "algorithm1", "greedy"]
 Place = Literal["device", "server", "both"]
 Pipeline = Literal["plain", "hyde", "subquestion", "iterative", "iter_retgen", "flare", "self_rag"]
-"""How a server comes from a question to its answer."""
+"""The name of a server's method of getting from a question to its answer."""
 
 ChosenPipeline = Literal["", Pipeline]
-"""The same, or nothing: the server decides."""
+"""The pipeline that an Ask names; empty if the server decides."""
 
 LogWeight = Annotated[float, Meta(ge=-1000, le=1000)]
 Accepted = Annotated[tuple[Token, ...], Meta(max_length=MOST_TOKENS - 1)]

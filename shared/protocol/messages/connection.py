@@ -1,4 +1,4 @@
-"""What is said in text frames (JSON, of later versions too): who is there, and why somebody leaves."""
+"""Messages about the connection, in text frames (JSON, in all versions): hello, welcome, and the end."""
 
 from typing import Annotated, Literal
 
@@ -18,14 +18,16 @@ from shared.protocol.messages.bounds import (
 
 
 class Resume(Struct, frozen=True):
-    """Which session to go on with, and the last numbered event of it that arrived."""
+    """The session to resume, and the number of its last event that arrived."""
 
     session: SessionId
     last_seq: LastNumber
 
 
 class Hello(Struct, frozen=True, tag_field="type", tag="hello"):
-    """First on every connection. `vocabulary` and `embedder` are fingerprints; `client` names program and version."""
+    """The device's first message on every connection. `vocabulary` and `embedder` are fingerprints; `client` names the
+    program and its version.
+    """
 
     versions: Annotated[tuple[Annotated[int, Meta(ge=1, le=2**31 - 1)], ...], Meta(min_length=1, max_length=16)]
     vocabulary: Fingerprint
@@ -35,11 +37,11 @@ class Hello(Struct, frozen=True, tag_field="type", tag="hello"):
 
 
 class Offer(Struct, frozen=True):
-    """What a server is and gives. `context` is in tokens, prompt and answer together; `requests` those alive at once.
+    """A server's properties and limits. `context`: the most tokens of a prompt and its answer together; `requests`: the
+    most requests alive at once.
 
-    `receives` is what it may be sent of a person's: questions, the answer so far where it is to go on with one, and
-    drafts of an answer that is written together. `pipelines` are those that an Ask may name, in version 2; a later
-    server's may be others than this program knows.
+    `receives` lists the personal data that the server accepts: questions, answers to continue, and drafts of joint
+    answers. `pipelines` are the names that an Ask may use, in version 2; a later server may offer unknown names.
     """
 
     model: Name
@@ -58,7 +60,7 @@ class Offer(Struct, frozen=True):
 
 
 class Welcome(Struct, frozen=True, tag_field="type", tag="welcome"):
-    """The answer to a hello. `asked` is the highest request number that arrived, 0 in a new session."""
+    """The reply to a hello. `asked` is the highest request number that arrived; 0 in a new session."""
 
     version: Annotated[int, Meta(ge=1, le=2**31 - 1)]
     session: SessionId
@@ -68,14 +70,16 @@ class Welcome(Struct, frozen=True, tag_field="type", tag="welcome"):
 
 
 class Goaway(Struct, frozen=True, tag_field="type", tag="goaway"):
-    """The server will soon be gone: ask nothing more here; what runs may end, or be resumed elsewhere in that time."""
+    """The server shuts down soon: send it no new requests. Running answers may end, or be resumed on another connection
+    within `resume_for_s`.
+    """
 
     reason: Sentence
     resume_for_s: Seconds
 
 
 class Closing(Struct, frozen=True, tag_field="type", tag="closing"):
-    """The last frame before a close, either way. `code` is a CloseCode; `versions` are those its sender speaks."""
+    """The last frame before either side closes the connection. `code` is a CloseCode; `versions` are the sender's."""
 
     code: Annotated[int, Meta(ge=1000, le=4999)]
     message: Sentence

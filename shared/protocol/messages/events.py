@@ -1,4 +1,4 @@
-"""What becomes of a request: events, which the session numbers and sends again after a cut, and Pong."""
+"""Events of a request, which the session numbers and sends again after a lost connection, and Pong."""
 
 from typing import Annotated, Literal
 
@@ -25,7 +25,9 @@ from shared.protocol.messages.joint import JointFromServer
 
 
 class PublicPassage(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
-    """A passage of the server's corpus. `similarity` is the cosine of question and passage, `score` the fused one."""
+    """A passage of the server's corpus. `similarity`: the cosine of question and passage. `score`: its relevance, 0 to
+    1.
+    """
 
     id: PassageId
     title: Annotated[str, Meta(max_length=300)]
@@ -36,7 +38,7 @@ class PublicPassage(Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
 
 class Usage(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
-    """Tokens of the prompt (`cached` of them not computed), tokens generated, and how long the request waited."""
+    """A request's usage: prompt tokens (`cached` of them from the KV cache), generated tokens, and waiting time."""
 
     prompt: Count
     cached: Count
@@ -45,7 +47,7 @@ class Usage(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc
 
 
 class Queued(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=16, gc=False):
-    """The request waits behind `position` others, for about that long."""
+    """The request waits behind `position` others, for about `wait_ms`."""
 
     request: RequestNumber
     position: Count
@@ -53,17 +55,19 @@ class Queued(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Sources(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=17, gc=False):
-    """What was found, best first; empty where the request named its sources or wanted none. Once, before any token."""
+    """The retrieved passages, best first; empty if the request named its sources or asked for none. Sent once, before
+    any token.
+    """
 
     request: RequestNumber
     passages: Annotated[tuple[PublicPassage, ...], Meta(max_length=MOST_PASSAGES)]
 
 
 class Round(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=21, gc=False):
-    """A round of retrieval: what was looked up, and what that found, which the answer may be written from.
+    """A round of retrieval: its search queries and the passages they found, which the answer may use as sources.
 
-    Before the sources or behind them, between tokens too; `number` counts from 1 in a request. Only in version 2, and
-    not of an answer that is written together.
+    Comes before or after Sources, also between tokens; `number` counts from 1 in a request. Only in version 2, and not
+    for joint answers.
     """
 
     request: RequestNumber
@@ -74,7 +78,9 @@ class Round(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, ta
 
 
 class Tokens(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=18, gc=False):
-    """The next tokens of the answer, the first of them at `index`; `text` that became complete, in text hand-over."""
+    """The answer's next tokens, the first of them at `index`. `text`: the text they complete, if the vocabularies
+    differ.
+    """
 
     request: RequestNumber
     index: Index
@@ -83,7 +89,9 @@ class Tokens(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Finished(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=19, gc=False):
-    """The last of a request that went well; `text` is what an answer ended inside of, in text hand-over."""
+    """The last event of a request that did not fail. `text`: the replacement of an incomplete last character, if the
+    vocabularies differ.
+    """
 
     request: RequestNumber
     reason: Literal["end", "length", "cancelled"]
@@ -95,8 +103,8 @@ FailureCode = Literal["busy", "limit", "too_long", "no_source", "invalid", "goin
 
 
 class Failed(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=20, gc=False):
-    """The last of a request that did not. `busy` also ends an answer that rests for 30 s while other requests wait;
-    `invalid` says that `accepted` holds a token which the server's vocabulary lacks.
+    """The last event of a request that failed. `busy`: too many requests, or a paused answer whose place others need;
+    `invalid`: `accepted` holds a token outside the server's vocabulary.
     """
 
     request: RequestNumber
@@ -106,7 +114,7 @@ class Failed(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Pong(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=32, gc=False):
-    """The answer to a Ping, not numbered: one that comes late measures nothing."""
+    """The reply to a Ping, not numbered: after a reconnect it is not sent again."""
 
     number: PingNumber
 
@@ -115,7 +123,7 @@ Event = Queued | Sources | Round | Tokens | Finished | Failed | JointFromServer
 
 
 class Numbered(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=33, gc=False):
-    """The envelope of an event: numbers count from 1 in a session, without a gap."""
+    """An event with its number; numbers count from 1 in a session, without gaps."""
 
     seq: SequenceNumber
     event: Event

@@ -1,4 +1,4 @@
-"""What both sides say of an answer that they write together; the server's as events."""
+"""The messages of a joint answer, which both sides write together; the server sends its messages as events."""
 
 from typing import Annotated
 
@@ -20,16 +20,19 @@ from shared.protocol.messages.bounds import (
 
 
 class Weight(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=7, gc=False):
-    """log h of the sender's passages for the question; nothing where it has none."""
+    """The weight of the sender's passages for the question: log h, where h = Σ exp(similarity / T) over the passages
+    and T = 0.05; None without passages.
+    """
 
     request: RequestNumber
     log_h: LogWeight | None
 
 
 class Drafts(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=8, gc=False):
-    """The sender's drafts from `position` on, each behind the one before it; `epoch` is where their chain begins.
+    """The sender's consecutive drafts from `position` on; `epoch` is the position where their chain begins.
 
-    `distributions` has one for each where the rule needs it. `step_us` is what a draft takes the sender, 0 unsaid.
+    `distributions` has one per draft if the rule needs them. `step_us`: the sender's microseconds per draft; 0 if
+    unknown.
     """
 
     request: RequestNumber
@@ -41,7 +44,7 @@ class Drafts(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Targets(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=9, gc=False):
-    """What the sender settled, from `position` on."""
+    """The tokens that the sender settled, from `position` on."""
 
     request: RequestNumber
     position: Position
@@ -49,9 +52,9 @@ class Targets(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, 
 
 
 class Switch(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=10, gc=False):
-    """The receiver settles from `position` on.
+    """Hand over: the receiver settles tokens from `position` on.
 
-    `mine` is the epoch of the sender's drafts, `yours` of the receiver's, as the sender knows it.
+    `mine` is the epoch of the sender's drafts; `yours` that of the receiver's, as far as the sender knows.
     """
 
     request: RequestNumber
@@ -61,8 +64,8 @@ class Switch(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Fetch(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=11, gc=False):
-    """Say more of the server's distribution at `position`: the `count` likeliest tokens. Of a lower count than before,
-    or an earlier position, it means nothing.
+    """Request the `count` likeliest tokens of the server's distribution at `position`. A lower count than before, or an
+    earlier position, has no effect.
     """
 
     request: RequestNumber
@@ -71,7 +74,9 @@ class Fetch(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, ta
 
 
 class Rest(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=12, gc=False):
-    """A piece of the answer to a Fetch: bytes from `offset` on, of `size` in all. Each but the last has 32,768."""
+    """A piece of the reply to a Fetch: its bytes from `offset` on, of `size` in total. All but the last have 32,768
+    bytes.
+    """
 
     request: RequestNumber
     position: Position
@@ -82,4 +87,4 @@ class Rest(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag
 
 JointFromDevice = Weight | Drafts | Targets | Switch | Fetch
 JointFromServer = Weight | Drafts | Targets | Switch | Rest
-"""What each side says of an answer that both write."""
+"""The messages that each side may send for a joint answer."""

@@ -199,7 +199,7 @@ GENERATED: dict[str, tuple[Callable[[], Lie], str]] = {
     "a token outside the vocabulary": (instead(m.Tokens, tokens(BAD)), "its vocabulary lacks"),
     "the largest token there is": (instead(m.Tokens, tokens(2**31 - 1)), "its vocabulary lacks"),
     "such a token later": (instead(m.Tokens, tokens(BAD), after=2), "its vocabulary lacks"),
-    "more tokens than were granted": (instead(m.Tokens, tokens(*(b"x" * 512))), "is granted"),
+    "more tokens than were granted": (instead(m.Tokens, tokens(*(b"x" * 512))), "beyond the granted"),
     "a wait of 2**31 ms": (instead(m.Queued, m.Queued(1, 2**31 - 1, 2**31 - 1), None), "keeps its first token"),
     "a wait again and again": (
         instead(m.Queued, *(m.Queued(1, 1, 100) for _ in range(m.MOST_QUEUED + 1))),
@@ -221,13 +221,13 @@ GENERATED: dict[str, tuple[Callable[[], Lie], str]] = {
     "silence in the middle": (instead(m.Tokens, None, after=3), ""),
     "tokens that trickle": (instead(m.Tokens, trickle, None, after=0), ""),
     "an index that falls": (instead(m.Tokens, m.Sources(1, ()), after=1), "sources came twice"),
-    "a welcome in the middle": (instead(m.Tokens, m.Welcome(1, "0" * 32, False, 0, OFFER), after=1), "twice"),
+    "a welcome in the middle": (instead(m.Tokens, m.Welcome(1, "0" * 32, False, 0, OFFER), after=1), "second welcome"),
     "an event of nobody's": (instead(m.Tokens, lambda _: m.Failed(99, "busy", ""), after=1), "not alive"),
     "a closing that asks for a day": (
         instead(m.Tokens, m.Closing(1013, "Full.\nAll is well.", 86_400.0), after=1),
         "",
     ),
-    "no message": (instead(m.Tokens, b"\xc1", after=1), "no message"),
+    "no message": (instead(m.Tokens, b"\xc1", after=1), "no valid message"),
     "a joint answer's drafts": (instead(m.Tokens, m.Drafts(1, 0, 0, (1,)), after=1), "unasked"),
     "a pong to no ping": (instead(m.Tokens, m.Pong(77), after=1), "no ping waits for"),
     "one token at most": (welcome(max_tokens=1), "writes 1 token at most"),
@@ -238,11 +238,11 @@ BEYOND = [21, 1, m.MOST_ROUNDS + 1, "hyde", [], []]
 GENERATED |= {
     "a round out of order": (instead(m.Tokens, looked_up(2), after=1), "where 1 is next"),
     "a round of nobody's": (instead(m.Tokens, lambda _: looked_up(1, 99)), "not alive"),
-    "rounds without end": (instead(m.Tokens, *map(looked_up, range(1, m.MOST_ROUNDS + 1)), BEYOND), "no message"),
-    "17 queries": (instead(m.Tokens, [21, 1, 1, "hyde", ["?"] * 17, []]), "no message"),
-    "a long query": (instead(m.Tokens, [21, 1, 1, "hyde", ["?" * 513], []]), "no message"),
-    "a pipeline that nobody knows": (instead(m.Tokens, [21, 1, 1, "magic", [], []]), "no message"),
-    "a round in version 1": (round_in_version_1, "that this version"),
+    "rounds without end": (instead(m.Tokens, *map(looked_up, range(1, m.MOST_ROUNDS + 1)), BEYOND), "no valid message"),
+    "17 queries": (instead(m.Tokens, [21, 1, 1, "hyde", ["?"] * 17, []]), "no valid message"),
+    "a long query": (instead(m.Tokens, [21, 1, 1, "hyde", ["?" * 513], []]), "no valid message"),
+    "a pipeline that nobody knows": (instead(m.Tokens, [21, 1, 1, "magic", [], []]), "no valid message"),
+    "a round in version 1": (round_in_version_1, "in protocol version 1"),
     "rounds that trickle": (trickling(m.Tokens), "keeps its first token"),
 }
 
@@ -279,7 +279,7 @@ JOINT: dict[str, tuple[Callable[[], Lie], str]] = {
     "silence later": (instead(m.Drafts, None, after=3), "waited for too long"),
     "a failure": (instead(m.Drafts, m.Failed(1, "busy", "No.")), "no"),
     "an end at once": (instead(m.Drafts, END), "stopped writing"),
-    "a round": (instead(m.Drafts, looked_up(1)), "of both sides, lacks"),
+    "a round": (instead(m.Drafts, looked_up(1)), "or for a joint answer"),
     "one token at most": (welcome(max_tokens=1), "writes 1 token at most"),
 }
 

@@ -53,7 +53,7 @@ def test_sizes() -> None:
 
 @pytest.mark.parametrize("some", [[], [0.0, 0.0], [float("nan"), 1.0], [-1.0, 2.0], [float("inf")]])
 def test_what_is_no_distribution_is_refused(some: list[float]) -> None:
-    with pytest.raises(ValueError, match="no distribution"):
+    with pytest.raises(ValueError, match="not a distribution"):
         quantise(np.arange(len(some)), some)
 
 
