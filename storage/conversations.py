@@ -144,8 +144,8 @@ class ConversationStore:
     def search(self, words: str, limit: int = 20, *, prefix: bool = False) -> list[Turn]:
         """Return turns whose question or answer contains all the words, best match first, then latest.
 
-        With `prefix`, words that begin with the last word match, too, though not all of very many such words. If very
-        many turns match, the latest come first.
+        With `prefix`, the last word also matches longer words that begin with it, up to a limit of such words. If more
+        than MOST_RANKED turns match (or `limit`, if greater), only the latest are searched, and the latest come first.
         """
         typed = words.split()
         if not typed:

@@ -1,4 +1,6 @@
-"""The tables of the QA bank: questions with their answers, source passages and uses. No policy."""
+"""The database tables of the QA bank, a cache of questions and their answers. Does not decide which entries to keep or
+serve.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,13 @@ Origin = Literal["asked", "predicted"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A question with its answer; `answer` is None if the question waits for one or could not be answered. Times are
-    ISO 8601, UTC.
+    """A cached question and its answer. `answer` is None while the question waits to be answered, and if answering
+    failed.
 
-    `scope` is the question's filters and days; `fingerprint` (the column `recipe`) identifies the model, prompt and
-    sampling. `newest_passage` is the newest passage id when the question was answered; `cost_ms` is the time that
-    answering took.
+    `scope`: the question's filters and dates. `fingerprint` (column `recipe`): identifies the model, prompt and
+    sampling. `record`: details of the answer, as JSON. `stale`: newer passages may change the answer.
+    `newest_passage`: the newest passage id against which the answer was checked. `cost_ms`: the time that answering
+    took. Times are ISO 8601, UTC.
     """
 
     id: int
@@ -44,23 +47,23 @@ class Entry:
 
     @property
     def failed(self) -> str | None:
-        """Why the question could not be answered; None if it was answered or not tried."""
+        """The reason why answering failed; None if the question was answered, or still waits."""
         return self.record.get("failed")
 
     @property
     def lacks(self) -> str:
-        """The information that the source files lack; "" if they lack nothing."""
+        """The part of the question that the source files do not answer; "" if they answer all of it."""
         return str(self.record.get("lacks", ""))
 
     @property
     def is_public(self) -> bool:
-        """Whether the answer was drawn from a server's passages."""
+        """Whether the answer uses passages of a companion server."""
         return any(source["side"] == "server" for source in self.record.get("sources", ()))
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The numbers of entries, in total and by state, and their bytes. Waiting entries are not `answered`."""
+    """The numbers of entries, in total and by state, and their total size in bytes."""
 
     entries: int
     answered: int
@@ -73,12 +76,15 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class QAEntries:
-    """The QA bank's tables of one database."""
+    """The QA bank's tables in one database."""
 
     database: Database
 
     def wait(self, question: str, scope: str, fingerprint: str, vector: npt.NDArray[np.float32], origin: Origin) -> int:
-        """Store a question without an answer, unless it exists. Return its id."""
+        """Store a question to be answered later, unless it is stored already. Return its entry's id.
+
+        `vector`: the question's embedding, shape (dimensions,).
+        """
         with self.database.transaction():
             return self._open(question, scope, fingerprint, vector, origin)
 
@@ -96,12 +102,11 @@ class QAEntries:
         newest_passage: int,
         cost_ms: float,
     ) -> int:
-        """Store an answer, replacing an earlier one to the same question. Return the entry's id. `vector` has shape
-        (dimensions,).
+        """Store an answer, replacing an earlier answer to the same question. Return the entry's id.
 
-        If the sources do not contain an answer, `answer` is None and the record has `failed`; this holds until the
-        sources change or newer passages bear on the question. If a source passage is gone by now, the question waits
-        for a new answer.
+        `vector`: the question's embedding, shape (dimensions,). `sources`: ids of the answer's source passages. If the
+        sources contain no answer, `answer` is None and `record` holds the reason as `failed`. If a source passage has
+        been deleted meanwhile, the answer is dropped and the question waits for a new one.
         """
         with self.database.transaction():
             entry = self._open(question, scope, fingerprint, vector, origin)
@@ -124,13 +129,13 @@ class QAEntries:
         return entry
 
     def get(self, ids: Sequence[int]) -> dict[int, Entry]:
-        """Return the existing entries with these ids, by id."""
+        """Return the entries with these ids, by id; ids without an entry are left out."""
         marks = ", ".join("?" * len(ids))
         rows = self.database.execute(f"SELECT {_COLUMNS} FROM qa_entries WHERE id IN ({marks})", ids)
         return {row[0]: _entry(row) for row in rows}
 
     def answers(self, question: str) -> bool:
-        """Return whether an answer to exactly this question is stored, under any filters and fingerprint."""
+        """Return whether a current answer to exactly this question is stored, with any filters and fingerprint."""
         return bool(
             self.database.execute(
                 "SELECT 1 FROM qa_entries WHERE question = ? AND answer IS NOT NULL AND NOT stale LIMIT 1", (question,)
@@ -144,7 +149,7 @@ class QAEntries:
         ]
 
     def unanswered(self, fingerprint: str) -> list[Entry]:
-        """Return entries that wait for an answer, or whose answer is stale: asked questions before predicted ones."""
+        """Return the fingerprint's waiting and stale entries: asked questions before predicted ones."""
         rows = self.database.execute(
             f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe = ? AND ((answer IS NULL AND record = '{{}}') OR stale) "
             "ORDER BY origin = 'predicted', uses DESC, id",
@@ -153,7 +158,7 @@ class QAEntries:
         return [_entry(row) for row in rows]
 
     def with_fingerprint(self, fingerprint: str, ids: Sequence[int]) -> list[int]:
-        """Return those of the ids whose entry has that fingerprint."""
+        """Return those of these entry ids whose entry has the fingerprint."""
         marks = ", ".join("?" * len(ids))
         rows = self.database.execute(
             f"SELECT id FROM qa_entries WHERE recipe = ? AND id IN ({marks})", (fingerprint, *ids)
@@ -161,7 +166,7 @@ class QAEntries:
         return [row[0] for row in rows]
 
     def of_others(self, fingerprint: str, after: int) -> list[Entry]:
-        """Return entries of other fingerprints with a greater id, most used first."""
+        """Return the entries with another fingerprint and an id greater than `after`, most used first."""
         rows = self.database.execute(
             f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe != ? AND id > ? ORDER BY uses DESC, id",
             (fingerprint, after),
@@ -169,8 +174,8 @@ class QAEntries:
         return [_entry(row) for row in rows]
 
     def replaced(self, fingerprint: str, unused_since: str) -> list[int]:
-        """Return ids of entries of other fingerprints, unused since `unused_since`, whose question has an answer under
-        `fingerprint`.
+        """Return the ids of outdated entries: those with another fingerprint, unused since `unused_since`, whose
+        question has an answer with `fingerprint`.
         """
         rows = self.database.execute(
             "SELECT id FROM qa_entries AS old WHERE recipe != ? AND used_at < ? AND EXISTS (SELECT 1 FROM qa_entries "
@@ -180,7 +185,7 @@ class QAEntries:
         return [row[0] for row in rows]
 
     def fail(self, entry: int, why: str, newest_passage: int) -> None:
-        """Store the reason why a waiting question cannot be answered; the question then no longer waits."""
+        """Store the reason why a waiting or stale question could not be answered; the question no longer waits."""
         self.database.execute(
             "UPDATE qa_entries SET answer = NULL, record = ?, stale = 0, newest_passage = ? "
             "WHERE id = ? AND (answer IS NULL OR stale)",
@@ -188,7 +193,7 @@ class QAEntries:
         )
 
     def unchecked(self, newest_passage: int) -> list[Entry]:
-        """Return entries that do not wait and have not been checked against passages up to `newest_passage`."""
+        """Return answered and failed entries that were not checked against passages up to id `newest_passage` yet."""
         rows = self.database.execute(
             f"SELECT {_COLUMNS} FROM qa_entries WHERE (answer IS NOT NULL OR record != '{{}}') AND NOT stale "
             "AND newest_passage < ?",
@@ -197,9 +202,9 @@ class QAEntries:
         return [_entry(row) for row in rows]
 
     def check(self, entry: int, newest_passage: int, *, stale: bool) -> None:
-        """Record that the answer was checked against passages up to this one, and whether it is stale.
+        """Record that the entry was checked against passages up to id `newest_passage`, and whether it is stale now.
 
-        A stale entry that could not be answered waits again.
+        A stale entry whose answering had failed waits for an answer again.
         """
         self.database.execute(
             "UPDATE qa_entries SET newest_passage = ?, stale = ?, "
@@ -208,21 +213,21 @@ class QAEntries:
         )
 
     def sources(self, entry: int) -> list[int]:
-        """Return the ids of the passages that the entry's answer was drawn from."""
+        """Return the ids of the source passages of the entry's answer."""
         rows = self.database.execute("SELECT passage_id FROM qa_sources WHERE entry_id = ?", (entry,))
         return [row[0] for row in rows]
 
     def used(self, entry: int) -> None:
-        """Count a use of the entry."""
+        """Add one to the entry's uses, and set the time of its last use to now."""
         self.database.execute("UPDATE qa_entries SET uses = uses + 1, used_at = ? WHERE id = ?", (_now(), entry))
 
     def delete(self, ids: Iterable[int]) -> None:
-        """Delete these entries."""
+        """Delete the entries with these ids."""
         with self.database.transaction():
             self.database.execute_many("DELETE FROM qa_entries WHERE id = ?", [(identity,) for identity in ids])
 
     def totals(self) -> Totals:
-        """Return the totals of all entries."""
+        """Return the numbers of all entries by state, and their bytes."""
         (row,) = self.database.execute(
             "SELECT COUNT(*), COUNT(answer), COUNT(*) FILTER (WHERE answer IS NULL AND record = '{}'), "
             "COUNT(*) FILTER (WHERE answer IS NULL AND record != '{}'), COUNT(*) FILTER (WHERE stale), "
@@ -231,7 +236,7 @@ class QAEntries:
         return Totals(*row)
 
     def bytes(self) -> int:
-        """Return the total bytes of all entries."""
+        """Return the estimated total size of all entries in bytes."""
         return int(self.database.execute("SELECT COALESCE(SUM(bytes), 0) FROM qa_entries")[0][0])
 
     def _open(

@@ -141,7 +141,7 @@ class Daemon:
     # The resident process
 
     def _turn(self) -> None:
-        """Check the folders, and work if allowed."""
+        """Check the folders for changes, and read changed files or work ahead if that is allowed now."""
         now = self.clock()
         if self._paused():
             self._publish("paused")
@@ -171,7 +171,7 @@ class Daemon:
         self._look_at = now + pause
 
     def _act(self, device: Device) -> str:
-        """Work or read, whichever is allowed now; return what the daemon then waits for."""
+        """Work ahead or read changed files, whichever is allowed now; return what the daemon then waits for."""
         rules = device.settings.daemon
         mark = self.activity.mark()
         if not self._seen.settled:
@@ -196,7 +196,8 @@ class Daemon:
     def _work(
         self, device: Device, state: State, rules: Rules | None, mark: bytes, also: Sequence[Reason] = ()
     ) -> WorkReport:
-        """Run the work, stopping for questions since the mark and for the reasons in `also`.
+        """Read changed files or work ahead, as `state` says; stop for questions since the mark and for the reasons in
+        `also`.
 
         With `rules`, also stop when the device is no longer idle.
         """

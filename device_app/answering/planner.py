@@ -57,8 +57,9 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The passages nearest to the search query, best first; `missing` says what the files lack of the question;
-    `quoted` is their quote, where the question asks for one. `newest` is the id of the newest passage before.
+    """The passages nearest to the search query, best first. `missing` names the part of the question that no passage
+    in the files covers; `quoted` is a quote from the passages, if the question asks for one; `newest` is the id of the
+    newest stored passage when the retrieval began.
     """
 
     hits: Sequence[Hit] = ()

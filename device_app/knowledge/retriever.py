@@ -45,8 +45,9 @@ class Retriever:
     ) -> list[Hit]:
         """Return the `count` best passages with a score of at least `relevance`, best first.
 
-        `vector` is the question's embedding, if the caller has it. A question for anything from a day or a filter gets
-        all passages from there, nearest first, and no others. The passages `without`, sorted ids, are left out.
+        `vector` is the query's embedding, if the caller has it. A query that only restricts by date or filter, without
+        search words ("what did I write on Monday?"), returns the passages that the restriction admits, whatever their
+        score, nearest first. `without`: sorted ids of passages to leave out.
         """
         embedded = self.embedder.embed([query.text])[0] if vector is None else vector
         filters = query.filters

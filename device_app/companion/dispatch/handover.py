@@ -1,4 +1,6 @@
-"""Decides whether moving a live answer to the other side pays, and the buffer needed (DiSCo §4.3, equation 4). Pure."""
+"""Decides whether moving a running answer to the other side saves money, and how many unread tokens must be buffered to
+hide the move (DiSCo §4.3, equation 4). Pure.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -48,9 +50,11 @@ def plan_handover(terms: Terms, source: Side, written: int, waiting: int = 0) ->
     """Return the hand-over of an answer of `written` tokens, `waiting` of them in the buffer, or the reason against
     one.
 
-    Equation 4, corrected: (c_src - c_tgt)·E[remaining] > c_tgt^prefill·(prompt + written) + c_src·insurance + margin.
-    Tokens written while the buffer fills are the source's. The insurance is not r_src·t_m tokens, since the source
-    pauses until the target may be late: it is the tokens read while the source resumes, B at most.
+    Equation 4, corrected: (c_src - c_tgt)·E[remaining] > c_tgt^prefill·(prompt + written) + c_src·insurance + margin,
+    where c_src and c_tgt are the money per token that source and target side write, c_tgt^prefill the money per token
+    that the target prefills. The source writes the tokens while the buffer fills. The insurance is not the paper's
+    r_src·t_m tokens (the source's rate times the migration time), since the source pauses until the target may be late:
+    it is the tokens read while the source resumes, at most the buffer.
     """
     target = other(source)
     if target not in terms.allowed:

@@ -1,8 +1,12 @@
-"""The default policy: the least expected first-token time, with weight on late ones, within the budget.
+"""The default policy for starting the two sides of an answer: the least expected time to the first token, with extra
+weight on late ones, within a budget. Replaces the two policies of DiSCo (Device-Server Collaborative text streaming).
+
+Symbols: l is a prompt's length in tokens; b the budget, the share of all prompt tokens that the constrained side may
+prefill; T_s and T_d(l) the seconds until server and device have the first token; F(t) = P(T_s < t) and S = 1 - F; φ(t)
+the cost that a reader feels after waiting t seconds, and φ' its slope. The constrained side is the one to be spared.
 
 Let X be the first-token time of the free side, asked at once, and Y that of the constrained side from its start on.
-If the constrained side is started at w unless X came before, the answer begins at min(X, w + Y). With φ the cost felt
-by a waiting reader, the gain over X alone is
+If the constrained side is started at w unless X came before, the answer begins at min(X, w + Y). The gain over X is
 
     g(w) = E[φ(X) - φ(min(X, w + Y))] = ∫ φ'(t)·P(X > t)·P(w + Y < t) dt,   for P(X > w)·l tokens of the budget.
 
@@ -12,9 +16,10 @@ g(w) - μ·l·P(X > w); `never`, which gains and costs 0, is among the choices. 
 mixtures of them are feasible here, so none is better if the forecasts are right.
 
 * device-constrained: X = T_s, independent of the length, and Y = T_d(l), so that g(w) = ∫ φ'·S from w + T_d(l) on.
-* server-constrained: X = T_d(l) times a ratio seen before, and Y = T_s. If the device's times follow its line, waiting
-  gains nothing: the server starts at once or never, depending on whether ∫ F up to T_d(l), per token, is worth the
-  price. If the device sometimes stalls, asking a server late may pay.
+* server-constrained: X = r·T_d(l), and Y = T_s. T_d(l) = slope·l + start is a line fitted to the device's measured
+  times, and the ratio r is a measured time divided by the line's. If r is always 1, waiting gains nothing: the server
+  starts at once or never, depending on whether ∫ F up to T_d(l), per token, is worth the price. If the device
+  sometimes stalls (r > 1), asking a server late may pay.
 """
 
 import math
@@ -28,24 +33,29 @@ from device_app.companion.dispatch.policy import Decision
 from shared.side import Side
 
 TAIL_WEIGHT = 4.0
-"""φ' is 1 + this beyond the server's 90th percentile: a late second counts as five."""
+"""The slope φ' of the reader's cost is 1, and 1 + TAIL_WEIGHT beyond the 90th percentile of the server's first-token
+times: a late second counts as five.
+"""
 
 _LATE, _RARE = 0.9, 0.0005
 
 _EXCEEDED = np.concatenate([[1.0], np.linspace(0.98, 0.1, 31), np.geomspace(0.09, 0.001, 16)])
-"""The probabilities P(T_s > w) of the waits w considered for a device."""
+"""The probabilities P(T_s > w) of the considered waits w of a device; T_s: the server's time to the first token."""
 
 _SCENARIOS, _LENGTHS = 8, 48
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Optimal:
-    """The best waits for any prompt length at any budget.
+    """The best start of the constrained (spared) side, for any prompt length l in tokens and any budget b.
 
-    `costs`, shape (choices,), are P(X > w) of the waits, falling; the last choice is `never`. `waits` are seconds where
-    the device is spared, and ratios to T_d(l) where the server is. `gains`, shape (lengths, choices), are g(w) by
-    length, from bin `shortest` on; lengths outside use the nearest. `prices` fall, and `shares`, the fractions of all
-    tokens that they buy, rise from 0; both shape (n,).
+    A choice is a wait w of the constrained side; the last choice is to never start it. `waits`, shape (choices,), are
+    seconds if the device is constrained; if the server is, ratios to T_d(l), the device's usual seconds to the first
+    token (a straight line in l: `device`). `costs`, shape (choices,), fall: the probability P(X > w) that the other
+    side has no first token by w. `gains`, shape (lengths, choices), are the expected gains g(w) in felt seconds, by
+    length, from length bin `shortest` of `prompts` on; lengths outside use the nearest. `prices`, falling, are felt
+    seconds per token, and `shares`, rising from 0, the fractions of all prompt tokens that the constrained side
+    prefills at each price; both shape (n,).
     """
 
     constraint: Side
@@ -89,7 +99,7 @@ class Optimal:
         return cls(constraint, prompts, device, waits, costs, int(first), gains, prices, shares)
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Decide as `Policy`. Between two prices the coin decides, so that the share is exactly the budget."""
+        """Decide as `Policy`. Between two prices the coin decides, so that the expected token share is the budget."""
         if budget >= 1:
             return Decision(0.0, 0.0, "both at once: the budget spares neither side")
         if budget <= 0:
@@ -101,7 +111,7 @@ class Optimal:
         return self._decision(length, at if net[at] > 0 else len(net) - 1)
 
     def _price(self, budget: float, coin: float) -> float:
-        """Return the price of a token, in felt seconds that it has to gain."""
+        """Return the price of a token: the felt seconds that it has to gain at this budget."""
         at = int(self.shares.searchsorted(budget, "right"))
         if at == len(self.shares):
             return float(self.prices[-1])
@@ -125,7 +135,10 @@ class Optimal:
 
 
 def _by_device(server: Distribution, waits: Array, takes: Array, tail_weight: float) -> Array:
-    """Return g(w) of a device that starts at w and takes `takes` seconds; shape (takes, waits), 0 for the last."""
+    """Return the expected gain g(w) of a device that starts at w and takes `takes` seconds to its first token.
+
+    Shape (takes, waits); 0 for the last wait, which is never.
+    """
     late = server.edges >= server.quantile(_LATE)
     felt = tail_integral(server.edges, server.survival * (1 + tail_weight * late))
     gains: Array = np.interp(waits + takes[:, None], server.edges, felt)
@@ -134,9 +147,10 @@ def _by_device(server: Distribution, waits: Array, takes: Array, tail_weight: fl
 
 
 def _by_server(server: Distribution, ratios: Array, takes: Array, tail_weight: float) -> Array:
-    """Return g(w) of a server asked at w, a ratio times the device's usual time; shape (takes, ratios).
+    """Return the expected gain g(w) of a server asked at w, a ratio times the device's usual time `takes`.
 
-    In each scenario it is ∫ φ'(t)·F(t - w) from w up to the device's time.
+    Shape (takes, ratios). In each scenario, a device time, the gain is ∫ φ'(t)·F(t - w) dt from w up to that time,
+    where φ' is the slope of the reader's cost and F the distribution of the server's first-token times.
     """
 
     def answered(spans: Array) -> Array:  # ∫ F from 0 on; past the last edge F is 1

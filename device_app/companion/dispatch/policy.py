@@ -1,8 +1,8 @@
 """Policies for when either side starts an answer, for an early first token within a budget (DiSCo §4.2, appendix F).
 
-The constrained side may prefill the share b of all prompt tokens. Three policies, each pure: `Optimal`, the default;
-`Waiting` and `Routing`, the paper's two, as corrected. The budget is an argument of each decision, so that the ledger's
-corrections need no rebuilding. `coin` is uniform over [0, 1).
+The constrained side, the one to be spared, may prefill the share b of all prompt tokens: the budget. Three policies,
+each pure: `Optimal`, the default; `Waiting` and `Routing`, DiSCo's two, as corrected. The budget is an argument of each
+decision, so that the ledger's corrections need no rebuilding. `coin` is uniform over [0, 1).
 """
 
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from device_app.companion.dispatch.distribution import Array, Distribution, toke
 from shared.side import Side
 
 TAIL_SHARE = 0.05
-"""α: the part of the budget reserved for the slowest answers; the paper leaves its value open."""
+"""DiSCo's α: the part of the budget reserved for the slowest answers; the paper leaves its value open."""
 
 HORIZON = 48
-"""Number of prompts over which a debt is paid back."""
+"""The number of prompts over which use beyond the budget is paid back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Policy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Keeps the share of prompt tokens on the constrained side at b, even if the forecasts are wrong.
+    """Keeps the constrained side's share of all prompt tokens at the budget b, even if the forecasts are wrong.
 
     `debt` is the use beyond the budget, in tokens, paid back over HORIZON prompts of the `usual` length. It is bounded
     both ways, so that a long time without any use is not made up for without end.
@@ -51,13 +51,15 @@ class Ledger:
     count: int = 0
 
     def allowed(self, share: float) -> float:
-        """Return the budget for the next decision, 0..1, where `share` is b."""
+        """Return the budget for the next decision, 0..1, given `share`, the budget b set by the user."""
         if not self.usual:
             return share
         return min(max(share - self.debt / (HORIZON * self.usual), 0.0), 1.0)
 
     def charge(self, length: float, share: float, *, used: bool) -> "Ledger":
-        """Record an answer: its prompt's tokens, b, and whether the constrained side was started on it."""
+        """Record an answer: its prompt's tokens `length`, the budget b `share`, and whether the constrained side was
+        started, `used`.
+        """
         usual = self.usual + (length - self.usual) * max(1 / (self.count + 1), 1 / HORIZON)
         most = HORIZON * usual
         debt = min(max(self.debt + length * ((1.0 if used else 0.0) - share), -most), most)
@@ -66,11 +68,13 @@ class Ledger:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Waiting:
-    """Algorithm 2, device-constrained: the server starts at once, the device after w(l).
+    """DiSCo's Algorithm 2, for a constrained device: the server starts at once, the device after a wait w(l).
 
-    Corrected: the budget left after the tail is (b - α)·E[l]; a length that starts at once costs only what the tail's
-    budget does not cover; at the boundary length 1 - F(w) = α + left/(p(l)·l), within [0, w_tail]. Unseen lengths
-    follow the step: 0 below the boundary, w_tail above it.
+    l is a prompt's length in tokens, p(l) its probability, b the budget (the device's share of all prompt tokens), α
+    the part of b kept for the slowest answers, F the distribution of the server's first-token times, and w_tail the
+    wait with 1 - F(w_tail) = α. Corrected: the budget left after the tail is (b - α)·E[l]; a length that starts at once
+    costs only what the tail's budget does not cover; at the boundary length 1 - F(w) = α + left/(p(l)·l), with w within
+    [0, w_tail]. Unseen lengths wait 0 below the boundary, w_tail above it.
     """
 
     server: Distribution
@@ -106,10 +110,10 @@ class Waiting:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Routing:
-    """Algorithm 3, server-constrained: the device starts at once, and the server too where the prompt is long.
+    """DiSCo's Algorithm 3, for a constrained server: the device starts at once, and for long prompts the server too.
 
-    The lengths below the threshold hold the share 1 - b of all tokens. Corrected: at the boundary length a coin
-    decides, so that the share is exactly b.
+    b is the budget, the server's share of all prompt tokens: prompts shorter than the threshold hold the share 1 - b.
+    Corrected: at the threshold length a coin decides, so that the expected share is exactly b.
     """
 
     prompts: Distribution

@@ -56,7 +56,7 @@ class TurnView(Vertical):
         yield self.support
 
     def on_mount(self) -> None:
-        """Show the turn's facts, or that the search has started."""
+        """Show the stored turn's sources and figures or, for a new question, that the search of the files has begun."""
         if self.turn:
             self.support.turn(self.turn)
         else:
