@@ -82,7 +82,7 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
         log.warning(engine.info.refused)
     engine.restrict(Verdicts(weights.folder).inexact(engine, arithmetic()))
     if inexact := engine.info.inexact:
-        log.warning(f"{', '.join(sorted(inexact))}: not exact with {engine.info.model} on this machine; done without.")
+        log.warning(f"{', '.join(sorted(inexact))}: not exact with {engine.info.model} on this machine, so not used.")
     facts = index_facts(paths, settings)
     embedder = _question_embedder(settings, weights, facts)
     template = parse(engine.info.chat_template, engine.info.bos)
@@ -142,7 +142,7 @@ def index(paths: Paths, settings: Settings, threads: int, codec: Codec | None = 
     if settings.retrieval.milvus:
         milvus = _milvus(settings)
         if codec:
-            raise UsageError("A Milvus keeps vectors in its own way. Leave --codec out.")
+            raise UsageError("--codec is for an index in a folder; Milvus chooses its own format. Leave --codec out.")
         from cloud_server.scale.milvus_index import MilvusIndex
 
         return MilvusIndex(milvus, paths.server_index.with_name("milvus"))
@@ -156,9 +156,7 @@ def _index_folder(paths: Paths, settings: Settings) -> Path:
 
 def _milvus(settings: Settings) -> Milvus:
     if not find_spec("pymilvus"):
-        raise UsageError(
-            "A Milvus needs an extra. Install it, in the folder of Jackdaw's source: scripts/install milvus"
-        )
+        raise UsageError("Milvus needs pymilvus. Install it in the folder of Jackdaw's source: scripts/install milvus")
     from cloud_server.scale.milvus import Milvus
 
     return Milvus(settings.retrieval.milvus, os.environ.get("MILVUS_TOKEN", ""))
@@ -175,12 +173,14 @@ def may_listen(paths: Paths, settings: Settings, *, pairs: bool) -> None:
     own = settings.serve
     if own.host not in LOOPBACK and not own.certificate and not own.behind_tls:
         raise UsageError(
-            f"{own.host} is seen by other machines, and there is no certificate. Give serve.certificate and serve.key, "
-            "or listen on 127.0.0.1. If something else does TLS in front of it, set serve.behind_tls."
+            f"Other machines can reach {own.host}, so the server needs a certificate: set serve.certificate and "
+            "serve.key, or listen on 127.0.0.1. If a TLS proxy is in front of the server, set serve.behind_tls."
         )
     if own.certificate:
         read, now = certificate.read(own.certificate, own.key), datetime.now(UTC)
         if read.expires_soon(now):
             log.warning(read.summary(now), extra={"detail": own.certificate})
     if not TokenFile(paths.server_tokens).entries() and not (pairs and own.certificate):
-        raise UsageError("There is no token, so nobody could connect. Make one: jackdaw-server token create NAME")
+        raise UsageError(
+            "There is no access token, so no device could connect. Create one: jackdaw-server token create NAME"
+        )

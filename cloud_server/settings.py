@@ -13,7 +13,7 @@ from storage.paths import Paths
 
 PREFIX = "JACKDAW_SERVER_"
 
-Threads = Annotated[int, Meta(ge=0, le=1024, description="Threads it computes with; 0 takes one per physical core.")]
+Threads = Annotated[int, Meta(ge=0, le=1024, description="CPU threads for the model; 0 uses one per physical core.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,32 +21,45 @@ class Serve:
     """Settings of the server's addresses, TLS and shutdown."""
 
     host: Annotated[
-        str, Meta(min_length=1, description="Address it listens on; beyond this machine always over TLS.")
+        str, Meta(min_length=1, description="Address the server listens on; any but a loopback address needs TLS.")
     ] = "127.0.0.1"
-    port: Annotated[int, Meta(ge=0, le=65_535, description="Port it listens on; 0 takes a free one.")] = 8765
+    port: Annotated[int, Meta(ge=0, le=65_535, description="Port the server listens on; 0 picks a free port.")] = 8765
     certificate: Annotated[
-        str, Meta(description="File of the TLS certificate chain, PEM; empty takes one of its own.")
+        str,
+        Meta(
+            description="PEM file with the TLS certificate chain; if empty, the server uses its self-signed "
+            "certificate where TLS is needed."
+        ),
     ] = ""
-    key: Annotated[str, Meta(description="File of the certificate's private key, PEM.")] = ""
+    key: Annotated[
+        str,
+        Meta(description="PEM file with the certificate's private key; empty if the certificate's file holds the key."),
+    ] = ""
     behind_tls: Annotated[
-        bool, Meta(description="Something else does TLS in front of it, and nobody reaches it but through that.")
+        bool, Meta(description="A TLS proxy is in front of the server, and is the only way to reach the server.")
     ] = False
     metrics_port: Annotated[
-        int, Meta(ge=0, le=65_535, description="Port for health and Prometheus metrics; 0 has none.")
+        int, Meta(ge=0, le=65_535, description="Port for health checks and Prometheus metrics; 0 turns both off.")
     ] = 9765
     metrics_host: Annotated[
         str,
         Meta(
             min_length=1,
-            description="Address of that port. Whoever reaches it reads, without a token, how much each token is used: "
-            "choose one that the monitoring alone reaches.",
+            description="Address the metrics port listens on. Metrics show each access token's use to anyone who can "
+            "reach the address: choose one that only your monitoring reaches.",
         ),
     ] = "127.0.0.1"
     resume_s: Annotated[
-        float, Meta(ge=0, le=3600, description="Seconds for which a device that was cut off may go on.")
+        float,
+        Meta(
+            ge=0,
+            le=3600,
+            description="Seconds after a lost connection within which a device can reconnect and resume its session.",
+        ),
     ] = 60.0
     drain_s: Annotated[
-        float, Meta(ge=0, le=3600, description="Seconds that answers under way have left when the server ends.")
+        float,
+        Meta(ge=0, le=3600, description="Seconds that running answers have to finish when the server shuts down."),
     ] = 30.0
 
 
@@ -55,33 +68,42 @@ class Model:
     """Settings of the model that generates answers."""
 
     name: Annotated[
-        str, Meta(min_length=1, description="A name from `jackdaw models list`, or file:PATH for a GGUF file of yours.")
+        str,
+        Meta(
+            min_length=1,
+            description="Model that writes answers: a name from `jackdaw models list`, or file:PATH for a GGUF file.",
+        ),
     ] = "smollm2-135m"
     context: Annotated[
         int,
         Meta(
             ge=512,
             le=1_048_576,
-            description="Tokens there is room for, of all answers under way together; one takes its prompt and "
-            "limits.max_tokens, and at most what the model was trained for.",
+            description="Context size in tokens, shared by all running answers. One answer takes its prompt's tokens "
+            "plus limits.max_tokens, at most the length the model was trained for.",
         ),
     ] = 16_384
-    sequences: Annotated[int, Meta(ge=1, le=63, description="Answers that are written at once.")] = 16
+    sequences: Annotated[int, Meta(ge=1, le=63, description="Most answers written at the same time.")] = 16
     threads: Threads = 0
     kv: Annotated[
         Literal["f16", "q8_0"],
-        Meta(description="How attention state is kept; with q8_0 many answers at once are written faster."),
+        Meta(description="Number format of the KV cache: f16, or q8_0, which is faster for many answers at once."),
     ] = "q8_0"
     adapter: Annotated[
         str,
         Meta(
             min_length=1,
-            description="What it was trained further with: auto takes the adapter that comes with it, off none; or the "
-            "path of a GGUF file.",
+            description="LoRA adapter for the model: `auto` uses the model's own, `off` none, or the path of a GGUF "
+            "file.",
         ),
     ] = "auto"
     prefix_mb: Annotated[
-        float, Meta(ge=0, le=1_000_000, description="Megabytes of attention states kept of passages asked for before.")
+        float,
+        Meta(
+            ge=0,
+            le=1_000_000,
+            description="Megabytes of memory for KV states of passages in earlier prompts.",
+        ),
     ] = 256.0
 
 
@@ -89,7 +111,13 @@ class Model:
 class Embedder:
     """The embedding model. It has to be the devices' own, so that scores agree."""
 
-    name: Annotated[str, Meta(min_length=1, description="A name from `jackdaw models list`.")] = "all-minilm-l6-v2"
+    name: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="Embedding model, by default the devices' own: a name from `jackdaw models list`.",
+        ),
+    ] = "all-minilm-l6-v2"
     threads: Threads = 1
 
 
@@ -97,29 +125,33 @@ class Embedder:
 class Retrieval:
     """Settings of the search of the public corpus."""
 
-    index: Annotated[str, Meta(description="Folder of the index; empty takes the one in the data folder.")] = ""
+    index: Annotated[str, Meta(description="Folder of the search index; empty uses the one in the data folder.")] = ""
     milvus: Annotated[
         str,
         Meta(
-            description="A Milvus that holds the index instead: https://HOST:19530/DATABASE, or FILE.db for one "
-            "process (extra `milvus`); its token is read from MILVUS_TOKEN."
+            description="Milvus database that holds the index instead of a folder: https://HOST:19530/DATABASE, or "
+            "FILE.db for one process (extra `milvus`). Its token is read from MILVUS_TOKEN."
         ),
     ] = ""
     probes: Annotated[
         int,
-        Meta(ge=0, le=65_536, description="Clusters that are searched; 0 takes 4 times their root, or 20,000 vectors."),
+        Meta(
+            ge=0,
+            le=65_536,
+            description="Clusters of the index searched per question; 0 chooses by the index's size.",
+        ),
     ] = 0
     memory_mb: Annotated[
         float,
         Meta(
             ge=1,
             le=1_000_000,
-            description="Megabytes of an index's vectors that stay in memory, those asked for most; the rest is read "
-            "from disk when a question needs it.",
+            description="Megabytes of memory for the index's vectors, the most used first; other vectors are read from "
+            "disk when a question needs them.",
         ),
     ] = 1_000.0
     relevance: Annotated[
-        float, Meta(ge=0, le=1, description="Passages whose cosine with the question is lower are no source.")
+        float, Meta(ge=0, le=1, description="Least cosine similarity to the question for a passage to become a source.")
     ] = 0.3
     anchored: Annotated[
         bool,
@@ -134,34 +166,44 @@ class Retrieval:
 class Limits:
     """Limits on use, per token and for the whole server."""
 
-    devices: Annotated[int, Meta(ge=1, le=100_000, description="Connections at once.")] = 2_000
-    connections: Annotated[int, Meta(ge=1, le=100_000, description="Connections at once with one token.")] = 8
+    devices: Annotated[int, Meta(ge=1, le=100_000, description="Most connections at once, over all access tokens.")] = (
+        2_000
+    )
+    connections: Annotated[int, Meta(ge=1, le=100_000, description="Most connections at once per access token.")] = 8
     connects_per_minute: Annotated[
-        float, Meta(ge=0, le=1e6, description="New connections a minute with one token.")
+        float, Meta(ge=0, le=1e6, description="Most new connections per minute and access token.")
     ] = 60.0
     tokens_per_minute: Annotated[
         float,
         Meta(
             ge=0,
             le=1e9,
-            description="Tokens computed a minute for one token: of prompts, unless their states are kept, and of "
-            "answers.",
+            description="Most model tokens computed per minute and access token: those of answers, and of prompts "
+            "whose KV states are not kept.",
         ),
     ] = 6_000.0
-    searches_per_minute: Annotated[float, Meta(ge=0, le=1e6, description="Searches a minute for one token.")] = 120.0
-    max_tokens: Annotated[int, Meta(ge=1, le=8192, description="Tokens of one answer.")] = 1_024
-    waiting: Annotated[int, Meta(ge=1, le=100_000, description="Requests that wait for the engine.")] = 256
-    waiting_each: Annotated[int, Meta(ge=1, le=1000, description="Of them, with one token.")] = 32
+    searches_per_minute: Annotated[
+        float, Meta(ge=0, le=1e6, description="Most searches per minute and access token.")
+    ] = 120.0
+    max_tokens: Annotated[int, Meta(ge=1, le=8192, description="Most tokens of one answer.")] = 1_024
+    waiting: Annotated[
+        int, Meta(ge=1, le=100_000, description="Most requests that wait for the model, over all access tokens.")
+    ] = 256
+    waiting_each: Annotated[
+        int, Meta(ge=1, le=1000, description="Most requests that wait for the model per access token.")
+    ] = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
     """The logging settings."""
 
-    level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="How much.")] = "info"
-    questions: Annotated[bool, Meta(description="Write what was asked, too. Whoever reads the log reads it then.")] = (
-        False
-    )
+    level: Annotated[
+        Literal["debug", "info", "warning", "error"], Meta(description="Least severe level of the lines in the log.")
+    ] = "info"
+    questions: Annotated[
+        bool, Meta(description="Also log the questions' text, for anyone who can read the log to see.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +232,8 @@ def load(
 def _file(paths: Paths) -> File | None:
     path = paths.server_config_file
     try:
-        return File(str(path), path.read_text(encoding="utf-8"), "Correct it with an editor.")
+        return File(str(path), path.read_text(encoding="utf-8"), "Correct the file with an editor.")
     except FileNotFoundError:
         return None
     except (UnicodeDecodeError, OSError) as error:
-        raise SettingError(f"{path} cannot be read ({error}). Correct it, or move it away.") from None
+        raise SettingError(f"{path} cannot be read ({error}). Correct the file, or move it away.") from None

@@ -71,7 +71,7 @@ def read(certificate: str, key: str) -> Certificate:
         looking.load_verify_locations(certificate)
         facts = _shown(serving, looking)
     except ssl.SSLError as error:
-        raise UsageError(f"No device takes the certificate in {certificate}: {error}.") from None
+        raise UsageError(f"Devices would reject the certificate in {certificate}: {error}.") from None
     names = tuple(name for kind, name in facts.get("subjectAltName", ()) if kind in {"DNS", "IP Address"})
     return Certificate(names, datetime.fromtimestamp(ssl.cert_time_to_seconds(facts["notAfter"]), UTC))
 
@@ -100,11 +100,11 @@ def _shown(serving: ssl.SSLContext, looking: ssl.SSLContext) -> dict:  # type: i
 
 def _why(certificate: str, key: str, error: ssl.SSLError) -> str:
     if error.reason == "KEY_VALUES_MISMATCH":
-        return f"The key in {key or certificate} is not that of the certificate in {certificate}."
+        return f"The key in {key or certificate} does not belong to the certificate in {certificate}."
     text = Path(certificate).read_bytes()
     if b"-----BEGIN CERTIFICATE-----" not in text:
-        return f"There is no certificate in PEM in {certificate}."
+        return f"{certificate} holds no certificate in PEM format."
     if b"PRIVATE KEY-----" not in (Path(key).read_bytes() if key else text):
-        reason = f"There is no key in PEM in {key}" if key else f"In {certificate} its key is missing"
-        return f"{reason}: --key FILE, or the setting serve.key."
+        reason = f"{key} holds no private key in PEM format" if key else f"{certificate} holds no private key"
+        return f"{reason}. Name the key's file with --key FILE or the setting serve.key."
     return f"The certificate in {certificate}, or its key, cannot be used: {error}."

@@ -47,7 +47,7 @@ class Renewed:
             log.error("the certificate cannot be renewed", extra={"detail": str(error)})  # noqa: TRY400
         else:
             self._current = fresh
-            log.info("the certificate was read", extra={"detail": summary})
+            log.info("the certificate was reloaded", extra={"detail": summary})
 
     def _choose(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         """Use the current certificate for this handshake, whether or not the client names a host (SNI callback)."""

@@ -130,7 +130,7 @@ class WrongProof(JackdawError):
     """The device's proof does not match the pairing code."""
 
     def __init__(self, tries_left: int) -> None:
-        super().__init__("The code is wrong.")
+        super().__init__("The pairing code is wrong.")
         self.tries_left = tries_left
 
 

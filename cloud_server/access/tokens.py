@@ -70,10 +70,10 @@ class TokenFile:
         """Check that a new token may have this name. Raises UsageError."""
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f"{name!r} cannot be a token's name. It takes up to 64 letters, digits, spaces, . - _ and @."
+                f"{name!r} cannot be a token's name. A name has 1 to 64 letters, digits, spaces, . - _ and @."
             )
         if any(entry.name == name for entry in self.entries()):
-            raise UsageError(f"There is a token {name!r} already. Revoke it first, or choose another name.")
+            raise UsageError(f"A token named {name!r} exists already. Revoke it first, or choose another name.")
 
     def entries(self) -> list[TokenEntry]:
         """Return all valid tokens, oldest first. Raises StoreCorrupt."""
@@ -86,7 +86,7 @@ class TokenFile:
         except FileNotFoundError:
             self._entries, self._seen = {}, None
         except (msgspec.MsgspecError, OSError) as error:
-            raise StoreCorrupt(f"{self._path} cannot be read ({error}). Correct it, or move it away.") from None
+            raise StoreCorrupt(f"{self._path} cannot be read ({error}). Correct the file, or move it away.") from None
         return list(self._entries.values())
 
     def revoke(self, name: str) -> TokenEntry:
@@ -95,7 +95,7 @@ class TokenFile:
             entries = self.entries()
             gone = next((entry for entry in entries if name in (entry.name, entry.id)), None)
             if gone is None:
-                raise NothingFound(f"There is no token {name!r}. See them all: jackdaw-server token list")
+                raise NothingFound(f"There is no token {name!r}. List all tokens: jackdaw-server token list")
             self._write([entry for entry in entries if entry is not gone])
         return gone
 

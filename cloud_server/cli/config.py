@@ -14,7 +14,7 @@ from storage.paths import Paths
     cls=Command,
     examples=(
         ("Show every setting", "jackdaw-server config"),
-        ("Change one for one run", "JACKDAW_SERVER_SERVE_PORT=9000 jackdaw-server serve"),
+        ("Change a setting for one run", "JACKDAW_SERVER_SERVE_PORT=9000 jackdaw-server serve"),
     ),
 )
 def command(as_json: bool) -> None:

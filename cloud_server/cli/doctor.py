@@ -91,16 +91,16 @@ def _listening(settings: Settings) -> Finding:
     place = f"{own.host}:{own.port}"
     if not own.certificate:
         if own.host in LOOPBACK:
-            return Finding("listening", "ok", f"{place}, this machine alone")
-        how = "TLS is done in front of it" if own.behind_tls else "with TLS, by a certificate of its own"
+            return Finding("listening", "ok", f"{place}, reachable from this machine only")
+        how = "behind a TLS proxy" if own.behind_tls else "with TLS and a self-signed certificate"
         return Finding("listening", "ok", f"{place}, {how}")
     try:
         read = certificate.read(own.certificate, own.key)
     except JackdawError as error:
-        return Finding("listening", "fail", str(error), "Correct serve.certificate and serve.key.")
+        return Finding("listening", "fail", str(error), "Correct the settings serve.certificate and serve.key.")
     now = datetime.now(UTC)
     level: Level = "fail" if read.expired(now) else "warn" if read.expires_soon(now) else "ok"
-    fix = "" if level == "ok" else f"Renew {own.certificate}, then start the server again."
+    fix = "" if level == "ok" else f"Renew {own.certificate}, then restart the server."
     return Finding("listening", level, f"{place} with TLS, {Path(own.certificate).name}; {read.summary(now)}", fix)
 
 
@@ -114,7 +114,9 @@ def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:
             if entry.kind == "engine" and state == "present":
                 weights.adapter(entry, settings.model.adapter)
         except AdapterRejected as error:
-            yield Finding("adapter", "warn", str(error), "Set model.adapter to off, or to a file that fits.")
+            yield Finding(
+                "adapter", "warn", str(error), "Set model.adapter to off, or to an adapter made for this model."
+            )
         except JackdawError as error:
             yield Finding("model", "fail", str(error))
 
@@ -125,10 +127,10 @@ def _fix(weights: catalog.Weights, entry: catalog.Entry) -> str:
         case "present":
             return ""
         case "missing" if entry.is_file:
-            return "Check the path in its setting."
+            return "Correct the path in the setting model.name."
         case "missing" if entry.pinned:
-            return "jackdaw-server serve fetches it."
+            return "jackdaw-server serve downloads the model."
         case "damaged" if entry.pinned:
             files = " and ".join(str(weights.folder / name) for name in entry.files)
-            return f"Delete {files}; jackdaw-server serve fetches it again."
+            return f"Delete {files}; jackdaw-server serve downloads the model again."
     return f"jackdaw models pull {entry.address}"

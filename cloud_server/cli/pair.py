@@ -30,11 +30,11 @@ LOOK_S = 0.25
 
 CONNECT_S = 5.0
 
-_START = "Serve other devices, too: jackdaw-server serve --host 0.0.0.0 (or the setting serve.host)"
+_START = "Let other machines connect: jackdaw-server serve --host 0.0.0.0 (or the setting serve.host)"
 _ENDED = {
-    "tried": "A wrong code was given five times, so that this one is no longer valid.",
-    "expired": "Ten minutes are over.",
-    "withdrawn": "Another code was made meanwhile, so that this one is no longer valid.",
+    "tried": "A wrong code was entered five times, so this pairing code is no longer valid.",
+    "expired": "The pairing code expired after ten minutes.",
+    "withdrawn": "This pairing code was withdrawn, or replaced by a newer one.",
 }
 
 
@@ -45,15 +45,19 @@ class NotPaired(JackdawError):
 @click.command(
     cls=Command,
     examples=(
-        ("Let a device in; it says what it is called", "jackdaw-server pair"),
-        ("Say what it is called in the list of tokens", "jackdaw-server pair --name anna-phone"),
-        ("Devices reach the server by a name", "jackdaw-server pair --address server.lan"),
+        ("Pair a device under the name it gives itself", "jackdaw-server pair"),
+        ("Pair a device under a name of your choice", "jackdaw-server pair --name anna-phone"),
+        ("Give devices a host name instead of an IP address", "jackdaw-server pair --address server.lan"),
     ),
 )
-@click.option("--name", default="", help="What the device's token is called; if not given, as the device is.")
-@click.option("--address", multiple=True, help="HOST[:PORT] where devices reach the server, if it is not found out.")
+@click.option("--name", default="", help="Name of the device's token; by default the device's own name.")
+@click.option(
+    "--address",
+    multiple=True,
+    help="HOST[:PORT] where devices reach the server; by default the server's own addresses.",
+)
 def command(name: str, address: tuple[str, ...], as_json: bool) -> None:
-    """Let one device in: show a QR code and a code to type, and wait until the device is paired.
+    """Pair one device: show a QR code and a code to type, and wait until the device is paired.
 
     On the device, give `jackdaw connect` the content of the QR code, or type the line that is shown. The device gets a
     token of its own and knows the server's key from then on: no certificate authority is needed. The server has to run.
@@ -66,11 +70,11 @@ def command(name: str, address: tuple[str, ...], as_json: bool) -> None:
     pin = _pin(server)
     addresses = tuple(_with_port(host, server.port) for host in address) or server.reached_at()
     if len(addresses) > MOST_ADDRESSES:
-        raise UsageError(f"There is room for {MOST_ADDRESSES} addresses.")
+        raise UsageError(f"A pairing code holds at most {MOST_ADDRESSES} addresses. Leave some --address out.")
     if name:
         TokenFile(paths.server_tokens).may_add(name)
     if server.host in LOOPBACK:
-        click.echo(f"The server listens on {server.host}, which this machine alone reaches. {_START}", err=True)
+        click.echo(f"The server listens on {server.host}, which only this machine can reach. {_START}", err=True)
     file = PairingFile(paths.server_pairing)
     with _interrupted_by_signals():
         record, secret = file.open(pin, name, datetime.now(UTC))
@@ -79,19 +83,19 @@ def command(name: str, address: tuple[str, ...], as_json: bool) -> None:
             paired = _paired(file, record)
         finally:
             file.withdraw(record.id)
-    click.echo(f'Paired with {paired}. To shut it out again: jackdaw-server token revoke "{paired}"', err=True)
+    click.echo(f'Paired with {paired}. To revoke its access: jackdaw-server token revoke "{paired}"', err=True)
 
 
 def _server(paths: Paths) -> RunningServer:
     """Return the running server, which has to speak TLS. Raises UsageError."""
     server = running.read(paths.server_running)
     if server is None:
-        raise UsageError("No server of yours runs here. Start it first: jackdaw-server serve --host 0.0.0.0")
+        raise UsageError("No server runs here as your user. Start one first: jackdaw-server serve --host 0.0.0.0")
     owner = paths.server_running.stat().st_uid
     if hasattr(os, "geteuid") and os.geteuid() not in (0, owner):  # another user could not read the server's files
-        raise UsageError(f"The server runs as another user. Be that one: sudo -u '#{owner}' jackdaw-server pair")
+        raise UsageError(f"The server runs as another user. Run as that user: sudo -u '#{owner}' jackdaw-server pair")
     if not server.tls and server.host in LOOPBACK:
-        raise UsageError(f"The server listens on {server.host}, which this machine alone reaches. {_START}")
+        raise UsageError(f"The server listens on {server.host}, which only this machine can reach. {_START}")
     if not server.tls:
         raise UsageError(
             "Something else does TLS in front of the server (serve.behind_tls), whose key is not known here. "
@@ -118,7 +122,7 @@ def _with_port(address: str, port: int) -> str:
     if not given.isdecimal() or (":" in host and not host.startswith("[")):
         host, given = address, ""
     if not host or not host.isascii() or not host.isprintable() or set(host) & set("/@?# "):
-        raise UsageError(f"{address!r} is no address. One looks like server.lan, or 192.168.1.20:{PORT}")
+        raise UsageError(f"{address!r} is no address. Write it like server.lan or 192.168.1.20:{PORT}")
     return f"{host if host.startswith('[') else joined(host)}:{given or port}"
 
 
@@ -132,8 +136,8 @@ def _show(invitation: Invitation, record: Record, *, as_json: bool) -> None:
         return
     if sys.stdout.isatty():
         _draw(link)
-    click.echo(f"On the device, scan this and run: jackdaw connect '{link}'")
-    click.echo("Or type:")
+    click.echo(f"On the device, scan the QR code, or run: jackdaw connect '{link}'")
+    click.echo("Or type on the device:")
     for command in commands:
         click.echo(f"  {command}")
     sys.stdout.flush()
@@ -147,7 +151,9 @@ def _draw(link: str) -> None:
     width, height = code.symbol_size(border=2)
     size = shutil.get_terminal_size()
     if size.columns < width or size.lines < height // 2:
-        click.echo(f"The terminal is too small for the QR code: it takes {width} columns and {height // 2 + 1} lines.")
+        click.echo(
+            f"The terminal is too small for the QR code, which needs {width} columns and {height // 2 + 1} lines."
+        )
         return
     drawn = StringIO()
     code.terminal(drawn, border=2, compact=True)

@@ -41,24 +41,24 @@ CLOSES_S = 5.0
 @click.command(
     cls=Command,
     examples=(
-        ("Serve this machine", "jackdaw-server serve"),
-        ("Serve a home; its devices are paired: jackdaw-server pair", "jackdaw-server serve --host 0.0.0.0"),
+        ("Serve devices on this machine only", "jackdaw-server serve"),
+        ("Serve a home network, then pair its devices: jackdaw-server pair", "jackdaw-server serve --host 0.0.0.0"),
         (
-            "Serve others, with a certificate",
+            "Serve any network, with your own TLS certificate",
             "jackdaw-server serve --host :: --certificate chain.pem --key key.pem",
         ),
-        ("On any free port, told to a script", "jackdaw-server serve --port 0 --json"),
-        ("With four processes, on a cluster of Ray", "jackdaw-server serve --replicas 4"),
+        ("Pick a free port and print it as JSON for a script", "jackdaw-server serve --port 0 --json"),
+        ("Serve with four processes on a Ray cluster", "jackdaw-server serve --replicas 4"),
     ),
 )
-@click.option("--host", help="Address it listens on; beyond this machine always over TLS.")
-@click.option("--port", type=int, help="Port it listens on; 0 takes a free one.")
-@click.option("--certificate", help="File of the TLS certificate chain, PEM.")
-@click.option("--key", help="File of the certificate's private key, PEM.")
-@click.option("--metrics-port", type=int, help="Port for health and metrics; 0 has none.")
-@click.option("--metrics-host", help="Address of that port; whoever reaches it reads how much each token is used.")
-@click.option("--threads", type=int, help="Threads the model computes with; 0 takes one per physical core.")
-@click.option("--replicas", type=click.IntRange(min=1), help="Serve with so many processes, on a cluster of Ray.")
+@click.option("--host", help="Address the server listens on; any but a loopback address needs TLS.")
+@click.option("--port", type=int, help="Port the server listens on; 0 picks a free port.")
+@click.option("--certificate", help="PEM file with the TLS certificate chain.")
+@click.option("--key", help="PEM file with the certificate's private key.")
+@click.option("--metrics-port", type=int, help="Port for health checks and metrics; 0 turns both off.")
+@click.option("--metrics-host", help="Address of the metrics port, which shows each token's use to anyone.")
+@click.option("--threads", type=int, help="CPU threads for the model; 0 uses one per physical core.")
+@click.option("--replicas", type=click.IntRange(min=1), help="Number of server processes, run on a Ray cluster.")
 def command(
     host: str | None,
     port: int | None,
@@ -73,7 +73,7 @@ def command(
     """Answer the devices that were paired or have a token, until SIGTERM or Ctrl-C. Running answers may finish then; a
     second signal ends at once. SIGHUP reloads tokens and certificate, and closes no connection.
 
-    Beyond this machine it speaks TLS, with a self-signed certificate if none is given; paired devices
+    On any but a loopback address the server uses TLS, with a self-signed certificate if none is given; paired devices
     (`jackdaw-server pair`) know its key.
 
     With --json, print the ports as one object once it listens. The log goes to stderr, as one JSON object a line if
@@ -102,9 +102,9 @@ def command(
         running.announce(paths.server_running, facts)
         _print_started(settings, address, port, metrics_port, as_json=as_json, unsigned=unsigned)
         if not as_json and not server.tokens.entries():
-            click.echo("No device may use it yet. Let one in: jackdaw-server pair", err=True)
+            click.echo("No device can use the server yet. Add one: jackdaw-server pair", err=True)
         if not as_json and not (server.answering.corpus and len(server.answering.corpus)):
-            click.echo("There are no public passages yet: jackdaw-server index build SOURCE", err=True)
+            click.echo("The server has no public passages yet. Add some: jackdaw-server index build SOURCE", err=True)
         notify("READY=1")
 
     try:
@@ -113,7 +113,9 @@ def command(
         own = settings.serve
         metrics = f", or for metrics on {own.metrics_host}:{own.metrics_port}" if own.metrics_port else ""
         places = f"{own.host}:{own.port}{metrics}"
-        raise UsageError(f"Cannot listen on {places}: {error.strerror or error}.") from None
+        raise UsageError(
+            f"Cannot listen on {places}: {error.strerror or error}. Choose another address or port."
+        ) from None
     finally:
         running.forget(paths.server_running, os.getpid())
 
@@ -138,17 +140,19 @@ def _of_each(settings: Settings, sharing: int) -> Settings:
 
 def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: bool) -> None:
     if not find_spec("ray"):
-        raise UsageError("This needs an extra. Install it, in the folder of Jackdaw's source: scripts/install scale")
+        raise UsageError("--replicas needs Ray. Install it in the folder of Jackdaw's source: scripts/install scale")
     own = settings.serve
     if not own.port:
-        raise UsageError("With --replicas, choose a port.")
+        raise UsageError("--replicas needs a fixed port. Give --port a number other than 0.")
     if os.environ.get("RAY_SERVE_ENABLE_HA_PROXY") == "1" and (own.certificate or not own.behind_tls):
         raise UsageError(
-            "Ray's HAProxy does no TLS, and shows its figures on every address. Let something else do TLS in front of "
-            "it, in a network of its own; take serve.certificate away and set serve.behind_tls."
+            "Ray's HAProxy has no TLS and shows its metrics on every address. Put a TLS proxy in front of it in a "
+            "private network, remove serve.certificate, and set serve.behind_tls."
         )
     if settings.retrieval.milvus.endswith(".db"):
-        raise UsageError("One process at a time has a Milvus file open. With --replicas, name a Milvus server.")
+        raise UsageError(
+            "A Milvus file can be open in one process only. With --replicas, set retrieval.milvus to a Milvus server."
+        )
     build.may_listen(paths, settings, pairs=False)
     from cloud_server.scale import fleet
 
@@ -183,7 +187,7 @@ def _print_started(
         print_json({"url": url, "port": port, "metrics_port": metrics_port, "pid": os.getpid()})
         sys.stdout.flush()
     else:
-        step = "Let a device in: jackdaw-server pair" if unsigned else f"On a device: jackdaw connect {url}"
+        step = "Add a device: jackdaw-server pair" if unsigned else f"On a device: jackdaw connect {url}"
         click.echo(f"Serving on {address}, port {port}. {step}", err=True)
 
 

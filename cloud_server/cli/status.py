@@ -19,14 +19,14 @@ _SHOWN = {
     "writing": "answers being written",
     "waiting": "requests waiting",
     "written_tokens": "tokens written",
-    "prefilled_tokens": "tokens of prompts computed",
-    "joined_tokens": "tokens of prompts joined",
+    "prefilled_tokens": "prompt tokens computed",
+    "joined_tokens": "prompt tokens from the cache",
 }
 
 
-@click.command(cls=Command, examples=(("See what the server does", "jackdaw-server status"),))
+@click.command(cls=Command, examples=(("Show the server's load", "jackdaw-server status"),))
 def command(as_json: bool) -> int | None:
-    """Show whether the server of this machine runs and what it does. Exit code 3: it does not run."""
+    """Show whether the server on this machine runs, and its load. Exit code 3: no server runs."""
     paths = Paths.locate(os.environ)
     settings = load(paths, os.environ).settings
     own = settings.serve
@@ -40,7 +40,7 @@ def command(as_json: bool) -> int | None:
     elif ready is None:
         click.echo(f"No server answers on {place}. Start one: jackdaw-server serve", err=True)
     else:
-        state = "ready" if ready else "runs, and takes nothing new"
+        state = "ready" if ready else "running, accepts no new requests"
         rows = [(title, f"{figures.get(name, 0):,.0f}") for name, title in _SHOWN.items()]
         print_blocks([[("server", state), *rows]])
     if cost and not as_json:

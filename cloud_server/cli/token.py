@@ -14,11 +14,11 @@ from storage.paths import Paths
 command = Group(
     "token",
     default="list",
-    help="Say who may use the server. A token is shown once; what is kept of it is a hash.",
+    help="Create, list and revoke access tokens. A token is shown once; the server stores only its hash.",
     examples=(
-        ("Let a device in", "jackdaw-server token create anna-phone"),
-        ("See who may use it", "jackdaw-server token list"),
-        ("Shut a device out, from this moment on", "jackdaw-server token revoke anna-phone"),
+        ("Create a token for a device", "jackdaw-server token create anna-phone"),
+        ("List all tokens", "jackdaw-server token list"),
+        ("Revoke a device's token at once", "jackdaw-server token revoke anna-phone"),
     ),
 )
 
@@ -27,7 +27,7 @@ def _tokens() -> TokenFile:
     return TokenFile(Paths.locate(os.environ).server_tokens)
 
 
-@command.command("create", examples=(("Let a device in", "jackdaw-server token create anna-phone"),))
+@command.command("create", examples=(("Create a token for a device", "jackdaw-server token create anna-phone"),))
 @click.argument("name")
 def create(name: str, as_json: bool) -> None:
     """Make a token for the device or person called NAME, and print it."""
@@ -36,12 +36,12 @@ def create(name: str, as_json: bool) -> None:
         print_json({"id": entry.id, "name": entry.name, "token": token})
         return
     click.echo(token)
-    click.echo("It is not shown again. On the device: jackdaw connect URL", err=True)
+    click.echo("The token is not shown again. On the device: jackdaw connect URL", err=True)
 
 
-@command.command("list", examples=(("See who may use the server", "jackdaw-server token list"),))
+@command.command("list", examples=(("List all tokens", "jackdaw-server token list"),))
 def list_tokens(as_json: bool) -> int | None:
-    """Show who may use the server."""
+    """List the names of all access tokens."""
     entries = _tokens().entries()
     if as_json:
         print_json(
@@ -50,7 +50,7 @@ def list_tokens(as_json: bool) -> int | None:
     elif entries:
         print_table(("Name", "Id", "Made"), [(entry.name, entry.id, _age(entry.created_at)) for entry in entries])
     else:
-        click.echo("There is no token yet, so nobody can connect. Let a device in: jackdaw-server pair", err=True)
+        click.echo("There is no token yet, so no device can connect. Add a device: jackdaw-server pair", err=True)
     return None if entries else ExitCode.NOTHING
 
 
@@ -61,12 +61,12 @@ def _age(moment: str) -> str:
         return moment
 
 
-@command.command("revoke", examples=(("Shut a device out", "jackdaw-server token revoke anna-phone"),))
+@command.command("revoke", examples=(("Revoke a device's token", "jackdaw-server token revoke anna-phone"),))
 @click.argument("name")
 def revoke(name: str, as_json: bool) -> None:
-    """Make the token with this NAME, or id, invalid. A running server cuts its connections."""
+    """Revoke the token with this NAME or id. A running server cuts the connections that use it."""
     gone = _tokens().revoke(name)
     if as_json:
         print_json({"id": gone.id, "name": gone.name})
     else:
-        click.echo(f"{gone.name} is shut out.")
+        click.echo(f"The token {gone.name} is revoked.")

@@ -144,7 +144,7 @@ class Answer:
         """
         fits = 0 <= keep <= len(self._drawn) and keep + len(tokens) <= self.job.max_tokens
         if not fits or not all(0 <= token < self._engine.info.vocabulary for token in tokens):
-            raise EngineError("A token came that is none, or beyond the answer's length.")
+            raise EngineError("A settled token lies outside the vocabulary or beyond the answer's length.")
         if self._decoder and not tokens and keep <= self._decoder.position:
             self._decoder.mixture_at(keep)
         self._drawn[keep:] = tokens

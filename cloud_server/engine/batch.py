@@ -139,7 +139,7 @@ class Batch:
         try:
             answer.clear()
         except Exception as error:
-            raise EngineLost("The engine cannot empty a sequence.") from error
+            raise EngineLost("The engine failed to empty a sequence's KV state. Restart the server.") from error
         self._free += answer.sequences
         return answer.prefilled
 
@@ -193,7 +193,7 @@ class Batch:
         except Exception as error:
             broken = self._decode_singly(tokens)
             if not broken:  # otherwise the error is logged with the answer that broke
-                log_unforeseen(log, "a batch could not be decoded, and each of its answers could", error)
+                log_unforeseen(log, "a batch failed to decode, but each of its answers decoded alone", error)
             return events + broken
         for answer in tokens:
             self._turns.charge(answer.owner, len(answer.sequences))
@@ -249,9 +249,13 @@ class Batch:
         except ContextFull:
             return  # an error of this sequence, not of the engine
         except Exception as error:
-            raise EngineLost("The engine cannot compute a single token.") from error
+            raise EngineLost(
+                "The engine fails even at a single token, with room in its context. Restart the server."
+            ) from error
         if not np.isfinite(logits.max()):
-            raise EngineLost("The engine computes no numbers.")
+            raise EngineLost(
+                "The engine computes logits that are not finite numbers. Restart the server, then run: jackdaw doctor"
+            )
 
 
 def _drawn(answer: Answer, said: Sequence[EngineEvent]) -> int:
@@ -262,5 +266,5 @@ def _drawn(answer: Answer, said: Sequence[EngineEvent]) -> int:
 
 
 def _broken(key: int, error: Exception) -> Broken:
-    log_unforeseen(log, "an answer broke", error, key=key)
+    log_unforeseen(log, "an answer failed with an error", error, key=key)
     return Broken(key, str(error) if isinstance(error, EngineError) else UNFORESEEN)

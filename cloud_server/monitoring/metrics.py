@@ -29,17 +29,17 @@ class Metrics:
         quotas: Callable[[], Mapping[str, Quota]] = lambda: MappingProxyType({}),
     ) -> None:
         self.registry = CollectorRegistry()
-        self.answers = self._count("jackdaw_answers", "Requests that ended, by how.", "reason")
-        self.refused = self._count("jackdaw_refused", "Connections refused, by why.", "reason")
-        self.cut_slow = self._count("jackdaw_cut_slow", "Connections cut as their device did not read.")
+        self.answers = self._count("jackdaw_answers", "Ended requests, by reason.", "reason")
+        self.refused = self._count("jackdaw_refused", "Refused connections, by reason.", "reason")
+        self.cut_slow = self._count("jackdaw_cut_slow", "Connections cut because their device read too slowly.")
         self.protocol_errors = self._count("jackdaw_protocol_errors", "Connections that broke the protocol.")
-        self.first_token = self._seconds("jackdaw_first_token_seconds", "From a request to its first token.")
-        self.promised = self._seconds("jackdaw_promised_wait_seconds", "The wait that requests were promised.")
-        self.search = self._seconds("jackdaw_search_seconds", "What finding sources takes.")
-        self.loop_lag = self._seconds("jackdaw_event_loop_lag_seconds", "By how much the event loop was late.")
-        self._gauge("jackdaw_connections", "Devices connected.", connections)
-        self._gauge("jackdaw_writing", "Answers being written.", lambda: load().writing)
-        self._gauge("jackdaw_waiting", "Requests that wait for the engine.", lambda: load().waiting)
+        self.first_token = self._seconds("jackdaw_first_token_seconds", "Seconds from a request to its first token.")
+        self.promised = self._seconds("jackdaw_promised_wait_seconds", "Seconds of waiting time announced to requests.")
+        self.search = self._seconds("jackdaw_search_seconds", "Seconds to retrieve a question's sources.")
+        self.loop_lag = self._seconds("jackdaw_event_loop_lag_seconds", "Seconds by which the event loop was late.")
+        self._gauge("jackdaw_connections", "Connected devices.", connections)
+        self._gauge("jackdaw_writing", "Answers being generated now.", lambda: load().writing)
+        self._gauge("jackdaw_waiting", "Requests waiting for the model.", lambda: load().waiting)
         self.registry.register(_Tokens(load))
         self.registry.register(_Clients(quotas))
         ProcessCollector(registry=self.registry)  # memory, file descriptors and their limit, CPU time; on Linux only
@@ -68,9 +68,9 @@ class _Tokens(Collector):
         """Yield the metrics for a scrape."""
         load = self._load()
         for name, what, count in (
-            ("written", "Tokens written.", load.written),
-            ("prefilled", "Tokens of prompts computed.", load.prefilled),
-            ("joined", "Tokens of prompts whose states were kept.", load.joined),
+            ("written", "Generated tokens.", load.written),
+            ("prefilled", "Computed prompt tokens.", load.prefilled),
+            ("joined", "Prompt tokens taken from the KV cache.", load.joined),
         ):
             yield CounterMetricFamily(f"jackdaw_{name}_tokens", what, count)
 
@@ -83,9 +83,15 @@ class _Clients(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics for a scrape."""
-        tokens = CounterMetricFamily("jackdaw_client_tokens", "Tokens that were charged to a token.", labels=["client"])
-        searches = CounterMetricFamily("jackdaw_client_searches", "Searches made with a token.", labels=["client"])
-        connected = GaugeMetricFamily("jackdaw_client_connections", "Connections with a token.", labels=["client"])
+        tokens = CounterMetricFamily(
+            "jackdaw_client_tokens", "Model tokens charged to an access token.", labels=["client"]
+        )
+        searches = CounterMetricFamily(
+            "jackdaw_client_searches", "Searches made with an access token.", labels=["client"]
+        )
+        connected = GaugeMetricFamily(
+            "jackdaw_client_connections", "Open connections of an access token.", labels=["client"]
+        )
         for name, used in _by_name(self._quotas()):
             tokens.add_metric([name], used[0])
             searches.add_metric([name], used[1])

@@ -8,7 +8,7 @@ import traceback
 
 from shared.errors import JackdawError
 
-UNFORESEEN = "The server could not do it. Its log says why."
+UNFORESEEN = "The server could not answer, because of an unexpected error. The server's log says why."
 """The message that a device gets in `Failed` for an unexpected error."""
 
 

@@ -63,7 +63,7 @@ class Position(Struct, frozen=True):
 
 
 class Record(Struct, frozen=True):
-    """Passages that belong together, or why there are none, and the place behind them."""
+    """Consecutive passages of a source, or the reason why there are none, and the position in the source after them."""
 
     passages: tuple[PassageText, ...]
     skipped: Skipped | None

@@ -79,7 +79,7 @@ def running(own: Serve, replicas: int, threads: int, devices: int, make: Callabl
             try:
                 serve.run(deployment.bind(make), name=NAME, route_prefix="/")
             except RuntimeError as error:
-                raise EngineError("The replicas do not start. What they said stands above.") from error
+                raise EngineError("The replicas did not start. See their log lines above.") from error
             yield
         finally:
             serve.delete(NAME)

@@ -74,13 +74,15 @@ class Milvus:
             parts = urlsplit(uri)
         except ValueError as error:
             raise UsageError(
-                f"retrieval.milvus is no address ({error}). It is https://HOST:19530/DATABASE, or FILE.db."
+                f"retrieval.milvus is no address ({error}). Set it to https://HOST:19530/DATABASE or FILE.db."
             ) from None
         if "@" in parts.netloc:
-            raise UsageError("retrieval.milvus holds a password. Put it into MILVUS_TOKEN, as user:password.")
+            raise UsageError(
+                "retrieval.milvus holds a password. Move the password to the variable MILVUS_TOKEN, as user:password."
+            )
         self.is_file = not parts.netloc
         if not self.is_file and parts.scheme != "https" and parts.hostname not in _LOCAL:
-            raise UsageError(f"{uri} would send what questions are about in the open. Use https:// there.")
+            raise UsageError(f"{uri} would send questions unencrypted. Use an address that begins with https://.")
         self.uri = str(Path(uri).expanduser().absolute()) if self.is_file else uri
         self._token = token
         self._client: MilvusClient | None = None
@@ -99,18 +101,19 @@ class Milvus:
         except (MilvusException, RpcError) as error:  # RpcError: a timeout, or a too large message
             why = error.message if isinstance(error, MilvusException) else error.details()
             step = (
-                "It must end in .db, and one process at a time has it open: end the other, or use a Milvus server."
+                "The file's name must end in .db, and only one process may have it open: end the other process, or use "
+                "a Milvus server."
                 if self.is_file
-                else "Check that it runs, and that MILVUS_TOKEN is right."
+                else "Check that Milvus runs and that MILVUS_TOKEN is right."
             )
-            raise StoreError(f"Milvus at {self.uri} does not do it ({why}). {step}") from error
+            raise StoreError(f"Milvus at {self.uri} failed ({why}). {step}") from error
 
     def head(self) -> Head:
         """Return the searched collection and the place of its metadata. Raises NothingFound, StoreError."""
         with self.asked() as client:
             rows = self._texts(client, [0]) if client.has_collection(HEADS, timeout=WAIT_S) else []
         if not rows:
-            raise NothingFound(f"There is no index in {self.uri}. Make one: jackdaw-server index build SOURCE")
+            raise NothingFound(f"There is no index in {self.uri}. Build one: jackdaw-server index build SOURCE")
         return _decoded(self.uri, rows[0], Head)
 
     def held(self) -> IndexVersion:
@@ -126,7 +129,7 @@ class Milvus:
             except StoreCorrupt:  # a concurrent switch deletes the old head's rows
                 if self.head() == head:
                     raise
-        raise StoreError(f"The index in {self.uri} changes all the time. Try again.")
+        raise StoreError(f"The index in {self.uri} is being replaced too often to be read. Try again.")
 
     def _texts(self, client: MilvusClient, ids: Sequence[int]) -> list[str]:
         rows = client.query(HEADS, ids=list(ids), output_fields=["text"], timeout=WAIT_S, consistency_level="Strong")
@@ -253,4 +256,4 @@ def _decoded(uri: str, text: str, form: type[Kept]) -> Kept:
     try:
         return json.decode(text, type=form)
     except MsgspecError as error:
-        raise StoreCorrupt(f"The index in {uri} cannot be read ({error}). Build it again.") from error
+        raise StoreCorrupt(f"The index in {uri} cannot be read ({error}). Build the index again.") from error

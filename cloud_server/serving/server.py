@@ -102,11 +102,11 @@ class CompanionServer(Service):
             ending()
             await self.drain()
             for front in self.listening:
-                front.close(code=m.CloseCode.RESTARTING, reason="The server ends.")
+                front.close(code=m.CloseCode.RESTARTING, reason="The server is shutting down.")
             for front in self.listening:
                 await front.wait_closed()
         if self.lost:
-            raise ServerLost(f"The server cannot go on: {self.lost} has ended. Its log says why. Start it again.")
+            raise ServerLost(f"The server failed: {self.lost} has ended. The log says why. Start the server again.")
 
     def reload(self) -> None:
         """Reload tokens and certificate now; changed files are also reloaded automatically. Closes no connection."""
@@ -128,7 +128,7 @@ class CompanionServer(Service):
         self.arrivals = Arrivals(shared.arriving, each)
         if shared.devices < own.devices:
             log.warning(
-                "fewer devices than limits.devices: raise the limit of open files (LimitNOFILE, ulimit -n)",
+                "too few file descriptors for limits.devices: raise the limit of open files (LimitNOFILE, ulimit -n)",
                 extra={"devices": shared.devices, "descriptors": limit},
             )
 

@@ -118,7 +118,7 @@ class Service:
     def health(self) -> tuple[HTTPStatus, str]:
         """Return the status and text of /healthz: 503 if the process has to be restarted."""
         if self.lost or self.stuck:
-            return HTTPStatus.SERVICE_UNAVAILABLE, "to be started again\n"
+            return HTTPStatus.SERVICE_UNAVAILABLE, "failed: restart the server\n"
         return HTTPStatus.OK, "alive\n"
 
     def readiness(self) -> tuple[HTTPStatus, str]:
@@ -187,20 +187,20 @@ class Service:
             async with asyncio.timeout(HELLO_S):
                 hello = codec.from_device(await connection.receive())
             if not isinstance(hello, m.Hello):
-                raise ProtocolError(m.CloseCode.ILLEGAL, "A device says hello first.")  # noqa: TRY301
+                raise ProtocolError(m.CloseCode.ILLEGAL, "The device's first message must be a hello.")  # noqa: TRY301
             client = self.sessions.client(hello, name, self._parts)
             await client.serve(connection, hello)
         except TimeoutError:
-            await self._close(connection, ProtocolError(m.CloseCode.SLOW, "No hello came in time."))
+            await self._close(connection, ProtocolError(m.CloseCode.SLOW, "The device sent no hello in time."))
         except ProtocolError as error:
             if client:
                 self.sessions.forget_broken(client)
-            log.warning("broke the protocol", extra={"client": name, "code": error.code})
+            log.warning("the device broke the protocol", extra={"client": name, "code": error.code})
             await self._close(connection, error)
         except Closed:
             pass
         except Exception as error:
-            log_unforeseen(log, "cut: a session broke", error, client=name)
+            log_unforeseen(log, "cut: a session failed with an error", error, client=name)
             if client:
                 self.sessions.forget_broken(client)
             connection.abort()
@@ -211,7 +211,7 @@ class Service:
 
     async def drain(self) -> None:
         """Accept no new work, tell the devices, and wait until running work is done or `drain_s` is over."""
-        log.info("ending", extra={"busy": self.sessions.busy})
+        log.info("shutting down", extra={"busy": self.sessions.busy})
         self._leave(self.sessions.offer.resume_for_s)
         deadline = self._loop.time() + self.settings.serve.drain_s
         while self.sessions.busy and not (self.lost or self.hurried) and self._loop.time() < deadline:
@@ -255,7 +255,7 @@ class Service:
         """Accept no new work, and tell the devices once."""
         if not self.draining:
             self.draining = True
-            self.sessions.say(m.Goaway("The server ends.", resume_for_s))
+            self.sessions.say(m.Goaway("The server is shutting down.", resume_for_s))
 
     def _task_ended(self, task: "asyncio.Task[None]") -> None:
         if not task.cancelled():

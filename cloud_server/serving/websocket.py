@@ -39,9 +39,9 @@ class BoundedConnection(ServerConnection):
             super().data_received(data[start : start + _PART] if len(data) > _PART else data)
             self._frames, self._came = self._frames.used(self.loop.time(), self._came), 0
             if self._frames.left < 0:
-                self._cut("it sends too much")
+                self._cut("the device sends too much")
             elif self.transport.get_write_buffer_size() > MOST_UNSENT_BYTES:
-                self._cut("it does not read")
+                self._cut("the device does not read")
             if self.transport.is_closing():
                 return
 

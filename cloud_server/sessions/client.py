@@ -97,7 +97,7 @@ class Client:
             raise
         except Closed as closed:
             if closed.sent == m.CloseCode.TOO_LARGE:
-                raise ProtocolError(m.CloseCode.TOO_LARGE, "A frame was too large.") from None
+                raise ProtocolError(m.CloseCode.TOO_LARGE, "A frame from the device was too large.") from None
         finally:
             if self.connection is connection:
                 self.leave_connection()
@@ -122,7 +122,7 @@ class Client:
         """
         self.requests.look(now, self.cut_at)
         if self.connection and now - self._heard_at > GONE_S:
-            log.info("cut: nothing was heard", extra={"client": self.name})
+            log.info("cut: the device sent nothing for too long", extra={"client": self.name})
             self.connection.abort()
         elif self.connection is None or self.session.kept[0] < MOST_UNHEARD:
             self._unheard_since = None
@@ -163,7 +163,7 @@ class Client:
         except Closed:
             pass
         except Exception as error:
-            log_unforeseen(log, "cut: nothing can be written", error, client=self.name)
+            log_unforeseen(log, "cut: sending to the device failed", error, client=self.name)
             connection.abort()
         finally:
             self._writer = None
@@ -171,7 +171,7 @@ class Client:
                 self._out(())
 
     def _cut_slow(self, connection: Connection) -> None:
-        log.warning("cut: it does not read", extra={"client": self.name})
+        log.warning("cut: the device does not read", extra={"client": self.name})
         self._metrics.cut_slow.inc()
         connection.abort()
 

@@ -139,7 +139,7 @@ class Joint:
         """Give up a device that has been waited for too long; `cut_at` is when its connection was cut, if it is."""
         limit = self._moved_at + PATIENCE_S if cut_at is None else max(self._moved_at, cut_at) + CUT_S
         if self._machine.waits and now > limit:
-            self.receive(a.Lost("it was waited for too long"))
+            self.receive(a.Lost("the device sent nothing for too long"))
 
     def close(self) -> None:
         """Send nothing more for this answer."""

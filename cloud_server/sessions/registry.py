@@ -83,7 +83,7 @@ class Sessions:
         try:
             self.forget(client)
         except Exception as error:
-            log_unforeseen(log, "a session that broke could not be ended", error, client=client.name)
+            log_unforeseen(log, "a failed session could not be ended", error, client=client.name)
 
     def forget_connection(self, connection: Connection) -> None:
         """End the session on this connection for good, if there is one."""
@@ -129,7 +129,7 @@ class Sessions:
                 try:
                     self._look_at(client, now)
                 except Exception as error:
-                    log_unforeseen(log, "a session broke", error, client=client.name)
+                    log_unforeseen(log, "a session failed with an error", error, client=client.name)
                     self.forget_broken(client)
 
     def _look_at(self, client: Client, now: float) -> None:

@@ -111,7 +111,7 @@ class Request:
         named = self.ask.sources or not passages
         self._device.send(m.Sources(self.ask.request, () if named else tuple(passages)))
         if self.joint and not passages:
-            self.fail("no_source", "The server found nothing for it.")
+            self.fail("no_source", "The server found no passages for the question.")
         elif self.joint:
             self.joint.receive(Weighed(log_weight([passage.similarity for passage in passages])))
         self._require_open()
@@ -151,7 +151,7 @@ class Request:
             joint.begins(self._key)
         if promise is None:
             wait = round(generation.pace.wait_s(0.0), 1)
-            self.fail("busy", "Too many requests wait already.", wait)
+            self.fail("busy", "Too many requests are waiting for the server's model already. Ask again later.", wait)
             return
         self._parts.metrics.promised.observe(promise.wait_s)
         if self._said:
@@ -177,7 +177,9 @@ class Request:
             case Broken():
                 self.fail("internal", event.why)
             case Displaced():
-                self.fail("busy", "Others wait for its place in the engine. Ask again.")
+                self.fail(
+                    "busy", "The answer was stopped, since other requests wait for its place in the engine. Ask again."
+                )
 
     @property
     def stands(self) -> bool:
@@ -248,7 +250,7 @@ class Request:
         if self.over:
             return
         if reason == "lost":
-            self.fail("internal", "The device said nothing of the answer for too long.")
+            self.fail("internal", "The device sent nothing for the joint answer for too long.")
         else:
             self._finish(reason)
 

@@ -134,25 +134,29 @@ class Requests:
     def _refused(self, ask: m.Ask) -> Refusal | None:
         now, quota = time.monotonic(), self._device.quota
         if self._device.parts.draining():
-            return "going_away", "The server ends. Ask again in a minute.", None
+            return "going_away", "The server is shutting down. Ask again in a minute.", None
         if unknown := self._unknown(ask):
             return unknown
         if ask.generate and (used_up := self._used_up(now)):
             return used_up
         if ask.passages or ask.sources:  # `sources` are also read from the index
             if wait := quota.searches_wait_s(now):
-                return "limit", "This token has used its searches of the minute.", wait
+                return "limit", "This access token has used up its searches for this minute. Ask again later.", wait
             quota.searched(now)
         return None
 
     def _used_up(self, now: float) -> Refusal | None:
         wait = self._device.quota.tokens_wait_s(now)
-        return ("limit", "This token has used its tokens of the minute.", wait) if wait else None
+        return (
+            ("limit", "This access token has used up its model tokens for this minute. Ask again later.", wait)
+            if wait
+            else None
+        )
 
     def _unknown(self, begin: m.Ask | m.Start) -> Refusal | None:
         if self._device.parts.answering.knows(begin.accepted):
             return None
-        return "invalid", "The answer to go on with holds a token that the server's model does not know.", None
+        return "invalid", "The answer to continue holds a token outside the vocabulary of the server's model.", None
 
     def _broke(self, number: int | None, error: Exception) -> None:
         log_unforeseen(log, "failed", error, client=self._device.name)

@@ -145,7 +145,7 @@ def test_who_stops_reading_stops_both_sides(serve: Serve) -> None:
 
 def test_where_the_server_finds_nothing_the_device_writes_alone(serve: Serve) -> None:
     joint = written(serve(), together("Toothache?"))
-    assert joint.report.alone.endswith("failed: The server found nothing for it.")
+    assert joint.report.alone.endswith("failed: The server found no passages for the question.")
     assert (joint.report.together, joint.report.sources) == (0, ())
     assert joint.settled[-1] == END
 

@@ -291,7 +291,7 @@ def test_with_nothing_on_one_side_the_other_writes(serve: Serve, rule: Rule, pla
     joint = written(serve(), asked)
     assert (joint.report.alone, joint.settled) == ("", expected(asked))
     alone = written(serve(), together("Toothache?", sampling=WARM, rule=rule, place=place))
-    assert alone.report.alone.endswith("failed: The server found nothing for it.")
+    assert alone.report.alone.endswith("failed: The server found no passages for the question.")
     assert alone.settled
 
 

@@ -208,7 +208,7 @@ def counts_wrongly(_server: CompanionServer) -> None:
 @pytest.mark.parametrize(
     ("spoil", "frames", "wrong"),
     [
-        (knows_every_token, FRAMES, "An error in the server's log: .*an answer broke"),
+        (knows_every_token, FRAMES, "An error in the server's log: .*an answer failed with an error"),
         pytest.param(writes_an_error, FRAMES, "An error in the server's log: .*spoiled", marks=pytest.mark.long),
         (ends_badly, 200, "The server ended with exit code 70"),
         pytest.param(

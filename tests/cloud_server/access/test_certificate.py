@@ -70,10 +70,10 @@ def test_when_it_has_to_be_renewed(left: timedelta, expired: bool, soon: bool, t
 def test_why_files_do_not_do(issue: Issue, tmp_path: Path) -> None:
     (chain, key), other = issue(), issue()[1]
     for chosen, said in (
-        ((chain, ""), "its key is missing: --key FILE"),
-        ((chain, other), "not that of the certificate"),
-        ((key, key), "no certificate in PEM"),
-        ((chain, chain), "no key in PEM in .*: --key FILE"),
+        ((chain, ""), r"holds no private key\. Name the key's file with --key FILE"),
+        ((chain, other), "does not belong to the certificate"),
+        ((key, key), "no certificate in PEM format"),
+        ((chain, chain), "no private key in PEM format.* --key FILE"),
         ((str(tmp_path / "gone.pem"), key), "gone.pem cannot be read: No such file"),
         ((chain, str(tmp_path / "gone.pem")), "gone.pem cannot be read: No such file"),
     ):
@@ -102,7 +102,7 @@ def test_one_that_no_device_takes_is_not_shown(issue: Issue, tmp_path: Path) -> 
     before = _shown_by(renewed)
     both = _of_a_client(tmp_path / "client.pem")
     certificate.tls(str(both), "")  # OpenSSL serves it
-    with pytest.raises(UsageError, match="No device takes"):
+    with pytest.raises(UsageError, match="Devices would reject"):
         certificate.read(str(both), "")
     for file in (chain, key):
         Path(file).write_bytes(both.read_bytes())

@@ -71,5 +71,5 @@ def test_a_damaged_file_admits_nobody(path: Path) -> None:
     tokens = TokenFile(path)
     _, token = tokens.create("phone", NOW)
     path.write_text('[{"id": 3}]')
-    with pytest.raises(StoreCorrupt, match="Correct it"):
+    with pytest.raises(StoreCorrupt, match="Correct the file"):
         tokens.check(token)

@@ -22,7 +22,7 @@ def findings(check: str) -> list[Finding]:
     return [finding for finding in examine(Paths.locate(os.environ)) if finding.check == check]
 
 
-@pytest.mark.parametrize(("state", "said"), [("missing", "serve fetches it."), ("damaged", "Delete "), ("present", "")])
+@pytest.mark.parametrize(("state", "said"), [("missing", "serve downloads"), ("damaged", "Delete "), ("present", "")])
 def test_a_model_is_fetched_by_the_server_itself(monkeypatch: pytest.MonkeyPatch, state: str, said: str) -> None:
     monkeypatch.setattr(catalog.Weights, "state", lambda *_: state)
     for finding in findings("model"):
@@ -36,7 +36,7 @@ def test_a_model_is_fetched_by_the_server_itself(monkeypatch: pytest.MonkeyPatch
 
 def test_a_file_of_ones_own_that_is_missing_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_NAME", "file:/nowhere/model.gguf")
-    assert "Check the path" in findings("model")[0].fix
+    assert "Correct the path" in findings("model")[0].fix
 
 
 def test_an_adapter_that_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,8 +52,11 @@ def served(paths: Paths, pairing: Pairing) -> Pairing:
 @pytest.mark.parametrize(
     ("server", "said"),
     [
-        (None, "No server of yours runs here. Start it first: jackdaw-server serve --host 0.0.0.0"),
-        (replace(HERE, tls=False), "this machine alone reaches. Serve other devices, too: jackdaw-server serve --host"),
+        (None, "No server runs here as your user. Start one first: jackdaw-server serve --host 0.0.0.0"),
+        (
+            replace(HERE, tls=False),
+            "only this machine can reach. Let other machines connect: jackdaw-server serve --host",
+        ),
         (replace(HERE, tls=False, host="0.0.0.0"), "serve.behind_tls"),
         (HERE, "The server does not answer on port 1"),
     ],
@@ -109,8 +112,8 @@ def test_it_shows_code_and_link_and_waits_until_a_device_is_paired(
     ]
     assert read_link(link[1]).pin == served.pin
     assert "█" not in shown.out  # no terminal
-    assert 'Paired with annas-phone. To shut it out again: jackdaw-server token revoke "annas-phone"' in shown.err
-    assert "this machine alone reaches" in shown.err  # 127.0.0.1
+    assert 'Paired with annas-phone. To revoke its access: jackdaw-server token revoke "annas-phone"' in shown.err
+    assert "only this machine can reach" in shown.err  # 127.0.0.1
     assert file.read() is None
 
 
@@ -140,10 +143,13 @@ def tries(file: PairingFile, record: Record, now: datetime) -> None:
 @pytest.mark.parametrize(
     ("happens", "said"),
     [
-        (tries, "A wrong code was given five times"),
-        (lambda file, record, now: file.open("ab" * 32, "", now), "Another code was made meanwhile"),
-        (lambda file, record, now: file.withdraw(record.id), "Another code was made meanwhile"),
-        (lambda file, record, now: file._write(replace(record, opened_at=now - timedelta(minutes=10))), "Ten minutes"),
+        (tries, "A wrong code was entered five times"),
+        (lambda file, record, now: file.open("ab" * 32, "", now), "This pairing code was withdrawn"),
+        (lambda file, record, now: file.withdraw(record.id), "This pairing code was withdrawn"),
+        (
+            lambda file, record, now: file._write(replace(record, opened_at=now - timedelta(minutes=10))),
+            "expired after ten minutes",
+        ),
     ],
 )
 def test_how_a_code_ends_without_a_device(

@@ -78,16 +78,16 @@ def test_without_the_extra_there_are_no_replicas(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("environment", "said"),
     [
-        ({"JACKDAW_SERVER_SERVE_PORT": "0"}, "choose a port"),
-        ({"JACKDAW_SERVER_RETRIEVAL_MILVUS": "public.db"}, "name a Milvus server"),
-        ({"RAY_SERVE_ENABLE_HA_PROXY": "1"}, "does no TLS"),
+        ({"JACKDAW_SERVER_SERVE_PORT": "0"}, "needs a fixed port"),
+        ({"JACKDAW_SERVER_RETRIEVAL_MILVUS": "public.db"}, "to a Milvus server"),
+        ({"RAY_SERVE_ENABLE_HA_PROXY": "1"}, "has no TLS"),
         (
             {
                 "RAY_SERVE_ENABLE_HA_PROXY": "1",
                 "JACKDAW_SERVER_SERVE_BEHIND_TLS": "true",
                 "JACKDAW_SERVER_SERVE_CERTIFICATE": "chain.pem",
             },
-            "does no TLS",
+            "has no TLS",
         ),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_settings_file_that_is_no_toml_is_not_sent_to_the_devices_editor(tmp_p
     paths = Paths.locate(os.environ)
     paths.server_config_file.parent.mkdir(parents=True)
     paths.server_config_file.write_text("[serve")
-    with pytest.raises(SettingError, match=r"server\.toml is not valid TOML.* Correct it with an editor\.$"):
+    with pytest.raises(SettingError, match=r"server\.toml is not valid TOML.* Correct the file with an editor\.$"):
         load(paths, {})
 
 
@@ -182,7 +182,7 @@ def test_a_device_is_told_an_address_that_it_can_use(
 def test_with_its_own_certificate_devices_are_paired(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = with_certificate(Paths.locate(os.environ), Settings(serve=Serve(host="0.0.0.0")))
     serve._print_started(own, "0.0.0.0", 18767, None, as_json=False, unsigned=True)
-    assert capsys.readouterr().err == "Serving on 0.0.0.0, port 18767. Let a device in: jackdaw-server pair\n"
+    assert capsys.readouterr().err == "Serving on 0.0.0.0, port 18767. Add a device: jackdaw-server pair\n"
 
 
 @pytest.mark.parametrize(("memory", "sharing", "each"), [(1000.0, 4, 250.0), (1000.0, 1, 1000.0), (2.0, 8, 1.0)])

@@ -284,7 +284,7 @@ def test_whatever_goes_wrong_with_an_answer_its_place_is_free_again(
         said = events_seen.until_ended(*range(12))
         assert all(said[key] == LONG for key in range(1, 12, 2))
         assert not events_seen.lost
-    assert len([record for record in caplog.records if record.getMessage() == "an answer broke"]) == 6
+    assert len([record for record in caplog.records if record.getMessage() == "an answer failed with an error"]) == 6
 
 
 def test_a_token_that_is_none_breaks_the_answer_that_was_to_go_on_with_it() -> None:

@@ -229,7 +229,7 @@ def test_a_switch_between_the_head_and_its_facts_is_followed(
     assert database.held().facts.passages == 8
     heads = itertools.count()
     monkeypatch.setattr(database, "head", lambda: milvus.Head("any", 10**15 + next(heads), 1))
-    with pytest.raises(StoreError, match="changes all the time"):
+    with pytest.raises(StoreError, match="replaced too often"):
         database.held()
 
 
