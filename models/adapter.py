@@ -87,7 +87,7 @@ def rejected(path: Path, reason: str) -> AdapterRejected:
     """Return the error that says why the adapter is not used."""
     return AdapterRejected(
         f"The adapter {path} is not used, the bare model answers: {reason}. "
-        "Let model.adapter name another file, or be off."
+        "Set model.adapter to another file, or to off."
     )
 
 
@@ -129,18 +129,18 @@ def _require_adapter(file: BinaryIO) -> None:
             if kind != "adapter":
                 raise Malformed(f"it is a {kind}, not an adapter")
             return
-    raise Malformed("it does not say that it is an adapter")
+    raise Malformed("its header does not say that it is an adapter")
 
 
 def _alpha(values: Mapping[str, Value]) -> float:
     if (kind := _text(values, "adapter.type")) != "lora":
         raise Malformed(f"it is an adapter of type {kind or 'unknown'}, not lora")
     if _INVOCATION in values:
-        raise Malformed("it is of the kind that begins in the middle of a prompt")
+        raise Malformed("it is an activated LoRA, which is not supported")
     if _ALPHA not in values:
-        raise Malformed(f"it says no {_ALPHA}")
+        raise Malformed(f"it lacks the value {_ALPHA}")
     if not (alpha := _finite(values, _ALPHA)):
-        raise Malformed(f"its {_ALPHA} is no number to scale by")
+        raise Malformed(f"its {_ALPHA} is 0 or not a number")
     return alpha
 
 
@@ -149,7 +149,7 @@ def _abstention(values: Mapping[str, Value]) -> AbstentionThreshold | None:
         return None
     intercept, slope = _finite(values, INTERCEPT), _finite(values, SLOPE)
     if intercept is None or slope is None or slope < 0:
-        raise Malformed("it does not say in two sensible numbers from where on it abstains")
+        raise Malformed("its abstention threshold is not two valid numbers")
     return AbstentionThreshold(intercept, slope)
 
 
@@ -177,7 +177,7 @@ def _rank(header: Header, base: _Base) -> int:
             raise Malformed(f"the model has no tensor for its {tensor.name[:60]!r}")
         pairs[int(named[1]), named[2]][named[3]] = tensor.shape
     if not pairs:
-        raise Malformed("it changes nothing")
+        raise Malformed("it holds no LoRA tensors")
     return max(_fit(f"blk.{layer}.{part}", pair, base.shapes[part]) for (layer, part), pair in pairs.items())
 
 
@@ -190,9 +190,9 @@ def _fit(name: str, pair: Mapping[str, tuple[int, ...]], shape: tuple[int, int])
         sizes = f"{first[0]:,} x {second[-1]:,}, the model's is {shape[0]:,} x {shape[1]:,}"
         raise Malformed(f"it is made for another model: {name} is {sizes}")
     if first[1] != second[0]:
-        raise Malformed(f"in {name}, lora_a is of rank {first[1]:,} and lora_b of {second[0]:,}")
+        raise Malformed(f"in {name}, lora_a has rank {first[1]:,} and lora_b rank {second[0]:,}")
     if first[1] > max(shape):
-        raise Malformed(f"{name} is of rank {first[1]:,}, more than the model is wide")
+        raise Malformed(f"{name} has rank {first[1]:,}, more than the model's width")
     return first[1]
 
 
@@ -212,7 +212,7 @@ def _base(file: BinaryIO) -> _Base:
         value = said.get(f"{family}.{key}")
         size = value.held if value and value.type != STRING else otherwise
         if not isinstance(size, int) or size < 1:
-            raise Malformed(f"the model does not say its {key.replace('.', ' ').replace('_', ' ')}")
+            raise Malformed(f"the model's header lacks its {key.replace('.', ' ').replace('_', ' ')}")
         return size
 
     embedding, heads = width("embedding_length"), width("attention.head_count")

@@ -117,7 +117,7 @@ class FakeEngine:
         if not 0 <= start < stop <= len(tokens):
             raise EngineError(f"There is no slice [{start}, {stop}) of {len(tokens)} tokens.")
         if stop > self._cells.exact(sequence):
-            raise EngineError("What stands behind a moved slice cannot be kept.")
+            raise EngineError("The attention state after a moved slice cannot be kept.")
         data = b"".join(self._states[sequence][start:stop])
         return kv.cut(self._info.kv_key, tokens, start, stop, data, (("k", len(data)),))
 

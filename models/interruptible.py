@@ -39,7 +39,7 @@ class _Interruptible:
 
     def _look(self) -> None:
         if self._give_way():
-            raise GaveWay("Idle work gave way. It goes on when nothing else needs the machine.")
+            raise GaveWay("Work ahead stopped for a question. It continues when nothing else needs the machine.")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)

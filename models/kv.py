@@ -51,8 +51,8 @@ class Cells:
             self._used = len(self._taken())
         if tokens > self._capacity - self._used:
             raise ContextFull(
-                f"{tokens} more tokens do not fit: {self._used} of {self._capacity} are taken. "
-                "Ask for less, or raise model.context."
+                f"{tokens} more tokens do not fit into the context: {self._used} of {self._capacity} are taken. "
+                "Shorten the question, or raise model.context."
             )
 
     def exact(self, sequence: int) -> int:

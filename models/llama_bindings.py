@@ -83,7 +83,7 @@ def why(call: Callable[[], object]) -> str:
         call()
     finally:
         _silence(api)
-    return "; ".join(said) or "llama.cpp gives no reason"
+    return "; ".join(said) or "llama.cpp gave no reason"
 
 
 def set_environment() -> None:

@@ -66,9 +66,11 @@ class LlamaContext:
         """
         code = self._api.llama_decode(self.handle, self._batch.filled(ids, positions, sequences, outputs))
         if code == _NO_ROOM:
-            raise ContextFull(f"There is no room for {ids.size} more tokens. Raise model.context.")
+            raise ContextFull(f"The context has no room for {ids.size} more tokens. Raise model.context.")
         if code:
-            raise EngineError(f"llama.cpp could not compute (code {code}). See its log: set {LOG_VARIABLE}=1.")
+            raise EngineError(
+                f"llama.cpp could not compute (code {code}). To see llama.cpp's log, set {LOG_VARIABLE}=1."
+            )
 
     def logits(self, row: int) -> Logits:
         """Return the logits of one row of the last `compute` call, shape (vocabulary,)."""
@@ -113,7 +115,7 @@ class LlamaContext:
         if not covers(data, piece.start, piece.stop) or data.size != self._api.llama_state_seq_set_data(
             self.handle, _pointer(data), data.size, self.scratch
         ):
-            raise SliceRejected("llama.cpp refuses cached attention state; it has to be computed again.")
+            raise SliceRejected("llama.cpp refuses the cached attention state, which has to be computed again.")
 
 
 class _Batch:

@@ -54,7 +54,7 @@ class LlamaCppEngine:
         counts = 1 <= sequences <= _MOST_SEQUENCES and 1 <= threads <= _MOST_THREADS and context >= 1
         if not (counts and kv_type in kv.BLOCKS):
             model.close()
-            raise EngineError(f"There is no engine with {sequences=}, {threads=}, {context=}, {kv_type=}.")
+            raise EngineError(f"An engine cannot have {sequences=}, {threads=}, {context=}, {kv_type=}.")
         self._model = model
         adapting, refused = _load_adapter(model, adapter)  # before the context, whose graph reserves room for it
         longest = model.trained_context() or context
@@ -160,7 +160,7 @@ class LlamaCppEngine:
         self._whole(sequence)
         if stop > self._cells.exact(sequence):
             # llama.cpp could not save moved state itself either: its keys are rotated only in the next llama_decode.
-            raise EngineError("What stands behind a moved slice cannot be kept.")
+            raise EngineError("The attention state after a moved slice cannot be kept.")
         scratch = self._context.scratch
         self._unsettled[scratch] = 0
         self._context.copy(sequence, scratch, start, stop)
@@ -272,7 +272,10 @@ class LlamaCppEngine:
     def _require(self, length: int) -> None:
         """Raise ContextFull if a sequence may not become this long."""
         if length > self._info.prompt_room:
-            raise ContextFull(f"{self._info.model} was trained for {self._info.prompt_room} tokens. Ask for less.")
+            raise ContextFull(
+                f"{self._info.model} was trained for {self._info.prompt_room} tokens at most. "
+                "Shorten the question, or lower the limit of tokens per answer."
+            )
 
     def _refuse_slices(self) -> None:
         if not self._info.sliceable:

@@ -45,7 +45,8 @@ class LlamaModel:
         self.handle: Any = load()
         if not self.handle:
             raise WeightsDamaged(
-                f"{path} cannot be loaded ({why(load)}). Pull it again with `jackdaw models pull`, or name another."
+                f"{path} cannot be loaded ({why(load)}). Pull it again with `jackdaw models pull`, or choose "
+                "another model."
             )
         self._adapter: Any = None
         self._vocabulary = self._api.llama_model_get_vocab(self.handle)
@@ -78,13 +79,15 @@ class LlamaModel:
     def tokenize(self, text: str, special: bool) -> list[int]:
         """Return the token ids of the text by itself; control tokens are parsed only if `special`."""
         if len(text) > _MOST_CHARACTERS:
-            raise EngineError(f"A text of {len(text):,} characters is too long; {_MOST_CHARACTERS:,} are the most.")
+            raise EngineError(
+                f"A text of {len(text):,} characters is too long for the model; the limit is {_MOST_CHARACTERS:,}."
+            )
         data = text.encode("utf-8", "replace")
         room = len(data) + 8
         tokens = (ctypes.c_int32 * room)()
         count = self._api.llama_tokenize(self._vocabulary, data, len(data), tokens, room, False, special)
         if count < 0:
-            raise EngineError("The model's tokenizer refused the text.")
+            raise EngineError("The model's tokenizer failed on the text. Try another model: jackdaw models list")
         return tokens[:count]
 
     def detokenize(self, tokens: Sequence[int]) -> bytes:
@@ -202,7 +205,7 @@ class LlamaModel:
         ):
             self.close()
             raise EngineError(
-                f"{self.path.name} is not a plain decoder: its memory cannot be rolled back token by token. "
+                f"{self.path.name} keeps a state that cannot be rolled back token by token, which Jackdaw needs. "
                 "Choose another model (`jackdaw models list`)."
             )
 
@@ -213,8 +216,10 @@ def check_file(path: Path) -> None:
         with path.open("rb") as file:
             magic = file.read(4)
     except FileNotFoundError:
-        raise WeightsMissing(f"There is no {path}. Pull the model with `jackdaw models pull`.") from None
+        raise WeightsMissing(f"There is no file {path}. Pull the model with `jackdaw models pull`.") from None
     except (OSError, ValueError) as error:
-        raise WeightsError(f"{path} cannot be read ({error}).") from None
+        raise WeightsError(f"{path} cannot be read ({error}). Check the file's permissions.") from None
     if magic != b"GGUF":
-        raise WeightsDamaged(f"{path} is not a GGUF file. Pull it again with `jackdaw models pull`, or name another.")
+        raise WeightsDamaged(
+            f"{path} is not a GGUF file. Pull it again with `jackdaw models pull`, or choose another model."
+        )

@@ -45,7 +45,9 @@ def read_safetensors(path: Path) -> dict[str, npt.NDArray[np.float32]]:
             if name != "__metadata__" and facts["dtype"] == "F32"
         }
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise WeightsDamaged(f"{path.name} is not a whole safetensors file ({error}). Pull the model again.") from error
+        raise WeightsDamaged(
+            f"{path.name} is not a complete safetensors file ({error}). Pull the model again."
+        ) from error
 
 
 def write(source: Path, graph: Path, weights: Path) -> None:
@@ -60,7 +62,9 @@ def write(source: Path, graph: Path, weights: Path) -> None:
     try:
         model = _model(tensors)
     except KeyError as error:
-        raise WeightsDamaged(f"{source.name} lacks the tensor {error}: it is not all-MiniLM-L6-v2.") from error
+        raise WeightsDamaged(
+            f"{source.name} lacks the tensor {error}: the file is not all-MiniLM-L6-v2. Pull the model again."
+        ) from error
     weights.unlink(missing_ok=True)  # onnx would append to it
     onnx.save(model, graph, save_as_external_data=True, location=weights.name, size_threshold=1024)
 

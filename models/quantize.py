@@ -46,7 +46,9 @@ def _write(source: Path, target: Path, to: Quantisation, threads: int) -> None:
     write = partial(api.llama_model_quantize, os.fsencode(source), os.fsencode(target), parameters)
     if write():
         LlamaModel(source).close()  # raises an error if the source is to blame
-        raise WeightsError(f"{source.name} could not be written to {target.parent} as {to} ({why(write)}). Disk full?")
+        raise WeightsError(
+            f"{source.name} could not be written to {target.parent} as {to} ({why(write)}). Check the free disk space."
+        )
     # The quantiser may report success on a full disk.
     try:
         LlamaModel(target).close()

@@ -42,7 +42,7 @@ class SamplingSettings:
             and 0 <= self.seed < 2**64
         )
         if not fits:
-            raise UsageError(f"These sampling settings mean nothing: {self}. See `jackdaw config docs`.")
+            raise UsageError(f"These sampling settings are out of range: {self}. See `jackdaw config docs`.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,5 +235,5 @@ def _unknown(name: str, place: str, known: Iterable[str]) -> SettingError:
     import difflib
 
     near = difflib.get_close_matches(name, known, n=1)
-    advice = f"Did you mean {near[0]}?" if near else "`jackdaw config docs` lists them all."
+    advice = f"Did you mean {near[0]}?" if near else "`jackdaw config docs` lists all settings."
     return SettingError(f"There is no setting {name}{place}. {advice}")

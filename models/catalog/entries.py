@@ -93,7 +93,7 @@ CATALOG: tuple[Entry, ...] = (
         name="smollm2-135m",
         kind="engine",
         files=(f"{SMOLLM2}.q8_0.gguf", f"{SMOLLM2}.q4_1.gguf"),
-        description="Small enough for any device; for trying things out. Written once as Q8_0, which reads faster.",
+        description="Small enough for any device; good for a first try. Converted once to Q8_0, for faster prefill.",
         shape=Shape(144_811_072, 11_520, 8192),
         **_SMOLLM2_WHEEL,  # type: ignore[arg-type]
     ),
@@ -101,7 +101,7 @@ CATALOG: tuple[Entry, ...] = (
         name="smollm2-135m-q4_1",
         kind="engine",
         files=(f"{SMOLLM2}.q4_1.gguf",),
-        description="The same weights as they were published, in Q4_1: a third smaller, slower to read.",
+        description="The same weights as published, in Q4_1: a third smaller, with slower prefill.",
         shape=Shape(98_362_432, 11_520, 8192),
         **_SMOLLM2_WHEEL,  # type: ignore[arg-type]
     ),
@@ -114,7 +114,7 @@ CATALOG: tuple[Entry, ...] = (
         files=("smollm2-360m-instruct.q8_0.gguf",),
         size=386_404_992,
         licence="Apache-2.0",
-        description="The same family and vocabulary, for a phone with memory to spare.",
+        description="The same family and vocabulary as the default model, for a phone with memory to spare.",
         shape=Shape(386_404_992, 20_480, 8192),  # 32 layers, 5 heads of 64
     ),
     Entry(
@@ -124,7 +124,7 @@ CATALOG: tuple[Entry, ...] = (
         files=("smollm2-1.7b-instruct.q4_k_m.gguf",),
         size=1_055_609_536,
         licence="Apache-2.0",
-        description="The same family and vocabulary, for a laptop; writes clearly better answers.",
+        description="The same family and vocabulary as the default model, for a laptop; writes clearly better answers.",
         shape=Shape(1_055_609_536, 98_304, 8192),  # 24 layers, 32 heads of 64
     ),
     Entry(
@@ -153,7 +153,7 @@ def find(name: str, kind: Kind | None = None) -> Entry:
     """Return the entry with this name, and kind if given; `file:PATH` names any GGUF file. Raises UsageError."""
     if name.startswith("file:") and kind != "embedder":
         path = own_file(name.removeprefix("file:"))
-        return Entry(path.stem, "engine", f"file:{path}", (str(path),), 0, "unknown", "A file of your own.")
+        return Entry(path.stem, "engine", f"file:{path}", (str(path),), 0, "unknown", "Your own model file.")
     entries = {entry.name: entry for entry in CATALOG if kind in (None, entry.kind)}
     if name in entries:
         return entries[name]

@@ -59,8 +59,8 @@ class Weights:
         state = self.state(entry)
         file = self.folder / entry.files[0]
         if state == "missing":
-            remedy = "Check the path." if entry.is_file else f"Run: jackdaw models pull {entry.name}"
-            raise WeightsMissing(f"The model {entry.address} is not here. {remedy}")
+            remedy = "Check the file's path." if entry.is_file else f"Run: jackdaw models pull {entry.name}"
+            raise WeightsMissing(f"The model {entry.address} is not on this machine. {remedy}")
         if state == "damaged":
             raise WeightsDamaged(
                 f"{' or '.join(entry.files)} has changed since it was pulled. Run: jackdaw models pull {entry.address}"
@@ -121,7 +121,7 @@ class Weights:
         try:
             lock.acquire(timeout=0)
         except TimeoutError:
-            progress("Waiting for another pull", 0, 0)
+            progress("Waiting for another model download", 0, 0)
             lock.acquire()
         try:
             yield
@@ -228,8 +228,8 @@ class Weights:
         free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise PullFailed(
-                f"{entry.name} needs {needed / 1e6:,.0f} MB for a moment and {self.folder} has {free / 1e6:,.0f} MB "
-                "free. Make room, or move the data with JACKDAW_HOME."
+                f"{entry.name} needs {needed / 1e6:,.0f} MB of disk space for a moment, and {self.folder} has "
+                f"{free / 1e6:,.0f} MB free. Make room, or move the data with JACKDAW_HOME."
             )
 
 
@@ -242,7 +242,7 @@ def _prepare_smollm2(archive: Path, room: Path, entry: Entry, progress: Progress
     check(room / published, dict(entry.pinned)[published], published)
     faster = f"{SMOLLM2}.q8_0.gguf"
     if faster in entry.files:
-        progress("Writing the faster weights", 0, 0)
+        progress("Converting the weights to a faster format", 0, 0)
         requantise(room / published, room / faster, "q8_0")
 
 
@@ -258,7 +258,7 @@ def _prepare_minilm(archive: Path, room: Path, entry: Entry, progress: Progress)
     pinned = dict(entry.pinned)
     check(source, pinned["model.safetensors"], "model.safetensors")
     check(tokenizer, pinned[entry.files[2]], "tokenizer.json")
-    progress("Writing the embedder's graph", 0, 0)
+    progress("Writing the embedder's ONNX graph", 0, 0)
     minilm_onnx.write(source, graph, weights)
 
 

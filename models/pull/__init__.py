@@ -24,6 +24,6 @@ def check(path: Path, expected: str, name: str) -> None:
     digest = sha256(path)
     if digest != expected:
         raise WeightsDamaged(
-            f"{name} is not what it should be: its SHA-256 is {digest[:12]}…, not {expected[:12]}…. It was refused; "
-            "pull it again, and if that gives the same, the source has been altered."
+            f"{name} does not have the expected content: its SHA-256 is {digest[:12]}…, not {expected[:12]}…. The file "
+            "was refused. Pull it again; if the result is the same, the source has been altered."
         )

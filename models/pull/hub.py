@@ -37,7 +37,7 @@ class Address:
         path, _, revision = text.partition("@")
         parts = path.split("/")
         if len(parts) < 3 or not all(parts) or ".." in parts:
-            raise PullFailed(f"{text} is no address on a hub; one looks like OWNER/REPOSITORY/FILE.gguf.")
+            raise PullFailed(f"{text} is not an address of a model hub. Write it as OWNER/REPOSITORY/FILE.gguf.")
         return cls("/".join(parts[:2]), "/".join(parts[2:]), revision or "main")
 
     def url(self) -> str:
@@ -96,7 +96,9 @@ def fetch(offer: Offer, target: Path, sha256: str | None, progress: Progress) ->
     """
     expected = sha256 or offer.sha256
     if expected is None:
-        raise PullFailed(f"The hub does not say what {target.name} should hash to; it cannot be trusted.")
+        raise PullFailed(
+            f"The hub gives no SHA-256 for {target.name}, so the download cannot be verified. It was not fetched."
+        )
     if offer.sha256 and offer.sha256 != expected:
         raise WeightsDamaged(
             f"{target.stem} on the hub is another file than before: its SHA-256 is {offer.sha256[:12]}…, not "
@@ -132,7 +134,7 @@ def _download(offer: Offer, target: Path, have: int, progress: Progress) -> None
             while block := answer.read1(_BLOCK):  # write at once: received data survives a kill
                 done += len(block)
                 if done > offer.size:
-                    raise ValueError("more came than was announced")
+                    raise ValueError("the hub sent more bytes than announced")
                 stream.write(block)
                 progress(f"Fetching {target.name}", done, offer.size)
 
@@ -141,6 +143,6 @@ def _offer(url: str, headers: Any) -> Offer:
     size = headers.get("X-Linked-Size") or headers.get("Content-Length")
     etag = (headers.get("X-Linked-Etag") or "").removeprefix("W/").strip('"')
     if size is None or not size.isdecimal():
-        raise PullFailed(f"The hub does not say how large {url} is. Try again later.")
+        raise PullFailed(f"The hub does not give the size of {url}. Try again later.")
     is_hash = len(etag) == 64 and all(digit in "0123456789abcdef" for digit in etag)
     return Offer(url, int(size), etag if is_hash else None)

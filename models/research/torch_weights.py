@@ -125,4 +125,6 @@ def _shape(reader: GGUFReader, name: str) -> Shape:
 
 
 def _not_plain(name: str) -> EngineError:
-    return EngineError(f"{name} is not a plain Llama, which is all that the torch engine computes. Name another model.")
+    return EngineError(
+        f"{name} is not a plain Llama model, the only kind that the torch engine supports. Choose another model."
+    )

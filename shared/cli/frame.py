@@ -68,7 +68,7 @@ class Group(click.Group):
         self.examples = examples
         if default:
             self.subcommand_metavar = "[COMMAND] [ARGS]..."
-            self.epilog = f"Without a command: {default}."
+            self.epilog = f"Without a command, `{default}` runs."
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
         """Return the command names in the order they were added."""

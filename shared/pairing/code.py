@@ -64,11 +64,13 @@ def read_code(text: str) -> int:
     if not _CODE.fullmatch(plain):
         raise UsageError(
             "That is no pairing code: one has 16 letters and digits, as in 7K3M-9QXA-2D4F-R8TW. "
-            "See it again where jackdaw-server pair runs."
+            "Read the code that jackdaw-server pair shows."
         )
     number = _number(plain)
     if number % _CHECK:
-        raise UsageError("There is a mistake in the code. Compare it with what jackdaw-server pair shows.")
+        raise UsageError(
+            "The pairing code has a typing mistake. Compare it with the code that jackdaw-server pair shows."
+        )
     return number >> _CHECK_BITS
 
 
@@ -92,7 +94,7 @@ def read_link(text: str) -> Invitation:
     pin = _number(match[2]) if match else 1 << _PIN_BITS
     if not match or pin >> _PIN_BITS:
         raise UsageError(
-            "That is no whole pairing link. Scan the QR code again, or type the code: jackdaw connect CODE HOST"
+            "The pairing link is incomplete. Scan the QR code again, or type the code: jackdaw connect CODE HOST"
         )
     addresses: Sequence[str] = match[3].lower()[1:].split("/")
     return Invitation(read_code(match[1]), tuple(addresses), f"{pin:064x}")

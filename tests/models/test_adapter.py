@@ -69,23 +69,23 @@ WRONG_VALUES = {
     "another kind of adapter": ({**ADAPTER, "adapter.type": "control"}, "of type control, not lora"),
     "one that begins in the middle": (
         {**ADAPTER, "adapter.alora.invocation_tokens": (9, struct.pack("<IQI", 4, 1, 5))},
-        "begins in the middle",
+        "activated LoRA",
     ),
     "another architecture": ({**ADAPTER, "general.architecture": "qwen2"}, "the architecture qwen2, not llama"),
     "another base": ({**ADAPTER, BASE_NAME: "Smollm2 135M"}, "trained on Smollm2 135M, not on Smollm2 135M 8k"),
     "another vocabulary": ({**ADAPTER, "llama.vocab_size": 32000}, "vocabulary of 32,000 tokens, not 49,152"),
-    "no alpha": (without(ADAPTER, "adapter.lora.alpha"), "says no adapter.lora.alpha"),
-    "alpha is not a number": ({**ADAPTER, "adapter.lora.alpha": float("nan")}, "no number to scale by"),
-    "alpha is infinite": ({**ADAPTER, "adapter.lora.alpha": float("inf")}, "no number to scale by"),
-    "alpha is nought": ({**ADAPTER, "adapter.lora.alpha": 0.0}, "no number to scale by"),
-    "alpha of another type": ({**ADAPTER, "adapter.lora.alpha": 16}, "no number to scale by"),
+    "no alpha": (without(ADAPTER, "adapter.lora.alpha"), "lacks the value adapter.lora.alpha"),
+    "alpha is not a number": ({**ADAPTER, "adapter.lora.alpha": float("nan")}, "is 0 or not a number"),
+    "alpha is infinite": ({**ADAPTER, "adapter.lora.alpha": float("inf")}, "is 0 or not a number"),
+    "alpha is nought": ({**ADAPTER, "adapter.lora.alpha": 0.0}, "is 0 or not a number"),
+    "alpha of another type": ({**ADAPTER, "adapter.lora.alpha": 16}, "is 0 or not a number"),
     "a threshold of one number": (
         {**ADAPTER, INTERCEPT: -3.0},
-        "not say in two sensible numbers from where on it abst",
+        "abstention threshold is not two valid numbers",
     ),
-    "a threshold of no number": ({**ADAPTER, INTERCEPT: -3.0, SLOPE: "0.75"}, "in two sensible numbers"),
-    "a threshold without an end": ({**ADAPTER, INTERCEPT: float("inf"), SLOPE: 0.75}, "in two sensible numbers"),
-    "a threshold that falls": ({**ADAPTER, INTERCEPT: -3.0, SLOPE: -0.75}, "in two sensible numbers"),
+    "a threshold of no number": ({**ADAPTER, INTERCEPT: -3.0, SLOPE: "0.75"}, "is not two valid numbers"),
+    "a threshold without an end": ({**ADAPTER, INTERCEPT: float("inf"), SLOPE: 0.75}, "is not two valid numbers"),
+    "a threshold that falls": ({**ADAPTER, INTERCEPT: -3.0, SLOPE: -0.75}, "is not two valid numbers"),
     "a key that ends early to C": ({**ADAPTER, "general.type\0": 3}, "a key is not printable"),
     "an alignment of three": ({**ADAPTER, "general.alignment": 3}, "not a power of two"),
     "a value of no type": ({**ADAPTER, "x": (77, b"")}, "of a type .77. that is not known"),
@@ -103,12 +103,12 @@ def test_what_an_adapter_may_not_say(tmp_path: Path, model: Path, values: Mappin
 ONE = pairs(1)
 A, B = "blk.0.attn_q.weight.lora_a", "blk.0.attn_q.weight.lora_b"
 WRONG_TENSORS = {
-    "none": ({}, "it changes nothing"),
+    "none": ({}, "it holds no LoRA tensors"),
     "of another model": ({**ONE, A: np.zeros((4, 960), np.float16)}, "another model: blk.0.attn_q is 960 x 576"),
-    "of another rank": ({**ONE, A: np.zeros((8, 576), np.float16)}, "lora_a is of rank 8 and lora_b of 4"),
+    "of another rank": ({**ONE, A: np.zeros((8, 576), np.float16)}, "lora_a has rank 8 and lora_b rank 4"),
     "wider than the model": (
         {A: np.zeros((600, 576), np.float16), B: np.zeros((576, 600), np.float16)},
-        "of rank 600, more than the model is wide",
+        "has rank 600, more than the model's width",
     ),
     "one of two": ({A: ONE[A]}, "only one of lora_a and lora_b"),
     "a layer too many": (renamed("blk.0.", "blk.30."), "no tensor for its 'blk.30.attn_q.weight.lora_a'"),
@@ -174,14 +174,14 @@ def test_what_cannot_be_read_at_all_is_rejected(tmp_path: Path, model: Path) -> 
     for name, reason in named.items():
         with pytest.raises(AdapterRejected, match=reason) as caught:
             fitting(tmp_path / name, model)
-        assert "Let model.adapter name another file, or be off." in str(caught.value)
+        assert "Set model.adapter to another file, or to off." in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        (without(MODEL, "llama.embedding_length"), "the model does not say its embedding length"),
-        ({**MODEL, "llama.attention.head_count": "many"}, "the model does not say its attention head count"),
+        (without(MODEL, "llama.embedding_length"), "the model's header lacks its embedding length"),
+        ({**MODEL, "llama.attention.head_count": "many"}, "the model's header lacks its attention head count"),
         ({**MODEL, "x": (77, b"")}, "the model cannot be read"),
     ],
 )

@@ -201,13 +201,13 @@ def test_a_file_of_ones_own_stays_where_it_is(tmp_path: Path) -> None:
     assert weights.pull(entry)
     assert (entry.name, weights.path(entry)) == ("mine", own)
     own.unlink()
-    with pytest.raises(WeightsMissing, match="Check the path"):
+    with pytest.raises(WeightsMissing, match="Check the file"):
         weights.path(entry)
 
 
 def test_a_file_in_a_home_folder_that_nobody_has_is_not_there(tmp_path: Path) -> None:
     named = find("file:~nobody-has-this-name/mine.gguf")
-    with pytest.raises(WeightsMissing, match=r"nobody-has-this-name/mine\.gguf is not here. Check the path"):
+    with pytest.raises(WeightsMissing, match=r"nobody-has-this-name/mine\.gguf is not on this machine. Check"):
         Weights(tmp_path).path(named)
 
 
@@ -236,7 +236,7 @@ def test_a_pull_waits_for_another_and_says_so(pulled: Weights) -> None:
     lock = FileLock(pulled.folder / ".lock")
     lock.acquire()
     assert not pulled.pull(TINY, on_progress)
-    assert said == ["Waiting for another pull"]
+    assert said == ["Waiting for another model download"]
 
 
 @pytest.mark.weights

@@ -236,12 +236,12 @@ def test_a_file_larger_than_the_disk_is_not_fetched(
 
 def test_a_file_longer_than_announced_is_refused(server: Hub, tmp_path: Path) -> None:
     server.size = 100
-    with pytest.raises(PullFailed, match="more came than was announced"):
+    with pytest.raises(PullFailed, match="the hub sent more bytes than announced"):
         Weights(tmp_path).pull(ENTRY)
     assert not (tmp_path / FILE).exists()
 
 
-@pytest.mark.parametrize(("field_name", "said"), [("sha256", "does not say"), ("size", "how large")])
+@pytest.mark.parametrize(("field_name", "said"), [("sha256", "gives no SHA-256"), ("size", "give the size")])
 def test_a_hub_that_keeps_silent_is_not_trusted(server: Hub, tmp_path: Path, field_name: str, said: str) -> None:
     setattr(server, field_name, None)
     with pytest.raises(PullFailed, match=said):
@@ -274,7 +274,7 @@ def test_a_hub_that_cannot_be_reached_is_told(monkeypatch: pytest.MonkeyPatch, t
 
 @pytest.mark.parametrize("text", ["", "owner/repository", "owner//model.gguf", "owner/repository/../../model.gguf"])
 def test_an_address_that_is_none_is_told(text: str) -> None:
-    with pytest.raises(PullFailed, match=r"no address.*OWNER/REPOSITORY/FILE\.gguf"):
+    with pytest.raises(PullFailed, match=r"not an address.*OWNER/REPOSITORY/FILE\.gguf"):
         hub.Address.parse(text)
 
 

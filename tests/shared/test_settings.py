@@ -104,7 +104,7 @@ def test_a_variable_is_read_as_its_settings_type(variable: str, text: str, value
         ("[oven]\ndegree = 5", "There is no setting oven.degree (a.toml, line 2). Did you mean oven.degrees?"),
         ("degrees = 5", "There is no setting degrees (a.toml, line 1). Did you mean oven.degrees?"),
         ("oven = 5", "There is no setting oven (a.toml, line 1)."),
-        ("[zzz]\nqqq = 5", "There is no setting zzz.qqq (a.toml, line 2). `jackdaw config docs` lists them all."),
+        ("[zzz]\nqqq = 5", "There is no setting zzz.qqq (a.toml, line 2). `jackdaw config docs` lists all settings."),
         ("[oven]\ndegrees == 5", "a.toml is not valid TOML: "),
         ("[oven]\nfan = true\nfan = true", "a.toml is not valid TOML: "),
     ],

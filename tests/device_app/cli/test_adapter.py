@@ -115,7 +115,7 @@ def test_a_question_is_answered_without_an_adapter_that_does_not_fit_and_says_so
         assert outcome.err.count("is not used, the bare model answers: it is made for the architecture qwen2") == 1
     for name in ("nowhere.gguf", "~nobody-has-this-name/a.gguf"):
         choose(jackdaw, name)
-        assert "there is no such file. Let model.adapter name another file, or be off." in jackdaw(*QUESTION).err
+        assert "there is no such file. Set model.adapter to another file, or to off." in jackdaw(*QUESTION).err
 
 
 @pytest.mark.parametrize("command", [("why", QUESTION[1]), ("cache", "warm", QUESTION[1])])
@@ -127,7 +127,7 @@ def test_who_prepares_or_explains_an_answer_says_once_that_an_adapter_is_not_use
         for outcome in (jackdaw(*command), jackdaw(*command, "--json")):
             assert outcome.code == 0
             assert (
-                outcome.err.count("Let model.adapter name another file, or be off.")
+                outcome.err.count("Set model.adapter to another file, or to off.")
                 == len(outcome.err.splitlines())
                 == said
             )

@@ -223,10 +223,10 @@ def test_a_server_with_another_key_is_not_asked_and_the_next_step_is_named(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("JACKDAW:7K3M",), "no whole pairing link"),
+        (("JACKDAW:7K3M",), "pairing link is incomplete"),
         ((typed(5),), f"jackdaw connect {typed(5)} HOST"),
         ((typed(5)[:-1], "server.lan"), "no pairing code"),
-        ((typed(5)[:-1] + "Z", "server.lan"), "mistake in the code"),
+        ((typed(5)[:-1] + "Z", "server.lan"), "typing mistake"),
         ((typed(5), "ws://server.lan"), "leave ws:// away"),
         ((typed(5), "a b"), "no server's address"),
         ((typed(5), "server.lan", "--authority", __file__), "needs no --authority"),

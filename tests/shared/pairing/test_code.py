@@ -46,7 +46,7 @@ def test_what_is_no_code_is_said_to_be_none(text: str) -> None:
 
 
 def test_a_mistake_is_named() -> None:
-    with pytest.raises(UsageError, match="mistake in the code"):
+    with pytest.raises(UsageError, match="typing mistake"):
         read_code("0000-0000-0000-0001")
 
 
