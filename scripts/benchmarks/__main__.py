@@ -30,7 +30,7 @@ BENCHMARKS = {
     "reveals": "what of private passages could be read in what went up for answers written together",
     "reuse": "kept states used exactly, blended into any prompt, in rows, or as a forecast chooses",
     "server": "the companion server: cost of a token, memory of a device, many streams from one engine, the queue",
-    "telerag": "search in an index larger than memory: clusters read on demand against a mapped file",
+    "telerag": "search in an index larger than memory: clusters read on demand, and ahead of rewritten questions",
     "typing": "reading while a question is typed: the first token, keys, passages read in vain, with it and without",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",
 }

@@ -1,0 +1,92 @@
+"""The benchmark of the index: what it counts, on small examples that can be checked by hand."""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scripts.benchmarks import telerag_ahead
+from scripts.benchmarks.telerag_ahead import Limited, measured, ratios
+from scripts.benchmarks.telerag_cold import made_index, questions
+from scripts.benchmarks.telerag_data import Around, Rewriting
+from scripts.benchmarks.telerag_reuse import hit_rates, overlap, together
+from storage.ivf import Ivf
+from storage.ivf_files import Numbers, Vectors
+
+pytest.importorskip("faiss", reason="needs the server extra")
+pytestmark = pytest.mark.faiss
+
+
+class Probing:
+    """Clusters of ten bytes that each question names: its vector is their numbers."""
+
+    clusters = 16
+
+    def probe(self, vector: Vectors, nprobe: int) -> Numbers:
+        return vector[:nprobe].astype(np.int64)
+
+    def bytes_of(self, cluster: int) -> int:
+        return 10
+
+
+def named(*clusters: int) -> Vectors:
+    return np.array(clusters, np.float32)
+
+
+def test_overlap_is_of_the_clusters_nearest_to_the_question() -> None:
+    asked = [Rewriting(named(0, 1, 2, 3, 4, 5, 6, 7), named(0), named(0, 9, 2, 5))]
+    assert overlap(Probing(), asked, 2) == {"1": 0.5, "2": 0.5, "4": 0.5}  # type: ignore[arg-type]  # what it uses
+    assert overlap(Probing(), asked, 4) == {"1": 0.5, "2": 0.75, "4": 0.75}  # type: ignore[arg-type]  # the same
+
+
+def test_what_is_read_together_is_the_union() -> None:
+    alike = np.stack([named(0, 1)] * 32 + [named(2, 3)] * 32)
+    shares = together(Probing(), alike, 2)  # type: ignore[arg-type]  # what it uses
+    assert shares["grouped_from_64"] == pytest.approx(1 / 8)
+    assert shares["any_8"] > 1 / 8
+
+
+def test_hit_rates_of_policies() -> None:
+    questions_: Sequence[tuple[int, int]] = [(0, 1), (2, 3), (0, 1), (4, 5), (0, 1), (6, 7), (0, 1)]
+    rates = hit_rates(Probing(), np.stack([named(*each) for each in questions_]), 2)  # type: ignore[arg-type]  # the same
+    assert set(rates) == {"lru", "halving", "decay", "fixed"}
+    assert rates["lru"]["0.125"] == 0.0
+    assert rates["decay"]["0.125"] == pytest.approx(4 / 14, abs=1e-3)  # once 0 and 1 were asked for twice, they stay
+    assert rates["fixed"]["0.125"] == pytest.approx(8 / 14, abs=1e-3)
+
+
+def test_a_limited_disk_takes_its_time(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(100_000))
+    file = Limited(path, 100_000, 1e6)
+    started = time.perf_counter()
+    for _ in range(2):
+        file.read(memoryview(bytearray(102_400)), 0, 100_000)
+    assert time.perf_counter() - started >= 0.2
+
+
+def test_made_vectors_lie_around_real_ones() -> None:
+    real = questions(40)
+    made = Around(real).of(50, 1)
+    assert made.shape == (50, 384)
+    assert np.allclose(np.linalg.norm(made, axis=1), 1, atol=1e-5)
+    assert np.array_equal(made, Around(real).of(50, 1))
+    assert (made @ real.T).max(axis=1).min() > 0.5
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="drops the page cache")
+def test_a_replayed_question_in_each_arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_index(tmp_path / "index", 2000, "f16", 1)
+    monkeypatch.setattr(telerag_ahead, "TOKEN_S", 0.002)
+    near = questions(2)
+    figures = measured(tmp_path / "index", [Rewriting(near[0], near[0], near[0])] * 3, "500", 40)
+    assert figures["on_demand"]["coverage"] == figures["on_demand"]["bytes_ahead"] == 0
+    assert figures["paper"]["coverage"] == 1
+    assert {arm["ids_same"] for arm in figures.values()} == {1}
+    bars = ratios(figures, 500e6)
+    assert bars["on_demand_to_bandwidth"] > 0
+    assert set(bars) >= {"paper_retrieval", "progressive_retrieval", "paper_total", "paper_saved_of_covered"}
+    assert len(Ivf(tmp_path / "index")) == 2000
