@@ -167,7 +167,7 @@ def trickling(kind: type[m.Sources | m.Tokens]) -> Callable[[], Lie]:
                 return
             for number in range(1, m.MOST_ROUNDS + 1):
                 time.sleep(0.2)
-                yield looked_up(number, said.request)
+                yield _like(said, looked_up(number))
 
         return say
 
