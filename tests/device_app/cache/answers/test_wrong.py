@@ -5,7 +5,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from device_app.commands.history import forget
 from device_app.commands.knowledge import absolute
 from device_app.commands.turns import last
 from device_app.device import Device
-from device_app.question.answer import Answer, Event, Found, Wrote
+from device_app.question.answer import Answer, Event, Events, Wrote
 from device_app.settings import Cache, Settings
 from models.fake import FakeEngine
 from shared.errors import NothingFound
@@ -230,7 +229,7 @@ def test_of_a_marked_answer_nothing_is_shown_and_of_others_all(pieces: list[str]
     text, marks = "".join(pieces), marks_of(marked, model="m" if same else "another")
     answer = Answer(text.strip(), (), None, Trace(), "m")
 
-    def stream() -> Generator[Found | Wrote | Answer]:
+    def stream() -> Events:
         yield from map(Wrote, pieces)
         yield answer
 
