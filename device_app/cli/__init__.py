@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from device_app.commands.opening import MakeDevice
 
 COMMANDS = (
-    Lazy("app", "device_app.cli.app", "Open the terminal app; `jackdaw` alone does so."),
+    Lazy("app", "device_app.cli.app", "Open the terminal app; `jackdaw` alone does the same."),
     Lazy("web", "device_app.cli.web", "Open the app in a browser on this device."),
     Lazy("ask", "device_app.cli.ask", "Answer a question from your own files."),
-    Lazy("why", "device_app.cli.why", "Explain how a question would be answered, or the last one was."),
+    Lazy("why", "device_app.cli.why", "Explain the last answer, or how a question would be answered."),
     Lazy("wrong", "device_app.cli.wrong", "Mark an answer as wrong, so that it is not given again."),
     Lazy("add", "device_app.cli.knowledge", "Read files and folders into your knowledge.", "add"),
     Lazy("knowledge", "device_app.cli.knowledge", "List, show and remove what was read."),
-    Lazy("cache", "device_app.cli.cache", "Show and control what is kept ahead of questions."),
-    Lazy("models", "device_app.cli.models", "List, choose and pull models."),
+    Lazy("cache", "device_app.cli.cache", "Show and control saved answers and attention states."),
+    Lazy("models", "device_app.cli.models", "List, choose and download models."),
     Lazy("history", "device_app.cli.history", "Look through, export and delete conversations."),
-    Lazy("daemon", "device_app.cli.daemon", "Work ahead while the device is idle."),
+    Lazy("daemon", "device_app.cli.daemon", "Prepare answers in the background while the device is idle."),
     Lazy("connect", "device_app.cli.link", "Connect to a companion server.", "connect"),
-    Lazy("disconnect", "device_app.cli.link", "Leave the companion server.", "disconnect"),
-    Lazy("status", "device_app.cli.status", "Show what Jackdaw knows and uses now."),
-    Lazy("doctor", "device_app.cli.doctor", "Check that everything works; name the fix where not."),
+    Lazy("disconnect", "device_app.cli.link", "Disconnect from the companion server.", "disconnect"),
+    Lazy("status", "device_app.cli.status", "Show what has been read, the model and the companion server."),
+    Lazy("doctor", "device_app.cli.doctor", "Check that everything works, and say how to fix what does not."),
     Lazy("config", "device_app.cli.config", "Show and change settings."),
     Lazy("paths", "device_app.cli.paths", "Show where files are kept."),
     Lazy("completion", "device_app.cli.completion", "Print a script that completes commands in your shell."),
@@ -45,8 +45,8 @@ jackdaw = Group(
     examples=(
         ("Open the app", "jackdaw"),
         ("Read a folder", "jackdaw add ~/notes"),
-        ("Ask about what is in it", 'jackdaw ask "When is the dentist?"'),
-        ("What a command takes", "jackdaw ask --help"),
+        ("Ask about the files you added", 'jackdaw ask "When is the dentist?"'),
+        ("Show the options of a command", "jackdaw ask --help"),
     ),
 )
 click.version_option(package_name="jackdaw", message="jackdaw %(version)s")(jackdaw)

@@ -19,12 +19,12 @@ from storage.paths import Paths
 @click.command(
     cls=Command,
     examples=(
-        ("Open it", "jackdaw app"),
-        ("The same, and a long press selects text", "jackdaw app --no-mouse"),
-        ("Without motion", "TEXTUAL_ANIMATIONS=none jackdaw app"),
+        ("Open the app", "jackdaw app"),
+        ("Open the app without mouse; a long press selects text", "jackdaw app --no-mouse"),
+        ("Open the app without animations", "TEXTUAL_ANIMATIONS=none jackdaw app"),
     ),
 )
-@click.option("--no-mouse", is_flag=True, help="Leave the mouse, and selecting by touch, to the terminal.")
+@click.option("--no-mouse", is_flag=True, help="Leave mouse and touch to the terminal, which can then select text.")
 def command(no_mouse: bool, as_json: bool) -> int:
     """Open the terminal app: conversations, sources, search. `jackdaw` alone does the same.
 

@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 @click.command(
     cls=Command,
     examples=(
-        ("Ask", 'jackdaw ask "When is the dentist?"'),
+        ("Ask a question", 'jackdaw ask "When is the dentist?"'),
         ("Ask about some of your files only", 'jackdaw ask "in:mail from:anna after:2026-03 what did she order?"'),
-        ("Go on from the last answer", 'jackdaw ask -c "And what did it cost?"'),
+        ("Ask a follow-up question", 'jackdaw ask -c "And what did it cost?"'),
         ("Ask the last question again", "jackdaw ask --again"),
-        ("From a script", 'echo "Who has my drill?" | jackdaw ask --json'),
+        ("Ask from a script", 'echo "Who has my drill?" | jackdaw ask --json'),
     ),
 )
 @click.argument("question", nargs=-1)
 @click.option("-c", "--continue", "follow", is_flag=True, help="Continue the last conversation.")
-@click.option("--again", is_flag=True, help="Ask the last question again; its answer is replaced.")
-@click.option("--show-prompt", is_flag=True, help="Print the prompt as the model would see it, and do not answer.")
-@click.option("--no-sources", is_flag=True, help="Print the answer alone.")
-@click.option("--max-tokens", type=int, help="Tokens after which the answer is cut.")
-@click.option("--temperature", type=float, help="How freely words are chosen; 0 always takes the likeliest.")
-@click.option("--seed", type=int, help="Where chance begins: the same seed gives the same answer.")
-@click.option("--fresh", is_flag=True, help="Write a new answer even where one is kept.")
-@click.option("--together", is_flag=True, help="Let the companion server write along, from its own passages.")
-@click.option("--local-only", is_flag=True, help="Send nothing: do not ask the companion server.")
+@click.option("--again", is_flag=True, help="Ask the last question again and replace its answer.")
+@click.option("--show-prompt", is_flag=True, help="Print the model's prompt instead of answering.")
+@click.option("--no-sources", is_flag=True, help="Print the answer without sources, evidence and timing.")
+@click.option("--max-tokens", type=int, help="Most tokens in the answer; a longer answer is cut.")
+@click.option("--temperature", type=float, help="Randomness of the answer's words; 0 always takes the likeliest word.")
+@click.option("--seed", type=int, help="Seed of the random choices: the same seed gives the same answer.")
+@click.option("--fresh", is_flag=True, help="Write a new answer even if a saved answer exists.")
+@click.option("--together", is_flag=True, help="Write the answer jointly with the companion server's model.")
+@click.option("--local-only", is_flag=True, help="Do not ask the companion server; nothing leaves this device.")
 @click.option("--pipeline", metavar="NAME", help="How the companion server answers where it is asked: plain, hyde, …")
-@click.option("--passages", type=int, help="Passages the answer is drawn from; 0 as measured for the model.")
+@click.option("--passages", type=int, help="Passages to answer from; 0 takes the number that measured best.")
 @yes_option
 def command(
     question: tuple[str, ...],
@@ -84,12 +84,12 @@ def command(
     given = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed, "passages": passages}
     flags = {f"answer.{name}": value for name, value in given.items() if value is not None}
     if together and local_only:
-        raise UsageError("--together asks the companion server, and --local-only nobody. Leave one of them out.")
+        raise UsageError("--together asks the companion server, --local-only forbids that. Leave one option out.")
     if pipeline is not None and (local_only or together):
         other = "--local-only asks nobody" if local_only else "with --together both sides write"
         raise UsageError(f"--pipeline says how the companion server answers, and {other}. Leave one of them out.")
     if again and (question or follow or show_prompt):
-        raise UsageError("--again takes the last question as it stands. Ask it with: jackdaw ask --again")
+        raise UsageError("--again repeats the last question as it was asked. Run: jackdaw ask --again")
     text, fresh = "" if again else _question(question), fresh or again
     with opened(flags) as device, Activity(device.paths.activity).noted():
         replaced = last(device.conversations) if again else None

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 command = Group(
     "cache",
     default="stats",
-    help="Show and control what is kept ahead of questions: answers, and the attention states of passages.",
+    help="Show and control the caches: saved answers, and saved attention states of passages.",
     examples=(
-        ("What the cache holds and has saved", "jackdaw cache stats"),
-        ("Prepare a question now", 'jackdaw cache warm "What is on tomorrow?"'),
+        ("Show what the caches hold and have saved", "jackdaw cache stats"),
+        ("Prepare the answer to a question", 'jackdaw cache warm "What is on tomorrow?"'),
     ),
 )
 
 
-@command.command("stats", examples=(("What the cache holds and has saved", "jackdaw cache stats"),))
+@command.command("stats", examples=(("Show what the caches hold and have saved", "jackdaw cache stats"),))
 def stats(as_json: bool) -> None:
     """Show what the caches hold, their limits, the hits of each, what these saved, and what filling the caches cost."""
     from storage.cache_records import CacheRecords
@@ -71,32 +71,35 @@ def stats(as_json: bool) -> None:
         print_json({"qa": qa, "kv": kv, "population": ahead, "typed": typed, "questions": questions})
         return
     not_answered = (
-        ("wait for an answer", answers.waiting),
-        ("could not be answered", answers.failed),
-        ("out of date", answers.stale),
+        ("questions wait for an answer", answers.waiting),
+        ("questions could not be answered", answers.failed),
+        ("answers are out of date", answers.stale),
     )
     print_blocks(
         [
             [
                 (
                     "Questions",
-                    f"{questions:,} asked so far, {qa['hits']:,} of them answered at once from what was kept",
+                    f"{questions:,} asked so far, {qa['hits']:,} of them answered from saved answers",
                 ),
-                ("Saved", f"{qa['ms_saved'] / 1000:,.1f} s by answers, {kv['tokens_saved']:,} tokens by states"),
                 (
-                    "Work ahead",
+                    "Saved",
+                    f"{qa['ms_saved'] / 1000:,.1f} s by saved answers, {kv['tokens_saved']:,} tokens by saved states",
+                ),
+                (
+                    "Background work",
                     f"{ahead['items']:,} steps: {ahead['tokens_prefilled']:,} tokens read, "
                     f"{ahead['tokens_decoded']:,} written",
                 ),
                 *([("While you typed", _while_typing(typed))] if typed["passages"] else []),
             ],
             [
-                ("Answers", f"{answers.answered:,} kept, of {_origins(answers)}"),
+                ("Answers", f"{answers.answered:,} saved, for {_origins(answers)}"),
                 *(("", f"{count:,} {what}") for what, count in not_answered if count),
                 ("Space", _space(answers.bytes, limits[0], qa["evictions"])),
             ],
             [
-                ("Attention states", f"{states.slices:,} kept, of {states.tokens:,} tokens"),
+                ("Attention states", f"{states.slices:,} saved, of {states.tokens:,} tokens"),
                 ("Space", _space(states.bytes, limits[1], kv["evictions"])),
             ],
         ]
@@ -113,11 +116,11 @@ def _while_typing(typed: dict[str, int]) -> str:
 
 def _space(taken: int, limit: int, evicted: int) -> str:
     space = f"{taken / 1e6:,.1f} of {limit / 1e6:,.0f} MB"
-    return f"{space}; {evicted:,} had to go" if evicted else space
+    return f"{space}; {evicted:,} deleted for lack of space" if evicted else space
 
 
-@command.command("list", examples=(("The answers served most", "jackdaw cache list --limit 10"),))
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Questions to show.")
+@command.command("list", examples=(("List the ten answers used most", "jackdaw cache list --limit 10"),))
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Most questions to show.")
 def list_entries(limit: int, as_json: bool) -> int | None:
     """List the kept questions with their answers, the most used first."""
     from storage.cache_records import CacheRecords
@@ -133,11 +136,11 @@ def list_entries(limit: int, as_json: bool) -> int | None:
             [(entry["uses"], entry["origin"], entry["question"], _state(entry)) for entry in entries],
         )
     else:
-        click.echo("Nothing is kept yet. Ask something, or let it work ahead: jackdaw daemon run-once")
+        click.echo("No answer is saved yet. Ask something, or prepare answers now: jackdaw daemon run-once")
     return None if entries else ExitCode.NOTHING
 
 
-@command.command("warm", examples=(("Have the answer ready", 'jackdaw cache warm "What is on tomorrow?"'),))
+@command.command("warm", examples=(("Prepare the answer to a question", 'jackdaw cache warm "What is on tomorrow?"'),))
 @click.argument("question")
 @yes_option
 def warm(question: str, yes: bool, as_json: bool) -> int | None:
@@ -160,21 +163,21 @@ def warm(question: str, yes: bool, as_json: bool) -> int | None:
     if as_json:
         print_json({"question": question, "kept": kept, "trace": prepared and prepared.trace.as_json()})
     elif prepared is None:
-        click.echo("Nothing about that is found in your files, so there is nothing to keep.")
+        click.echo("Your files hold nothing relevant to the question, so no answer was saved.")
     elif prepared.quoted:
-        click.echo("Your files are quoted for that, which needs nothing ahead, so there is nothing to keep.")
+        click.echo("The answer is a quote from your files, which needs no preparation, so no answer was saved.")
     elif prepared.marked_wrong:
-        click.echo("The model writes what was marked wrong, so there is nothing to keep.")
+        click.echo("The model wrote an answer that you marked as wrong, so no answer was saved.")
     elif prepared.abstained:
-        click.echo("Your files do not seem to say, so there is nothing to keep.")
+        click.echo("Your files do not seem to answer the question, so no answer was saved.")
     else:
-        click.echo(f"Kept, after {prepared.trace.elapsed_ms() / 1000:.1f} s.")
+        click.echo(f"The answer was saved after {prepared.trace.elapsed_ms() / 1000:.1f} s.")
     return None if kept else ExitCode.NOTHING
 
 
-@command.command("clear", examples=(("Forget every kept answer and state", "jackdaw cache clear"),))
-@click.option("--qa", is_flag=True, help="The answers alone.")
-@click.option("--kv", is_flag=True, help="The attention states alone.")
+@command.command("clear", examples=(("Delete all saved answers and attention states", "jackdaw cache clear"),))
+@click.option("--qa", is_flag=True, help="Delete saved answers only.")
+@click.option("--kv", is_flag=True, help="Delete saved attention states only.")
 def clear(qa: bool, kv: bool, as_json: bool) -> None:
     """Delete kept answers and attention states. Your files, what was read of them and your conversations stay.
 
@@ -185,10 +188,10 @@ def clear(qa: bool, kv: bool, as_json: bool) -> None:
     if as_json:
         print_json({"answers": answers, "states": states})
     else:
-        click.echo(f"Dropped: {answers:,} answers, {states:,} attention states.")
+        click.echo(f"Deleted: {answers:,} answers, {states:,} attention states.")
 
 
-@command.command("limit", examples=(("Keep at most 500 MB of attention states", "jackdaw cache limit kv 500"),))
+@command.command("limit", examples=(("Save at most 500 MB of attention states", "jackdaw cache limit kv 500"),))
 @click.argument("layer", type=click.Choice(["qa", "kv"]))
 @click.argument("megabytes", type=float)
 def limit(layer: Layer, megabytes: float, as_json: bool) -> None:
@@ -199,7 +202,7 @@ def limit(layer: Layer, megabytes: float, as_json: bool) -> None:
     if as_json:
         print_json({"layer": layer, "limit_mb": megabytes, "evicted": evicted})
     else:
-        click.echo(f"The limit is {megabytes:g} MB. Evicted: {evicted:,}.")
+        click.echo(f"The limit is now {megabytes:g} MB. Entries deleted for that: {evicted:,}.")
 
 
 def _state(entry: dict[str, Any]) -> str:

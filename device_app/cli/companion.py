@@ -46,21 +46,22 @@ class Standing:
             return self.why
         if not self.allowed:
             return (
-                f"{self.url}: nothing is sent, as link.allowed is off\nAllow it: jackdaw config set link.allowed true"
+                f"{self.url}: nothing is sent, because link.allowed is off\n"
+                "To allow sending: jackdaw config set link.allowed true"
             )
         if not self.connected:
             return f"{self.url}: not connected: {self.why}\nQuestions are answered on this device alone meanwhile."
-        trip = "" if self.round_trip_ms is None else f", {self.round_trip_ms:.1f} ms there and back"
-        handover = "the same vocabulary" if self.same_vocabulary else "another vocabulary: answers change sides as text"
+        trip = "" if self.round_trip_ms is None else f", {self.round_trip_ms:.1f} ms round trip"
+        handover = (
+            "the same vocabulary as your model"
+            if self.same_vocabulary
+            else "another vocabulary: answers move to the server as text"
+        )
         takes = {
             "question": "questions",
-            "answer": "what is written of answers that move there",
-            "drafts": "drafts of answers that are written together, where you ask for that or link.together = fitting"
-            + (
-                ", and what your model makes of your files, as link.privacy = open says"
-                if self.privacy == "open"
-                else ""
-            ),
+            "answer": "the beginnings of answers that move to the server",
+            "drafts": "drafts of answers that both sides write, with --together or link.together = fitting"
+            + (", with your model's token probabilities (link.privacy = open)" if self.privacy == "open" else ""),
         }
         return (
             f"{self.url}: connected{trip}\nIt answers with {self.model} ({handover}).\n"
@@ -93,7 +94,7 @@ def standing(device: "Device") -> Standing | None:
         return Standing(stored.url, allowed, why=str(error))
     offer = state.offer
     if offer is None or not state.connected:
-        why = state.why or f"it does not answer within {waiting.LIMITS.check_s:g} s"
+        why = state.why or f"the server did not answer within {waiting.LIMITS.check_s:g} s"
         return Standing(stored.url, allowed, why=why, refused=state.phase == "refused", cause=state.cause or "silent")
     trip = None if state.round_trip_s is None else round(state.round_trip_s * 1000, 2)
     return Standing(

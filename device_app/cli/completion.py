@@ -13,10 +13,10 @@ SHELLS = ("bash", "zsh", "fish")
     "completion",
     cls=Command,
     examples=(
-        ("bash: for every new shell", "jackdaw completion bash >> ~/.bash_completion"),
-        ("zsh: into a folder of $fpath", "jackdaw completion zsh > ~/.zfunc/_jackdaw"),
-        ("fish: for every new shell", "jackdaw completion fish > ~/.config/fish/completions/jackdaw.fish"),
-        ("In this bash alone", 'eval "$(jackdaw completion bash)"'),
+        ("Install for bash, for every new shell", "jackdaw completion bash >> ~/.bash_completion"),
+        ("Install for zsh, into a folder of $fpath", "jackdaw completion zsh > ~/.zfunc/_jackdaw"),
+        ("Install for fish, for every new shell", "jackdaw completion fish > ~/.config/fish/completions/jackdaw.fish"),
+        ("Enable in the current bash only", 'eval "$(jackdaw completion bash)"'),
     ),
 )
 @click.argument("shell", type=click.Choice(SHELLS))

@@ -17,11 +17,11 @@ from storage.paths import Paths, write_private
 command = Group(
     "config",
     default="list",
-    help="Show and change settings. They come from the settings file, the environment and flags, in rising order.",
+    help="Show and change settings. Flags override the environment, which overrides the settings file.",
     examples=(
         ("Show every setting and where its value came from", "jackdaw config"),
-        ("Change one", "jackdaw config set answer.max_tokens 400"),
-        ("Change one for one command", "JACKDAW_ANSWER_MAX_TOKENS=400 jackdaw ask ..."),
+        ("Change a setting", "jackdaw config set answer.max_tokens 400"),
+        ("Change a setting for one command only", "JACKDAW_ANSWER_MAX_TOKENS=400 jackdaw ask ..."),
     ),
 )
 
@@ -101,7 +101,7 @@ def set_one(key: str, value: str, as_json: bool) -> None:
         say_if_overruled(key)
 
 
-@command.command("unset", examples=(("Go back to the default", "jackdaw config unset answer.max_tokens"),))
+@command.command("unset", examples=(("Return a setting to its default", "jackdaw config unset answer.max_tokens"),))
 @key_argument
 def unset(key: str, as_json: bool) -> None:
     """Remove KEY from the settings file; unknown keys can be removed as well."""
@@ -113,7 +113,7 @@ def unset(key: str, as_json: bool) -> None:
         click.echo(f"{key} is no longer set in {paths.config_file}.")
 
 
-@command.command("path", examples=(("Keep a copy", 'cp "$(jackdaw config path)" ~/backup/'),))
+@command.command("path", examples=(("Back up the settings file", 'cp "$(jackdaw config path)" ~/backup/'),))
 def path(as_json: bool) -> None:
     """Print the path of the settings file, whether it exists or not."""
     file = Paths.locate(os.environ).config_file
@@ -123,7 +123,7 @@ def path(as_json: bool) -> None:
         click.echo(str(file))
 
 
-@command.command("edit", examples=(("With an editor of your choice", "EDITOR=nano jackdaw config edit"),))
+@command.command("edit", examples=(("Edit the settings in an editor you choose", "EDITOR=nano jackdaw config edit"),))
 def edit(as_json: bool) -> None:
     """Open the settings file in your editor and check it afterwards."""
     paths = Paths.locate(os.environ)
@@ -134,7 +134,7 @@ def edit(as_json: bool) -> None:
     if as_json:
         print_json({"file": paths.config_file})
     else:
-        click.echo(f"{paths.config_file} is in order.")
+        click.echo(f"{paths.config_file} has no errors.")
 
 
 @command.command("docs", examples=(("Explain every setting", "jackdaw config docs"),))

@@ -34,11 +34,11 @@ NICE = 19
 command = Group(
     "daemon",
     default="status",
-    help="Work ahead while the device is idle: read changed files, prepare answers.",
+    help="Background work while the device is idle: read changed files, prepare answers.",
     examples=(
-        ("Let it run from now on", "jackdaw daemon install"),
-        ("Work ahead once, now", "jackdaw daemon run-once --explain"),
-        ("See what it does", "jackdaw daemon status"),
+        ("Install the daemon as a service", "jackdaw daemon install"),
+        ("Do the background work once, now", "jackdaw daemon run-once --explain"),
+        ("Show what the daemon is doing", "jackdaw daemon status"),
     ),
 )
 
@@ -57,8 +57,8 @@ def _device() -> Device:
 @command.command(
     "run",
     examples=(
-        ("Stay and work ahead", "jackdaw daemon run"),
-        ("On battery power as well", "JACKDAW_DAEMON_MAINS=false jackdaw daemon run"),
+        ("Run the daemon in this terminal", "jackdaw daemon run"),
+        ("Run the daemon on battery power as well", "JACKDAW_DAEMON_MAINS=false jackdaw daemon run"),
     ),
 )
 def run(as_json: bool) -> None:
@@ -90,14 +90,14 @@ def run(as_json: bool) -> None:
 @command.command(
     "run-once",
     examples=(
-        ("Work ahead now, and say why each thing is done", "jackdaw daemon run-once --explain"),
-        ("From a scheduler: if the device is idle", "jackdaw daemon run-once --when-idle"),
+        ("Do the background work now, with reasons", "jackdaw daemon run-once --explain"),
+        ("Do the background work from a scheduler, if the device is idle", "jackdaw daemon run-once --when-idle"),
     ),
 )
-@click.option("--explain", is_flag=True, help="Say why each thing was done.")
-@click.option("--when-idle", is_flag=True, help="Not while the device is in use, hot or on battery power.")
+@click.option("--explain", is_flag=True, help="Print the reason for each step.")
+@click.option("--when-idle", is_flag=True, help="Work only if the device is idle, cool and on mains power.")
 @click.option(
-    "--minutes", type=click.FloatRange(0, min_open=True), default=5, show_default=True, help="Time after which it ends."
+    "--minutes", type=click.FloatRange(0, min_open=True), default=5, show_default=True, help="Most minutes to work."
 )
 def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> int | None:
     """Work ahead now, until all is done, a question comes or the time is over; the next run continues from there.
@@ -121,9 +121,9 @@ def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> i
     if as_json:
         print_json(report.as_json())
     else:
-        click.echo(f"{len(report.steps):,} done, {report.tokens:,} tokens, {report.seconds:,.1f} s.")
+        click.echo(f"{len(report.steps):,} steps done, {report.tokens:,} tokens, {report.seconds:,.1f} s.")
         if report.stopped:
-            click.echo(f"It stopped: {report.stopped}.", err=True)
+            click.echo(f"The work stopped early: {report.stopped}.", err=True)
     return None if report.steps else ExitCode.NOTHING
 
 
@@ -132,7 +132,7 @@ def _line(step: Step, *, explain: bool) -> str:
     return f"{line} ({safe_line(step.why)})" if explain else line
 
 
-@command.command("status", examples=(("What it does, and what it spent", "jackdaw daemon status"),))
+@command.command("status", examples=(("Show what the daemon is doing and has spent", "jackdaw daemon status"),))
 def status(as_json: bool) -> None:
     """Show what the daemon does or waits for, and what it spent."""
     paths = Paths.locate(os.environ)
@@ -159,7 +159,7 @@ def status(as_json: bool) -> None:
                 ("Daemon", f"process {running.pid}" if running.pid else "not running: jackdaw daemon install"),
                 ("State", f"{running.state}: {running.why}" if running.why else running.state),
                 ("Paused", "yes: jackdaw daemon resume" if running.paused else "no"),
-                ("Last did", _line(running.last, explain=True) if running.last else "nothing yet"),
+                ("Last step", _line(running.last, explain=True) if running.last else "nothing yet"),
                 ("This hour", f"{running.tokens:,} of {running.tokens_per_hour:,} tokens"),
                 ("Energy", f"about {running.joules:,.0f} of {running.joules_per_hour:,.0f} joules"),
             ]
@@ -167,7 +167,7 @@ def status(as_json: bool) -> None:
     )
 
 
-@command.command("pause", examples=(("Leave the device alone for now", "jackdaw daemon pause"),))
+@command.command("pause", examples=(("Pause background work", "jackdaw daemon pause"),))
 def pause(as_json: bool) -> None:
     """Stop working ahead until `jackdaw daemon resume`.
 
@@ -177,7 +177,7 @@ def pause(as_json: bool) -> None:
     _say_paused(True, as_json)
 
 
-@command.command("resume", examples=(("Go on", "jackdaw daemon resume"),))
+@command.command("resume", examples=(("Resume background work", "jackdaw daemon resume"),))
 def resume(as_json: bool) -> None:
     """Continue to work ahead after `jackdaw daemon pause`."""
     set_paused(Paths.locate(os.environ), paused=False)
@@ -188,17 +188,17 @@ def _say_paused(paused: bool, as_json: bool) -> None:
     if as_json:
         print_json({"paused": paused})
     else:
-        click.echo("Paused." if paused else "Not paused.")
+        click.echo("Background work is paused." if paused else "Background work is not paused.")
 
 
 @command.command(
     "install",
     examples=(
-        ("Let it run from now on", "jackdaw daemon install"),
-        ("See what would be written", "jackdaw daemon install --json"),
+        ("Install the daemon as a service", "jackdaw daemon install"),
+        ("Show the files and commands without installing", "jackdaw daemon install --json"),
     ),
 )
-@click.option("-y", "--yes", is_flag=True, help="Write without asking.")
+@click.option("-y", "--yes", is_flag=True, help="Install without asking.")
 def install(yes: bool, as_json: bool) -> int | None:
     """Let the system start the daemon at login and keep it running.
 
@@ -211,8 +211,8 @@ def install(yes: bool, as_json: bool) -> int | None:
             click.echo(f"{safe_line(str(unit.path))}\n\n{safe(unit.text)}")
         for line in service.start:
             click.echo(f"$ {safe_line(shlex.join(line))}")
-        if not yes and not (sys.stdin.isatty() and click.confirm("Write and run this?", err=True)):
-            raise UsageError("Nothing was written. With -y it is written without a question.")
+        if not yes and not (sys.stdin.isatty() and click.confirm("Write these files and run the commands?", err=True)):
+            raise UsageError("Nothing was installed. To install without being asked: jackdaw daemon install -y")
     reports = services.install(service) if yes or not as_json else []
     if as_json:
         facts = {
@@ -226,7 +226,7 @@ def install(yes: bool, as_json: bool) -> int | None:
     return ExitCode.FAILED if any(report.problem for report in reports) else None
 
 
-@command.command("uninstall", examples=(("No longer run it", "jackdaw daemon uninstall"),))
+@command.command("uninstall", examples=(("Remove the daemon's service", "jackdaw daemon uninstall"),))
 def uninstall(as_json: bool) -> int | None:
     """Stop the service and remove the files that `install` wrote."""
     removed, reports = services.uninstall(_service())
@@ -236,7 +236,7 @@ def uninstall(as_json: bool) -> int | None:
         print_table(("Removed",), [(path,) for path in removed])
         _say_told(reports)
     else:
-        click.echo("It is not installed.")
+        click.echo("The daemon is not installed as a service.")
     return None if removed else ExitCode.NOTHING
 
 
@@ -251,7 +251,7 @@ def _program() -> Path:
     beside = Path(sys.executable).with_name("jackdaw")
     program = str(beside) if beside.exists() else shutil.which("jackdaw")
     if program is None:
-        raise UsageError("There is no `jackdaw` command here for a service to run. Install Jackdaw first.")
+        raise UsageError("There is no `jackdaw` command that the service could run. Install Jackdaw first.")
     return Path(program)
 
 

@@ -38,7 +38,7 @@ LOW_MEMORY = 600 * MEGABYTE
 
 Level = Literal["ok", "warn", "fail"]
 
-_INEXACT: dict[Check, str] = {"rollback": "tokens that are rolled back", "slices": "kept attention states"}
+_INEXACT: dict[Check, str] = {"rollback": "rolling back tokens", "slices": "reusing saved attention states"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Finding:
     cls=Command,
     examples=(
         ("Check everything", "jackdaw doctor"),
-        ("In a script: what is wrong", "jackdaw doctor --json"),
+        ("Print the findings as JSON for a script", "jackdaw doctor --json"),
     ),
 )
 def command(as_json: bool) -> int:
@@ -84,11 +84,16 @@ def examine(paths: Paths) -> Iterator[Finding]:
     resolved = Resolved(Settings(), {})
     try:
         resolved = load(paths, os.environ)
-        yield Finding("settings", "ok", f"{paths.config_file} is in order")
+        yield Finding("settings", "ok", f"{paths.config_file} has no errors")
         for note in resolved.notes:
-            yield Finding("settings", "warn", note, "Take it out: jackdaw config unset KEY")
+            yield Finding("settings", "warn", note, "Remove the setting: jackdaw config unset KEY")
     except JackdawError as error:
-        yield Finding("settings", "fail", str(error), "Correct it with `jackdaw config edit`; defaults are used here.")
+        yield Finding(
+            "settings",
+            "fail",
+            str(error),
+            "Correct the settings: jackdaw config edit. Until then the defaults are used.",
+        )
     yield from _attempt("keywords", _keywords)
     yield from _attempt("store", lambda: _store(paths))
     yield from _attempt("disk", lambda: _disk(paths))
@@ -114,8 +119,8 @@ def _keywords() -> Iterator[Finding]:
         try:
             connection.execute("CREATE VIRTUAL TABLE t USING fts5(x)")
         except sqlite3.OperationalError:
-            remedy = "Install a Python whose SQLite has FTS5; every current distribution's does."
-            yield Finding("keywords", "fail", f"SQLite {sqlite3.sqlite_version} has no FTS5", remedy)
+            remedy = "Install a Python whose SQLite has full-text search (FTS5), as in all current distributions."
+            yield Finding("keywords", "fail", f"SQLite {sqlite3.sqlite_version} lacks full-text search (FTS5)", remedy)
             return
     yield Finding("keywords", "ok", f"SQLite {sqlite3.sqlite_version} with FTS5, Python {sys.version.split()[0]}")
 
@@ -129,14 +134,14 @@ def _store(paths: Paths) -> Iterator[Finding]:
         (passages,) = database.execute("SELECT COUNT(*) FROM passages")[0]
         (partial,) = database.execute("SELECT COUNT(*) FROM files WHERE sha256 IS NULL")[0]
     for problem in problems:
-        yield Finding("store", "fail", problem, f"Move {paths.database} away and run `jackdaw add` again.")
+        yield Finding("store", "fail", problem, f"Move {paths.database} away, then run: jackdaw add FOLDER")
     if partial:
         were = "file was" if partial == 1 else "files were"
         yield Finding("store", "warn", f"{partial} {were} only partly read", "Run: jackdaw add")
     if not problems:
-        yield Finding("store", "ok", f"{paths.database} is whole; {passages:,} passages")
+        yield Finding("store", "ok", f"{paths.database} is intact, with {passages:,} passages")
     if paths.database.stat().st_mode & 0o077:
-        yield Finding("store", "warn", "others may read the store", f"Run: chmod 600 {paths.database}")
+        yield Finding("store", "warn", f"other users may read {paths.database}", f"Run: chmod 600 {paths.database}")
 
 
 def _disk(paths: Paths) -> Iterator[Finding]:
@@ -145,9 +150,14 @@ def _disk(paths: Paths) -> Iterator[Finding]:
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     if free < LOW_DISK:
-        yield Finding("disk", "warn", f"{free / MEGABYTE:,.0f} MB free in {folder}", "Make room, or set JACKDAW_HOME.")
+        yield Finding(
+            "disk",
+            "warn",
+            f"{free / MEGABYTE:,.0f} MB of disk free in {folder}",
+            "Free some space, or set JACKDAW_HOME.",
+        )
     else:
-        yield Finding("disk", "ok", f"{free / MEGABYTE:,.0f} MB free in {folder}")
+        yield Finding("disk", "ok", f"{free / MEGABYTE:,.0f} MB of disk free in {folder}")
 
 
 def _memory() -> Iterator[Finding]:
@@ -156,17 +166,22 @@ def _memory() -> Iterator[Finding]:
     free = psutil.virtual_memory().available
     if free < LOW_MEMORY:
         remedy = "Close other programs, or lower model.context."
-        yield Finding("memory", "warn", f"{free / MEGABYTE:,.0f} MB free", remedy)
+        yield Finding("memory", "warn", f"{free / MEGABYTE:,.0f} MB of memory free", remedy)
     else:
-        yield Finding("memory", "ok", f"{free / MEGABYTE:,.0f} MB free, {threads(0)} cores")
+        yield Finding("memory", "ok", f"{free / MEGABYTE:,.0f} MB of memory free, {threads(0)} cores")
 
 
 def _telemetry() -> Iterator[Finding]:
     folders = left_behind(os.environ)
     if not is_off():
-        yield Finding("telemetry", "fail", "a library may report to its maker", "Please report this as an error.")
+        yield Finding(
+            "telemetry",
+            "fail",
+            "a library may send usage data to its maker",
+            "Please report this to the makers of Jackdaw.",
+        )
     elif not folders:
-        yield Finding("telemetry", "ok", "off in every library that has it")
+        yield Finding("telemetry", "ok", "usage reports are off in every library that has them")
     for folder in folders:
         yield Finding("telemetry", "warn", f"{folder} {LEFT_BEHIND}", f"Run: rm -r {shlex.quote(folder)}")
 
@@ -179,14 +194,14 @@ def _weights(device: Device, resolved: Resolved[Settings]) -> Iterator[Finding]:
             entry = catalog.find(name, kind)
         except UsageError as error:
             origin = resolved.origins[key]
-            remedy = f"{origin.place} names it. Run: jackdaw config set {key} NAME"
+            remedy = f"{origin.place} names this model. Choose another: jackdaw config set {key} NAME"
             if origin.layer is Layer.ENVIRONMENT:
-                remedy = f"{origin.place} in the environment names it. Correct it there, or unset it."
+                remedy = f"The environment variable {origin.place} names this model. Correct or unset the variable."
             yield Finding("model files", "fail", str(error), remedy)
             continue
         try:
             device.weights.verify(entry)
-            yield Finding("model files", "ok", f"{name}: every byte is as it was pulled")
+            yield Finding("model files", "ok", f"{name}: the files are intact")
         except JackdawError as error:
             yield Finding("model files", "fail", str(error), f"Run: jackdaw models pull {name}")
 
@@ -195,13 +210,15 @@ def _cache(device: Device) -> Iterator[Finding]:
     damaged = device.qkv_tree.damaged()
     before = int(device.counters.all().get("kv_damaged", 0))
     if damaged:
-        said = f"{len(damaged)} kept attention states were damaged and have been dropped"
-        yield Finding("cache", "warn", said, "They are computed again when they are needed. Does the disk fail?")
+        said = f"{len(damaged)} saved attention states were damaged and have been deleted"
+        yield Finding("cache", "warn", said, "The states are computed again when needed. Check the disk for errors.")
     elif before:
-        said = f"whole now; {before} kept attention states were found damaged so far, and computed again"
+        said = f"all saved attention states are intact; {before} damaged ones were deleted earlier"
         yield Finding("cache", "ok", said)
     else:
-        yield Finding("cache", "ok", f"{device.qkv_tree.rows.bytes() / MEGABYTE:,.0f} MB of attention states are whole")
+        yield Finding(
+            "cache", "ok", f"{device.qkv_tree.rows.bytes() / MEGABYTE:,.0f} MB of attention states are intact"
+        )
 
 
 def _engine(device: Device) -> Iterator[Finding]:
@@ -211,34 +228,46 @@ def _engine(device: Device) -> Iterator[Finding]:
     yield Finding("model", "ok", f"{engine.info.model} loads and reads; after “the lazy” it writes “{word.strip()}”")
     if inexact := engine.info.inexact:
         parts = " and ".join(_INEXACT[check] for check in sorted(inexact))
-        said = f"{parts} would change answers with this model on this machine, so it goes without: slower, never wrong"
+        said = f"{parts} would change this model's answers on this machine, so Jackdaw avoids it: slower, never wrong"
         other = "f16" if device.settings.model.kv == "q8_0" else "q8_0"
-        yield Finding("exactness", "warn", said, f"Try the other kind of state: jackdaw config set model.kv {other}")
+        yield Finding("exactness", "warn", said, f"Try another state format: jackdaw config set model.kv {other}")
     else:
-        yield Finding("exactness", "ok", "kept and rolled-back states give bit-equal logits to computing them")
+        yield Finding(
+            "exactness", "ok", "reused attention states and rolled-back tokens give exactly the computed results"
+        )
     if refused := device.refused:
-        yield Finding("adapter", "warn", refused, "Answer without it: jackdaw config set model.adapter off")
+        yield Finding("adapter", "warn", refused, "To answer without an adapter: jackdaw config set model.adapter off")
     elif adapter := device.adapter:
-        asks = " and asks" if adapter.asks and device.settings.cache.predict_from == "questioner" else ""
+        asks = " and predicts questions" if adapter.asks and device.settings.cache.predict_from == "questioner" else ""
         yield Finding("adapter", "ok", f"{adapter.name}, rank {adapter.rank}: the model answers{asks} with it")
 
 
 def _embedder(device: Device) -> Iterator[Finding]:
     cat, kitten, tax = device.embedder.embed(["a cat", "a kitten", "income tax"])
     if cat @ kitten > cat @ tax:
-        yield Finding("embedder", "ok", f"{device.embedder.fingerprint} loads; a cat is nearer to a kitten than to tax")
+        yield Finding(
+            "embedder",
+            "ok",
+            f"{device.embedder.fingerprint} loads; to its vectors, “a cat” is nearer to “a "
+            "kitten” than to “income tax”",
+        )
     else:
         remedy = f"Run: jackdaw models pull {device.settings.embedder.name}"
-        yield Finding("embedder", "fail", "its vectors make no sense", remedy)
+        yield Finding(
+            "embedder",
+            "fail",
+            "the embedder puts “a cat” nearer to “income tax” than to “a kitten”",
+            remedy,
+        )
 
 
 def _server(device: Device) -> Iterator[Finding]:
     companion, kept = standing(device), device.paths.link
     if companion is None:
-        yield Finding("server", "ok", "none is connected, and none is needed")
+        yield Finding("server", "ok", "no companion server is connected, and none is needed")
         return
     if kept.stat().st_mode & 0o077:
-        yield Finding("server", "warn", "others may read the server's token", f"Run: chmod 600 {kept}")
+        yield Finding("server", "warn", f"other users may read the server's token in {kept}", f"Run: chmod 600 {kept}")
     trusted = credentials.load(kept) if companion.url else None
     if trusted and trusted.authority and not os.access(trusted.authority, os.R_OK):
         said = f"the certificates in {trusted.authority} cannot be read"

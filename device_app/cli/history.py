@@ -18,11 +18,11 @@ from storage.paths import write_private
 command = Group(
     "history",
     default="list",
-    help="Look through, export and delete conversations.",
+    help="List, search, export and delete conversations.",
     examples=(
         ("List conversations, the latest first", "jackdaw history list"),
         ("Search questions and answers", "jackdaw history search dentist"),
-        ("Keep one as a file", "jackdaw history export 3 > talk.md"),
+        ("Save a conversation to a file", "jackdaw history export 3 > talk.md"),
     ),
 )
 
@@ -30,12 +30,12 @@ command = Group(
 def _turns(device: Device, conversation: int) -> Sequence[Turn]:
     turns = device.conversations.turns(conversation)
     if not turns:
-        raise NothingFound(f"There is no conversation {conversation}. `jackdaw history list` shows them.")
+        raise NothingFound(f"There is no conversation {conversation}. To list conversations: jackdaw history list")
     return turns
 
 
-@command.command("list", examples=(("The last ten", "jackdaw history list --limit 10"),))
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Conversations to show.")
+@command.command("list", examples=(("List the last ten conversations", "jackdaw history list --limit 10"),))
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Most conversations to show.")
 def list_conversations(limit: int, as_json: bool) -> int | None:
     """List conversations, the latest first."""
     with opened() as device:
@@ -56,7 +56,7 @@ def list_conversations(limit: int, as_json: bool) -> int | None:
             ],
         )
     else:
-        click.echo('No conversations yet. Begin one with: jackdaw ask "…"')
+        click.echo('There are no conversations yet. Start one: jackdaw ask "…"')
     return None if conversations else ExitCode.NOTHING
 
 
@@ -74,7 +74,7 @@ def show(number: int, as_json: bool) -> None:
 
 @command.command("search", examples=(("Search questions and answers", "jackdaw history search dentist"),))
 @click.argument("words", nargs=-1, required=True)
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Turns to show.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Most turns to show.")
 def search(words: tuple[str, ...], limit: int, as_json: bool) -> int | None:
     """Show questions and answers that hold all WORDS."""
     with opened() as device:
@@ -84,20 +84,20 @@ def search(words: tuple[str, ...], limit: int, as_json: bool) -> int | None:
     elif turns:
         print_blocks([[("Conversation", turn.conversation_id), *_block(turn)] for turn in turns])
     else:
-        click.echo(f"Nothing said so far holds “{safe(' '.join(words))}”.")
+        click.echo(f"No question or answer contains “{safe(' '.join(words))}”.")
     return None if turns else ExitCode.NOTHING
 
 
 @command.command(
     "export",
     examples=(
-        ("As Markdown", "jackdaw history export 3 > talk.md"),
-        ("Into a file only you can read", "jackdaw history export 3 --to talk.md"),
+        ("Export a conversation as Markdown", "jackdaw history export 3 > talk.md"),
+        ("Export a conversation into a file only you can read", "jackdaw history export 3 --to talk.md"),
     ),
 )
 @click.argument("number", type=int)
 @click.option("--to", type=click.Path(dir_okay=False, path_type=str), help="File to write instead of standard output.")
-@click.option("--force", is_flag=True, help="Replace the file where there is one.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
 def export(number: int, to: str | None, force: bool, as_json: bool) -> None:
     """Write conversation NUMBER as Markdown, or with --json as JSON."""
     with opened() as device:
@@ -111,12 +111,12 @@ def export(number: int, to: str | None, force: bool, as_json: bool) -> None:
     from pathlib import Path
 
     if os.path.exists(to) and not force:  # noqa: PTH110 (Path.exists raises in a folder without permission)
-        raise UsageError(f"There is a file {to} already. Name another, or replace it with --force.")
+        raise UsageError(f"The file {to} exists already. Name another file, or replace this one with --force.")
     write_private(Path(to), exported(number, turns, "json" if as_json else "md"))
     if as_json:
         print_json({"file": to, "turns": len(turns)})
     else:
-        click.echo(f"{len(turns)} turns written to {to}.")
+        click.echo(f"{len(turns)} questions with their answers were written to {to}.")
 
 
 @command.command("delete", examples=(("Delete a conversation", "jackdaw history delete 3"),))
@@ -125,7 +125,7 @@ def delete(number: int, as_json: bool) -> None:
     """Delete conversation NUMBER for good, with the kept answers to its questions."""
     with opened() as device:
         if not forget(device, number):
-            raise NothingFound(f"There is no conversation {number}. `jackdaw history list` shows them.")
+            raise NothingFound(f"There is no conversation {number}. To list conversations: jackdaw history list")
     if as_json:
         print_json({"conversation": number, "deleted": True})
     else:

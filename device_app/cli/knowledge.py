@@ -24,7 +24,7 @@ from shared.printable import counted, safe_line
 if TYPE_CHECKING:
     from device_app.knowledge.ingest import Progress
 
-_WAITS = "A `jackdaw add` is running; waiting for it to finish."
+_WAITS = "Another process is reading files; waiting for it to finish."
 
 
 @click.command(
@@ -33,7 +33,7 @@ _WAITS = "A `jackdaw add` is running; waiting for it to finish."
     examples=(
         ("Read a folder and everything in it", "jackdaw add ~/notes"),
         ("Read a mailbox and a calendar", "jackdaw add ~/Mail/inbox.mbox ~/calendar.ics"),
-        ("Bring what was added before up to date", "jackdaw add"),
+        ("Update all folders added before", "jackdaw add"),
     ),
 )
 @click.argument("paths", nargs=-1, metavar="PATH...")
@@ -45,14 +45,14 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
     folders are brought up to date. Stop with Ctrl-C at any time; the next run continues from there.
     """
     if "" in paths:
-        raise UsageError("A path is empty, perhaps that of a variable without a value. Name a file or folder to read.")
+        raise UsageError("A path is empty, perhaps from an unset shell variable. Name a file or folder to read.")
     with opened() as device:
         chosen = [absolute(path) for path in paths] or [Path(os.fsdecode(path)) for path in device.knowledge.folders()]
         if not chosen:
             raise UsageError("Name a file or folder to read, for example: jackdaw add ~/Documents")
         gone = [path for path in chosen if not os.path.lexists(path)]
         if paths and (unknown := [path for path in gone if not _known(device, path)]):
-            raise UsageError(f"There is no file or folder {unknown[0]}. Check the name.")
+            raise UsageError(f"There is no file or folder named {unknown[0]}. Check the path.")
         ensure_models(device, "embedder", yes=yes)
         with (
             _alone(device),
@@ -63,7 +63,7 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
             try:
                 report = read(device, ingestion, chosen)
             except KeyboardInterrupt:
-                click.echo(_said(ingestion.report) + " What is left is read next time.", err=True)
+                click.echo(_said(ingestion.report) + " The remaining files are read next time.", err=True)
                 raise
         if as_json:
             print_json(report)
@@ -74,7 +74,7 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
             if not paths:
                 for folder in gone:
                     again = f"jackdaw knowledge remove {shlex.quote(str(folder))}"
-                    click.echo(f"  If it is gone for good: {safe_line(again)}", err=True)
+                    click.echo(f"  If {safe_line(str(folder))} is gone for good: {safe_line(again)}", err=True)
         nothing = not (report.documents or report.unchanged or report.removed)
         return ExitCode.NOTHING if nothing else None
 
@@ -103,10 +103,10 @@ def _said(report: Any) -> str:
 command = Group(
     "knowledge",
     default="list",
-    help="List, show and remove what was read.",
+    help="List, show and remove the files that were read.",
     examples=(
         ("List every file that was read", "jackdaw knowledge list"),
-        ("Show the passages of one", "jackdaw knowledge show ~/notes/2026.md"),
+        ("Show the passages of a file", "jackdaw knowledge show ~/notes/2026.md"),
         ("Forget a folder", "jackdaw knowledge remove ~/notes/old"),
     ),
 )
@@ -141,7 +141,7 @@ def show_file(path: str, as_json: bool) -> None:
     with opened() as device:
         passages = device.knowledge.passages_of(os.fsencode(absolute(path)))
     if not passages:
-        raise NothingFound(f"{absolute(path)} has not been read. `jackdaw knowledge list` shows what has.")
+        raise NothingFound(f"{absolute(path)} has not been read. To list what has been read: jackdaw knowledge list")
     if as_json:
         print_json({"path": passages[0].path, "passages": passages})
     else:
@@ -161,15 +161,20 @@ def remove(path: str, as_json: bool) -> None:
     with opened() as device, _alone(device):
         removed = forget(device, name)
     if not removed.files and not removed.folders:
-        raise NothingFound(f"Nothing under {absolute(path)} has been read. `jackdaw knowledge list` shows what has.")
+        raise NothingFound(
+            f"Nothing under {absolute(path)} has been read. To list what has been read: jackdaw knowledge list"
+        )
     if as_json:
         print_json({"path": os.fsdecode(name), "removed": removed.files, "watched": removed.watched})
     elif removed.files:
-        click.echo(f"Forgotten: {removed.files:,} files. They are still where they were.")
+        click.echo(f"Forgotten: {removed.files:,} files. The files themselves were not deleted.")
         if removed.watched:
-            click.echo(f"{safe_line(str(removed.watched))} is still read by `jackdaw add`, and they with it.")
+            click.echo(
+                f"{safe_line(str(removed.watched))} was added as a folder, so the next `jackdaw "
+                "add` reads these files again."
+            )
     else:
-        click.echo(f"Forgotten: the folder {safe_line(path)}. Nothing that was read in it was left.")
+        click.echo(f"Forgotten: the folder {safe_line(path)}. No file in it had been read.")
 
 
 @contextmanager

@@ -26,21 +26,24 @@ def explain_last(conversations: "ConversationStore", as_json: bool) -> ExitCode 
         print_blocks([list(_rows(last))])
     else:
         click.echo("Nothing has been asked yet.")
-        click.echo('Ask something: jackdaw ask "…". How it would be answered: jackdaw why "…"')
+        click.echo('Ask something: jackdaw ask "…". To see how a question would be answered: jackdaw why "…"')
     return None if last else ExitCode.NOTHING
 
 
 def _rows(turn: "Turn") -> Iterator[tuple[str, object]]:
     yield "Asked", f"{safe_line(turn.question)}\n{age(turn.asked_at)}"
     if not turn.complete:
-        yield "Answered", "not to its end: it was broken off, or is being written; only whole answers are explained"
+        yield (
+            "Answered",
+            "only in part: the answer was interrupted or is still being written; only complete answers are explained",
+        )
         if left := turn.record.get("egress"):
             yield "Left the device", _left(left)
         return
     record = turn.record
     yield "Answered", safe_line(_origin(record, turn.answer))
     if record.get("wrong"):
-        yield "Marked", "as wrong, by you"
+        yield "Marked", "as wrong by you"
     if stale := record.get("stale"):
         yield "Files", "\n".join(safe_line(file["reason"]) for file in stale)
     if decided := record["trace"].get("decided"):
@@ -54,7 +57,10 @@ def _rows(turn: "Turn") -> Iterator[tuple[str, object]]:
     if read := read_while_typing(record):
         yield "Ahead", read
     if states["tokens_cached"] or states["tokens_prefilled"]:
-        yield "Prompt", f"{states['tokens_cached']:,} tokens were kept, {states['tokens_prefilled']:,} read now"
+        yield (
+            "Prompt",
+            f"{states['tokens_cached']:,} tokens from saved states, {states['tokens_prefilled']:,} newly read",
+        )
     yield "Left the device", _left(record["egress"])
 
 
@@ -75,7 +81,7 @@ def _origin(record: Mapping[str, Any], text: str) -> str:
     counts = ((len(sources) - theirs, "of your own"), (theirs, "of the server"))
     passages = " and ".join(f"{counted(count, 'passage')} {whose}" for count, whose in counts if count)
     if record.get("quoted"):
-        return f"on this device, in the words of {passages}"
+        return f"on this device, quoted from {passages}"
     origin = ORIGINS.get(record["origin"], ORIGINS["device"]).sentence
     how = f"{origin}, from {passages}, with {record['model']}"
     return f"{text} Judged {how}" if record.get("abstained") else how

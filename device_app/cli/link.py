@@ -29,17 +29,22 @@ if TYPE_CHECKING:
 @click.command(
     cls=Command,
     examples=(
-        ("Pair with a server by the line it shows", "jackdaw connect 7K3M-9QXA-2D4F-R8TW 192.168.1.20"),
-        ("The same by what its QR code says", "jackdaw connect 'JACKDAW:7K3M…'"),
-        ("Connect with a token; it is asked for", "jackdaw connect wss://server.example:8765"),
-        ("To one on this machine, the token from a file", "jackdaw connect 127.0.0.1:8765 < token.txt"),
-        ("To one with a certificate of its own", "jackdaw connect wss://server.lan:8765 --authority ca.pem"),
+        ("Pair with a server by the code it shows", "jackdaw connect 7K3M-9QXA-2D4F-R8TW 192.168.1.20"),
+        ("Pair with a server by the link in its QR code", "jackdaw connect 'JACKDAW:7K3M…'"),
+        ("Connect with a token, typed when asked for", "jackdaw connect wss://server.example:8765"),
+        ("Connect to a server on this machine, with the token in a file", "jackdaw connect 127.0.0.1:8765 < token.txt"),
+        (
+            "Connect to a server whose certificate you signed",
+            "jackdaw connect wss://server.lan:8765 --authority ca.pem",
+        ),
     ),
 )
 @click.argument("target", metavar="CODE|LINK|URL")
 @click.argument("host", metavar="[HOST[:PORT]]", default="")
 @click.option(
-    "--authority", type=click.Path(exists=True, dir_okay=False), help="Certificates to trust besides the system's."
+    "--authority",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File of certificates to trust besides the system's.",
 )
 @yes_option
 def connect(target: str, host: str, authority: str | None, yes: bool, as_json: bool) -> None:
@@ -59,7 +64,7 @@ def connect(target: str, host: str, authority: str | None, yes: bool, as_json: b
     invitation = _invitation(target, host)
     if invitation:
         if authority:
-            raise UsageError("A server that is paired with needs no --authority.")
+            raise UsageError("Pairing checks the server's key and needs no --authority. Leave the option out.")
         stored = _paired(paths, invitation)
     else:
         address = credentials.server_url(target)
@@ -73,7 +78,7 @@ def connect(target: str, host: str, authority: str | None, yes: bool, as_json: b
             state = link.wait(waiting.LIMITS.pair_s)
     if state.offer is None:
         raise LinkError(
-            f"No connection to {stored.url}: {state.why or 'it does not answer'}.{_hint(stored, state.cause)}"
+            f"No connection to {stored.url}: {state.why or 'the server does not answer'}.{_hint(stored, state.cause)}"
         )
     credentials.save(paths.link, stored)
     offer = state.offer
@@ -89,11 +94,15 @@ def connect(target: str, host: str, authority: str | None, yes: bool, as_json: b
         print_json(facts)
         return
     click.echo(f"Connected to {stored.url}. It answers with {safe_line(offer.model)}.")
-    click.echo("It gets questions that your own files do not answer, or not wholly (link.together); your files never.")
+    click.echo(
+        "The server gets questions that your files do not answer, or answer in part (link.together), never your files."
+    )
     if link.by_text:
-        click.echo("Its model has another vocabulary: answers change sides as text.")
+        click.echo("The server's model has another vocabulary: answers move there as text.")
     if not settings.link.allowed:
-        click.echo("Nothing is sent yet, as link.allowed is off. Allow it: jackdaw config set link.allowed true")
+        click.echo(
+            "Nothing is sent yet, as link.allowed is off. To allow sending: jackdaw config set link.allowed true"
+        )
 
 
 def _invitation(target: str, host: str) -> Invitation | None:
@@ -103,7 +112,7 @@ def _invitation(target: str, host: str) -> Invitation | None:
     if host:
         return Invitation(read_code(target), (host,))
     if is_code(target):
-        raise UsageError(f"Name the server's address, too: jackdaw connect {target} HOST")
+        raise UsageError(f"The code needs the server's address as well. Run: jackdaw connect {target} HOST")
     return None
 
 
@@ -113,36 +122,38 @@ def _paired(paths: Paths, invitation: Invitation) -> Credentials:
 
     stored, called = pair(invitation, platform.node())
     credentials.save(paths.link, stored)
-    click.echo(f"Paired with {stored.url}; there, this device is called {safe_line(called)}.", err=True)
+    click.echo(f"Paired with {stored.url}, which calls this device {safe_line(called)}.", err=True)
     return stored
 
 
-@click.command(cls=Command, examples=(("Leave the server", "jackdaw disconnect"),))
+@click.command(cls=Command, examples=(("Disconnect from the companion server", "jackdaw disconnect"),))
 def disconnect(as_json: bool) -> None:
     """Forget the companion server and its token."""
     gone = credentials.forget(Paths.locate(os.environ).link)
     if as_json:
         print_json({"url": gone.url})
     else:
-        click.echo(f"Left {gone.url}. Questions are answered on this device alone.")
+        click.echo(f"Disconnected from {gone.url}. Questions are answered on this device alone.")
 
 
 def _hint(tried: Credentials, cause: "Cause | None") -> str:
     """Return a hint at the likely mistake in the address or options; "" if the cause gives none."""
     if cause == "certificate" and tried.authority is None:
         return (
-            " If the server made its certificate itself, pair with it: jackdaw-server pair, there. "
-            f"If an authority of your own signed it: jackdaw connect {tried.url} --authority FILE"
+            " If the server made its own certificate, pair with it: run jackdaw-server pair on the server. "
+            f"If your own authority signed the certificate: jackdaw connect {tried.url} --authority FILE"
         )
     if cause == "insecure":  # plain ws:// is allowed on loopback alone
         return " Try ws:// instead of wss://" if urlsplit(tried.url).hostname in credentials.LOOPBACK else ""
     if tried.url.startswith("wss:"):
         return ""
-    return " If it speaks TLS, try wss:// instead of ws://" if cause in ("stranger", "unreachable", "lost") else ""
+    return (
+        " If the server uses TLS, try wss:// instead of ws://" if cause in ("stranger", "unreachable", "lost") else ""
+    )
 
 
 def _token() -> str:
     given = click.prompt("Token", hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline(1000)
     if token := str(given).strip():
         return token
-    raise UsageError("There is no token. Make one on the server: jackdaw-server token create NAME")
+    raise UsageError("No token was given. Create a token on the server: jackdaw-server token create NAME")

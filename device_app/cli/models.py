@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 command = Group(
     "models",
     default="list",
-    help="List, choose and pull models.",
+    help="List, choose and download models.",
     examples=(
-        ("See which there are", "jackdaw models list"),
-        ("Fetch the two that are in use", "jackdaw models pull"),
-        ("Answer with a larger one", "jackdaw models use smollm2-360m"),
-        ("Answer with a file of your own", "jackdaw models use file:~/Downloads/model.gguf"),
+        ("List all models", "jackdaw models list"),
+        ("Download the two models in use", "jackdaw models pull"),
+        ("Answer with a larger model", "jackdaw models use smollm2-360m"),
+        ("Answer with your own model file", "jackdaw models use file:~/Downloads/model.gguf"),
     ),
 )
 
 yes_option = click.option(
-    "-y", "--yes", is_flag=True, envvar="JACKDAW_YES", help="Pull missing model files without asking."
+    "-y", "--yes", is_flag=True, envvar="JACKDAW_YES", help="Download missing model files without asking."
 )
 
 
@@ -83,7 +83,7 @@ def say_if_refused(device: Device, said: str = "") -> str:
     return refused
 
 
-@command.command("list", examples=(("See which there are", "jackdaw models list"),))
+@command.command("list", examples=(("List all models", "jackdaw models list"),))
 def list_models(as_json: bool) -> None:
     """List the models with their purpose, size and state."""
     weights, settings = _opened()
@@ -94,7 +94,7 @@ def list_models(as_json: bool) -> None:
         print_json({"models": facts})
     else:
         print_table(
-            ("Name", "Kind", "Size", "State", "What it is"),
+            ("Name", "Kind", "Size", "State", "Description"),
             [
                 (
                     fact["name"],
@@ -112,7 +112,7 @@ def list_models(as_json: bool) -> None:
     "use",
     examples=(
         ("Answer with a larger model", "jackdaw models use smollm2-360m"),
-        ("Answer with a file of your own", "jackdaw models use file:~/Downloads/model.gguf"),
+        ("Answer with your own model file", "jackdaw models use file:~/Downloads/model.gguf"),
     ),
 )
 @click.argument("name", shell_complete=complete_name)
@@ -125,15 +125,15 @@ def use(name: str, yes: bool, as_json: bool) -> None:
     if as_json:
         print_json({"key": key, "value": entry.address})
     else:
-        click.echo(f"{entry.name} is used from now on.")
+        click.echo(f"{entry.name} is the model used from now on.")
         say_if_overruled(key)
 
 
 @command.command(
     "pull",
     examples=(
-        ("Fetch the models in use", "jackdaw models pull"),
-        ("Fetch another one", "jackdaw models pull smollm2-360m"),
+        ("Download the models in use", "jackdaw models pull"),
+        ("Download another model", "jackdaw models pull smollm2-360m"),
     ),
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_name)
@@ -150,10 +150,12 @@ def pull(names: Sequence[str], as_json: bool) -> None:
         print_json({"pulled": pulled, "unchanged": here, "folder": weights.folder})
     else:
         for entry in entries:
-            click.echo(f"{entry.name} is here." if entry.name in pulled else f"{entry.name} was here already.")
+            click.echo(
+                f"{entry.name} was downloaded." if entry.name in pulled else f"{entry.name} was downloaded before."
+            )
 
 
-@command.command("info", examples=(("Everything about the model in use", "jackdaw models info"),))
+@command.command("info", examples=(("Show everything about the model in use", "jackdaw models info"),))
 @click.argument("name", required=False, shell_complete=complete_name)
 def info(name: str | None, as_json: bool) -> None:
     """Show everything about the model NAME; without NAME, about the one in use.
@@ -212,9 +214,9 @@ def _adapter(weights: Weights, entry: Entry, chosen: str) -> dict[str, Any] | No
 
 def _agreed(sizes: str, *, pinned: bool) -> bool:
     if sys.stdin.isatty() and sys.stderr.isatty():
-        return click.confirm(f"Pull {sizes}?", default=True, err=True)
+        return click.confirm(f"Download {sizes}?", default=True, err=True)
     if pinned:
-        click.echo(f"Pulling {sizes}, which is needed once.", err=True)
+        click.echo(f"Downloading {sizes}, which is needed only once.", err=True)
     return pinned
 
 
@@ -244,7 +246,9 @@ def _spelled(title: str, value: object) -> str:
     if title in ("size", "memory"):
         return _megabytes(int(str(value)))
     if isinstance(value, dict):
-        return "\n".join(f"{name}\n  {digest}" for name, digest in value.items()) or "known once it is pulled"
+        return (
+            "\n".join(f"{name}\n  {digest}" for name, digest in value.items()) or "known once the model is downloaded"
+        )
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -254,5 +258,5 @@ def _adapter_lines(adapter: dict[str, Any]) -> str:
         size = f"{adapter['size'] / 1e6:,.1f} MB"
         lines.append(", ".join(filter(None, (adapter["name"], f"rank {adapter['rank']}", size, adapter["licence"]))))
         lines.append(adapter["description"])
-    lines.append("in force" if adapter["in_force"] else f"not in force: {adapter['why_not']}")
+    lines.append("used" if adapter["in_force"] else f"not used: {adapter['why_not']}")
     return "\n".join(safe_line(line) for line in lines if line)

@@ -15,8 +15,8 @@ NAMES = ("config", "data", "cache", "state", "config_file", "database", "weights
     "paths",
     cls=Command,
     examples=(
-        ("Show every place", "jackdaw paths"),
-        ("Keep everything in one folder", "JACKDAW_HOME=~/jackdaw jackdaw paths"),
+        ("Show every folder and file", "jackdaw paths"),
+        ("Show the paths if everything is in one folder", "JACKDAW_HOME=~/jackdaw jackdaw paths"),
     ),
 )
 def command(as_json: bool) -> None:

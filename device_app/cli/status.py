@@ -11,11 +11,15 @@ from shared.cli.frame import Command
 from shared.cli.output import print_blocks, print_json
 from shared.printable import safe_line
 
-NO_SERVER = "none: questions are answered on this device alone. To have one asked: jackdaw connect URL"
+NO_SERVER = "none: questions are answered on this device alone. To connect a server: jackdaw connect URL"
 
 
 @click.command(
-    cls=Command, examples=(("What is known and used", "jackdaw status"), ("In a script", "jackdaw status --json"))
+    cls=Command,
+    examples=(
+        ("Show the state of Jackdaw", "jackdaw status"),
+        ("Print the state as JSON for a script", "jackdaw status --json"),
+    ),
 )
 def command(as_json: bool) -> None:
     """Show how much has been read, the model, the space that both take, and the state of the companion server.

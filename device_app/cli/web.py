@@ -16,15 +16,30 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command(
     cls=Command,
     examples=(
-        ("Serve it to a browser on this device", "jackdaw web"),
-        ("On another port", "jackdaw web --port 9000"),
-        ("Reach it from elsewhere", "jackdaw web --host laptop.lan --certificate laptop.pem --key laptop.key"),
+        ("Serve the app to a browser on this device", "jackdaw web"),
+        ("Serve the app on another port", "jackdaw web --port 9000"),
+        ("Serve the app to another device", "jackdaw web --host laptop.lan --certificate laptop.pem --key laptop.key"),
     ),
 )
-@click.option("--port", type=click.IntRange(0, 65_535), default=8420, show_default=True, help="0 takes a free one.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Name or address in the URL; others need TLS.")
-@click.option("--certificate", "certificate_path", type=_FILE, metavar="FILE", help="TLS certificate chain, PEM.")
-@click.option("--key", "key_path", type=_FILE, metavar="FILE", help="Its private key, PEM.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8420,
+    show_default=True,
+    help="Port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Host name or address in the URL; any but loopback needs TLS.",
+)
+@click.option(
+    "--certificate", "certificate_path", type=_FILE, metavar="FILE", help="TLS certificate chain, in PEM format."
+)
+@click.option(
+    "--key", "key_path", type=_FILE, metavar="FILE", help="Private key of the TLS certificate, in PEM format."
+)
 def command(port: int, host: str, certificate_path: Path | None, key_path: Path | None, as_json: bool) -> None:
     """Serve the app to one browser, at the address that is printed, until Ctrl-C.
 
@@ -32,16 +47,18 @@ def command(port: int, host: str, certificate_path: Path | None, key_path: Path 
     runs its own app. Without TLS the server is reachable from this device alone.
     """
     if (certificate_path is None) is not (key_path is None):
-        raise UsageError("TLS takes both --certificate and --key.")
+        raise UsageError("TLS needs both --certificate and --key. Give both, or neither.")
     if certificate_path is None and not is_loopback(host):
         raise UsageError(
-            f"{host} can be reached from elsewhere, and without TLS what is shown can be read on the way. "
-            "Give --certificate and --key, or leave --host away."
+            f"{host} can be reached from other devices, and without TLS others can read what the app shows. "
+            "Give --certificate and --key, or leave --host out."
         )
     if host in ("0.0.0.0", "::"):
-        raise UsageError(f"{host} is no address a browser can open. Name the one that it will use.")
+        raise UsageError(f"A browser cannot open {host}. Give --host the address that the browser will use.")
     if not find_spec("textual_serve"):
-        raise UsageError("This needs an extra. Install it, in the folder of Jackdaw's source: scripts/install web")
+        raise UsageError(
+            "`jackdaw web` needs an extra package. In the folder of Jackdaw's source, run: scripts/install web"
+        )
     from device_app.web.server import serve, tls_context
 
     tls = tls_context(certificate_path, key_path) if certificate_path and key_path else None
@@ -52,4 +69,4 @@ def _announce(address: str, as_json: bool) -> None:
     if as_json:
         print_json({"url": address})
     else:
-        click.echo(f"Open it, in one browser: {address}\nCtrl-C ends it.")
+        click.echo(f"Open this address in one browser: {address}\nCtrl-C stops the app.")

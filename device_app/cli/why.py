@@ -29,15 +29,17 @@ AnsweredFrom = Literal["kept", "files", "both", "server", "nothing"]
 SIDES: "tuple[Side, Side]" = ("device", "server")
 
 BOTH = {
-    "fetch": "Your files hold a part of it: the question is sent, and this device writes from both sides' passages.",
-    "together": "Your files hold a part of it: both sides write it, and drafts of it leave.",
+    "fetch": "Your files answer a part of the question: the question is sent, and this device "
+    "writes from both sides' passages.",
+    "together": "Your files answer a part of the question: both sides write the answer, and "
+    "drafts of it leave this device.",
 }
 
-FILES = "It is answered on this device, from your own files"
-QUOTED = "It is answered on this device, in the words of your own files"
-FILES_AGAIN = "It is tried again on this device, with your own files"
+FILES = "The answer is written on this device, from your own files"
+QUOTED = "The answer is quoted on this device, from your own files"
+FILES_AGAIN = "The question is tried again on this device, with your own files"
 NOTHING_SENT = "nothing is sent."
-OR_SERVER = "the question is sent where they turn out not to answer it."
+OR_SERVER = "the question is sent if your files turn out not to answer it."
 
 MOST_SIMILAR = 3
 """The most kept answers to show; the most similar ones come first."""
@@ -46,8 +48,8 @@ MOST_SIMILAR = 3
 @click.command(
     cls=Command,
     examples=(
-        ("How a question would be answered", 'jackdaw why "When is the dentist?"'),
-        ("Why the last answer is as it is", "jackdaw why"),
+        ("Explain how a question would be answered", 'jackdaw why "When is the dentist?"'),
+        ("Explain the last answer", "jackdaw why"),
     ),
 )
 @click.argument("question", nargs=-1)
@@ -132,11 +134,11 @@ class Outlook:
     def verdict(self) -> str:
         """Return the outcome in a sentence or two."""
         sentences = {
-            "kept": "A kept answer is shown at once.",
+            "kept": "A saved answer would be used.",
             "files": self._files,
             "both": BOTH.get(self.beyond[1].plan, "") if self.beyond else "",
-            "server": "Your own files have nothing on it, so the companion server is asked.",
-            "nothing": "Nothing is found.",
+            "server": "Your own files have nothing on this question, so the companion server is asked.",
+            "nothing": "Nothing relevant would be found.",
         }
         return "\n".join(filter(None, (sentences[self.answered_from], self.not_asked)))
 
@@ -146,28 +148,32 @@ class Outlook:
             return f"{QUOTED}; {NOTHING_SENT}"
         before = next((candidate.failed for candidate in self.similar if candidate.failed), "")
         sentence = f"{FILES_AGAIN if before else FILES}; {OR_SERVER if self.may_fetch else NOTHING_SENT}"
-        return f"{sentence}\nThe last time, it could not be answered: {safe_line(before)}" if before else sentence
+        return (
+            f"{sentence}\nThe last time, the question could not be answered: {safe_line(before)}"
+            if before
+            else sentence
+        )
 
     def blocks(self) -> list[Block]:
         """Return the facts that decide the outcome, in blocks for a person."""
         similar = [
             f"{candidate.similarity:.2f}  {safe_line(candidate.entry.question)}\n"
-            f"      {'serves' if candidate.serves else 'does not serve'}: {candidate.reason}"
+            f"      {'can be used' if candidate.serves else 'cannot be used'}: {candidate.reason}"
             for candidate in self.similar[:MOST_SIMILAR]
         ]
         read = "to be quoted" if self.quoted else "to be read by the model"
         passages = [
             f"{safe_line(hit.passage.title)}\n"
-            f"      {'its attention state is kept' if hit.passage.id in self.kept else read}"
+            f"      {'its attention state is saved' if hit.passage.id in self.kept else read}"
             for hit in self.hits
         ]
         blocks: list[Block] = [list(_rows(_plan(self.weighed)))] if self.weighed else []
         if self.beyond:
-            blocks.append([("Beyond them", self.beyond[0]), ("How", self.beyond[1].reason)])
+            blocks.append([("Beyond your files", self.beyond[0]), ("How", self.beyond[1].reason)])
         if self.uses_kept:
-            blocks.append([("Kept answers", "\n".join(similar) or "no question is kept yet, so none can serve")])
+            blocks.append([("Saved answers", "\n".join(similar) or "no answer is saved yet, so none can be used")])
         if passages:
-            title = "Without it from" if self.answered_from == "kept" else "From"
+            title = "Otherwise from" if self.answered_from == "kept" else "From"
             blocks.append([(title, "\n".join(passages))])
         return blocks
 
@@ -263,30 +269,28 @@ def _plan(weighed: "Weighed") -> dict[str, Any]:
 
 def _rows(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
     yield "Who begins", "\nor, drawn at random, ".join(decision["reason"] for decision in plan["decisions"])
-    spared = f"the {plan['spared']}: it reads at most {plan['budget']:.0%} of what there is to read"
+    spared = f"the {plan['spared']}: the {plan['spared']} reads at most {plan['budget']:.0%} of all prompt tokens"
     if round(plan["allowed"], 2) != round(plan["budget"], 2):
-        spared += f"; after what it read before, {plan['allowed']:.0%} now"
-    yield "Spared", spared if plan["budget"] < 1 else f"neither side: the {plan['spared']}'s tokens cost nothing"
+        spared += f"; after earlier answers, {plan['allowed']:.0%} now"
+    yield "Spared", spared if plan["budget"] < 1 else f"neither side, as the {plan['spared']}'s tokens cost nothing"
     for side in SIDES:
         first, cost = plan["first_token_s"][side], plan["costs"][side]["answer"]
         move = plan["moves"][side]
-        after = f"moves after {move['after_tokens']} tokens" if move["pays"] else "stays there"
+        after = f"moves to the other side after {move['after_tokens']} tokens" if move["pays"] else "stays there"
         times = (
             f"first token after {first['usual']:.2f} s, nearly always within {first['late']:.2f} s; "
-            f"a thousand such answers cost {1000 * cost:.2g} of your money"
+            f"a thousand such answers cost {1000 * cost:.2g} in your currency"
         )
-        yield side.capitalize(), f"{times}\nwhat it writes {after}: {move['reason']}"
+        yield side.capitalize(), f"{times}\nan answer begun by the {side} {after}: {move['reason']}"
     joules, measured = plan["energy"]["joules_per_gflop"], plan["energy"]["measured"]
     said = (
-        f"{measured:.0%} measured by its battery, the rest given by daemon.joules_per_gflop"
-        if measured >= 0.005
-        else ""
+        f"{measured:.0%} measured by the battery, the rest set by daemon.joules_per_gflop" if measured >= 0.005 else ""
     )
-    yield "Energy", f"{joules:.2g} joules for 10^9 operations, {said or 'given by daemon.joules_per_gflop'}"
+    yield "Energy", f"{joules:.2g} joules for 10^9 operations, {said or 'as set by daemon.joules_per_gflop'}"
     learned = plan["learned_from"]
     yield (
-        "Known from",
-        f"{learned:,} public question{'' if learned == 1 else 's'}"
+        "Estimated from",
+        f"{learned:,} earlier question{'' if learned == 1 else 's'} beyond your files"
         if learned
-        else "no public question yet: these are guesses",
+        else "default values, as no question beyond your files was asked yet",
     )

@@ -17,13 +17,13 @@ from shared.printable import safe_line
     examples=(
         ("Mark the last answer as wrong", "jackdaw wrong"),
         ("Mark the answer to a question", 'jackdaw wrong "When is the dentist?"'),
-        ("Show what is marked", "jackdaw wrong --list"),
-        ("Take the last mark back", "jackdaw wrong --undo"),
+        ("List the answers marked as wrong", "jackdaw wrong --list"),
+        ("Undo the last mark", "jackdaw wrong --undo"),
     ),
 )
 @click.argument("question", nargs=-1)
-@click.option("--list", "listed", is_flag=True, help="List the answers that are marked, the latest first.")
-@click.option("--undo", is_flag=True, help="Take the last mark back, or that of QUESTION.")
+@click.option("--list", "listed", is_flag=True, help="List the answers marked as wrong, the latest first.")
+@click.option("--undo", is_flag=True, help="Undo the last mark, or the mark of QUESTION.")
 def command(question: tuple[str, ...], listed: bool, undo: bool, as_json: bool) -> int | None:
     """Mark the last answer, or the last one to QUESTION, as wrong. It is never served again.
 
@@ -33,7 +33,7 @@ def command(question: tuple[str, ...], listed: bool, undo: bool, as_json: bool) 
     """
     words = " ".join(question)
     if listed and (undo or words):
-        raise UsageError("--list takes nothing beside it. List with: jackdaw wrong --list")
+        raise UsageError("--list takes no question and no other option. Run: jackdaw wrong --list")
     with opened() as device:
         if listed:
             return _list(device, as_json)
@@ -73,4 +73,4 @@ def _list(device: Device, as_json: bool) -> ExitCode | None:
 
 
 def _holds(*, holds: bool) -> str:
-    return "yes" if holds else "no: its files have changed"
+    return "yes" if holds else "no: the answer's files have changed"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from storage.qa_entries import Entry
     from storage.wrong_answers import Mark
 
-NO_ANSWER: Final = "There is no answer to mark: that question was not answered."
+NO_ANSWER: Final = "There is no answer to mark as wrong: the question was not answered."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,16 @@ class Marked:
     @property
     def message(self) -> str:
         """The consequences of the mark, as a message for the person."""
-        went = f" {counted(self.dropped, 'kept answer')} deleted." if self.dropped else ""
+        went = f" {counted(self.dropped, 'saved answer')} deleted." if self.dropped else ""
         if not self.holds:
-            return f"Marked as wrong.{went} Its files have changed since: ask again to have them read as they are now."
-        return f"Marked as wrong.{went} It is not shown for this question again until its files or the model change."
+            return (
+                f"Marked as wrong.{went} The answer's files have changed since: ask again to "
+                "have the new versions read."
+            )
+        return (
+            f"Marked as wrong.{went} The answer is not shown for this question again until its "
+            "files or the model change."
+        )
 
 
 def mark_turn(device: Device, turn: Turn) -> Marked:
@@ -76,7 +82,7 @@ def mark_question(device: Device, question: str) -> Marked:
     kept = (entry for entry in device.qa_bank.entries.all() if normal(entry.question) == normal(question))
     if entry := next(kept, None):
         return mark_kept(device, entry)
-    raise NothingFound("That was never asked in these words. `jackdaw history search WORDS` shows what was.")
+    raise NothingFound("No question was asked in exactly these words. Find it with: jackdaw history search WORDS")
 
 
 def undo(device: Device, question: str | None = None) -> Mark:
@@ -89,7 +95,7 @@ def undo(device: Device, question: str | None = None) -> Mark:
     marks = sorted(device.qa_bank.wrong.all(), key=lambda mark: not mark.holds)
     chosen = (mark for mark in marks if question is None or normal(mark.question) == normal(question))
     if (mark := next(chosen, None)) is None:
-        raise NothingFound("No such answer is marked as wrong. `jackdaw wrong --list` shows those that are.")
+        raise NothingFound("No such answer is marked as wrong. To list marked answers: jackdaw wrong --list")
     device.qa_bank.wrong.take_back(mark)
     return mark
 

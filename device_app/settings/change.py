@@ -21,7 +21,7 @@ def set_value(paths: Paths, key: str, value: str, place: str = "command line") -
     the value, for error messages. Raises SettingError, UsageError, NotWritable.
     """
     if key in RETIRED:
-        raise SettingError(f"There is no setting {key} any more: {RETIRED[key]}")
+        raise SettingError(f"The setting {key} was removed: {RETIRED[key]}")
     fitting = fit(find(SETTINGS, key), value, place)
     if kind := _WEIGHTS.get(key):
         from models import catalog
@@ -49,7 +49,7 @@ def unset_value(paths: Paths, key: str) -> None:
 def overruled(key: str, environment: Mapping[str, str]) -> str:
     """Return a warning if an environment variable takes precedence over the setting in the file; else ""."""
     variable = SETTINGS[key].variable
-    return f"{variable} is set in the environment and goes before it." if environment.get(variable) else ""
+    return f"The environment variable {variable} overrides this value." if environment.get(variable) else ""
 
 
 def spelled(value: object) -> str:

@@ -13,7 +13,9 @@ def assigned(file: File, key: str, value: Value) -> str:
     section, _, name = key.partition(".")
     table = document.setdefault(section, tomlkit.table())
     if not isinstance(table, dict):
-        raise SettingError(f"{file.place} has a value where the section [{section}] belongs. Unset {section} first.")
+        raise SettingError(
+            f"{file.place} has a value named {section} where the section [{section}] belongs. Unset {section} first."
+        )
     table[name] = value
     return tomlkit.dumps(document)
 
@@ -24,7 +26,7 @@ def removed(file: File, key: str) -> str:
     section, dot, name = key.partition(".")
     table = document.get(section) if dot else document
     if not isinstance(table, dict) or (name or section) not in table:
-        raise NothingFound(f"{key} is not set in {file.place}. There is nothing to unset.")
+        raise NothingFound(f"{key} is not set in {file.place}, so there is nothing to unset.")
     del table[name or section]
     return tomlkit.dumps(document)
 
@@ -33,4 +35,6 @@ def _parsed(file: File) -> tomlkit.TOMLDocument:
     try:
         return tomlkit.parse(file.text)
     except TOMLKitError as error:
-        raise SettingError(f"{file.place} is not valid TOML: {error}. Correct it with `jackdaw config edit`.") from None
+        raise SettingError(
+            f"{file.place} is not valid TOML: {error}. Correct the file with `jackdaw config edit`."
+        ) from None

@@ -77,7 +77,7 @@ def test_info_shows_the_adapter_and_whether_it_is_in_force(jackdaw: Any, model: 
     assert (info["name"], info["rank"], info["in_force"], info["why_not"]) == ("An answerer", 8, True, "")
     assert (info["path"], info["size"], len(info["hash"])) == (str(adapter), adapter.stat().st_size, 32)
     shown = jackdaw("models", "info", name).out
-    for words in ("An answerer, rank 8, 0.2 MB, Apache-2.0", "Trained on nothing.", "in force"):
+    for words in ("An answerer, rank 8, 0.2 MB, Apache-2.0", "Trained on nothing.", "used"):
         assert words in shown
 
 
@@ -86,7 +86,7 @@ def test_info_shows_why_an_adapter_is_not_in_force(jackdaw: Any, model: Path, un
     info = json.loads(jackdaw("models", "info", "--json").out)["adapter"]
     assert info["in_force"] is False
     assert "made for the architecture qwen2, not llama" in info["why_not"]
-    assert "not in force: " in jackdaw("models", "info").out
+    assert "not used: " in jackdaw("models", "info").out
 
 
 def test_what_comes_with_a_model_is_the_default_and_can_be_turned_off(
@@ -158,7 +158,7 @@ def test_status_and_doctor_tell_what_is_in_force_and_what_is_refused(
     assert adapter_findings() == [("ok", "An answerer, rank 8: the model answers with it")]
     asking = write(adapter.with_name("asking.gguf"), {**ADAPTER, ASKS: "true"}, pairs(1, rank=8))
     choose(jackdaw, asking)
-    assert adapter_findings() == [("ok", "An answerer, rank 8: the model answers and asks with it")]
+    assert adapter_findings() == [("ok", "An answerer, rank 8: the model answers and predicts questions with it")]
     choose(jackdaw, unfit)
     assert info()["adapter"] == ""
     assert "qwen2" in info()["refused"]

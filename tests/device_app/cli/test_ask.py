@@ -65,7 +65,7 @@ def test_what_nothing_supports_is_no_answer(jackdaw: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(evidence, "behind", lambda *_: Carried(None, None, "none"))
     outcome = jackdaw(*question)
     assert outcome.code == 3
-    assert outcome.out.startswith("Petra has borrowed the blue drill.\nNothing in the sources says this")
+    assert outcome.out.startswith("Petra has borrowed the blue drill.\nThe sources do not support this answer")
     assert "the model's guess, which nothing there supports: Petra has borrowed the blue drill." in outcome.out
     assert "Petra has borrowed the blue drill." in outcome.out.partition(NEAREST)[2]  # the passage's text
     answer = json.loads(jackdaw(*question, "--json").out)
@@ -83,14 +83,14 @@ def test_what_was_said_is_told_in_the_words_of_the_files(jackdaw: Any) -> None:
     question = "What was said about the blue drill?"
     outcome = jackdaw("ask", question)
     said = "The blue drill:\n\n- Petra has borrowed the blue drill. [1]\n"
-    assert (outcome.code, outcome.out.startswith(f"{said}\n  ✓ in the words of your files\n")) == (0, True)
+    assert (outcome.code, outcome.out.startswith(f"{said}\n  ✓ quoted from your files\n")) == (0, True)
     assert "\nfirst token " in outcome.out  # no model is named: none wrote
     assert jackdaw("ask", "--no-sources", question).out == said
     answer = json.loads(jackdaw("ask", "--json", "--fresh", question).out)
     assert (answer["quoted"], answer["model"], answer["abstained"]) == (True, "", False)
-    assert "on this device, in the words of 1 passage of your own" in jackdaw("why").out
+    assert "on this device, quoted from 1 passage of your own" in jackdaw("why").out
     warmed = jackdaw("cache", "warm", question)
-    assert (warmed.code, warmed.out.endswith("so there is nothing to keep.\n")) == (3, True)
+    assert (warmed.code, warmed.out.endswith("so no answer was saved.\n")) == (3, True)
     assert jackdaw("config", "set", "answer.summaries", "written").code == 0
     assert jackdaw("ask", question).out.startswith("Petra has borrowed the blue drill. [1]\n")
 
@@ -131,14 +131,17 @@ def test_what_the_files_do_not_say_stands_so_in_the_history(jackdaw: Any, silent
 
 def test_there_is_nothing_to_keep_ready_of_what_the_files_do_not_say(jackdaw: Any, silent: str) -> None:
     outcome = jackdaw("cache", "warm", silent)
-    assert (outcome.code, outcome.out) == (3, "Your files do not seem to say, so there is nothing to keep.\n")
+    assert (outcome.code, outcome.out) == (
+        3,
+        "Your files do not seem to answer the question, so no answer was saved.\n",
+    )
     assert f"(not answered: {NOT_TOLD})" in jackdaw("cache", "list").out
 
 
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        ("kind:zebra", ["kind:zebra matches nothing that was read. There are: note."]),
+        ("kind:zebra", ["kind:zebra matches nothing that was read. Kinds that were read: note."]),
         ("kind:note from:nobody", ["from:nobody matches nothing that was read."]),
         ("in:drill on:2026-03", ["after:2026-03-01 before:2026-03-31 matches nothing that was read."]),
         ("kind:note in:drill zeppelin", []),
@@ -231,7 +234,7 @@ def test_an_export_overwrites_a_file_only_by_force(option: list[str], jackdaw: A
     file.write_text("My own words.")
     refused = jackdaw("history", "export", "1", "--to", str(file), *option)
     assert (refused.code, file.read_text()) == (2, "My own words.")
-    assert f"There is a file {file} already. Name another, or replace it with --force." in refused.err
+    assert f"The file {file} exists already. Name another file, or replace this one with --force." in refused.err
     assert jackdaw("history", "export", "1", "--to", str(file), "--force", *option).code == 0
     assert file.read_text() == written
 

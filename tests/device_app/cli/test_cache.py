@@ -20,7 +20,7 @@ def figures(jackdaw: Any, *command: str) -> Any:
 
 def test_an_empty_cache_says_how_it_is_filled(jackdaw: Any) -> None:
     assert figures(jackdaw, "stats")["qa"]["entries"] == 0
-    assert "0 kept" in jackdaw("cache").out
+    assert "0 saved" in jackdaw("cache").out
     outcome = jackdaw("cache", "list")
     assert (outcome.code, "jackdaw daemon run-once" in outcome.out) == (3, True)
 
@@ -37,7 +37,7 @@ def test_a_question_asked_again_says_that_it_was_answered_before(jackdaw: Any, n
     assert (stats["questions"], stats["qa"]["hits"], stats["qa"]["answered"]) == (4, 2, 1)
     assert stats["kv"]["slices"] == 2
     assert stats["kv"]["hits"] == 2
-    assert "4 asked so far, 2 of them answered at once from what was kept" in jackdaw("cache").out
+    assert "4 asked so far, 2 of them answered from saved answers" in jackdaw("cache").out
 
 
 def test_warm_has_the_answer_ready(jackdaw: Any, notes: Path) -> None:
@@ -56,7 +56,7 @@ def test_whoever_warms_has_the_machine(jackdaw: Any, notes: Path, paths: Paths) 
 
 def test_warm_finds_nothing_where_there_is_nothing(jackdaw: Any, notes: Path) -> None:
     outcome = jackdaw("cache", "warm", "zeppelin")
-    assert (outcome.code, outcome.out[:29]) == (3, "Nothing about that is found i")
+    assert (outcome.code, outcome.out[:29]) == (3, "Your files hold nothing relev")
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_what_a_lower_limit_evicted_is_made_again_once_it_is_as_it_was(jackdaw: 
     for megabytes in ("0.0001", "1000"):
         jackdaw("cache", "limit", "kv", megabytes)
     steps = json.loads(jackdaw("daemon", "run-once", "--json").out)["steps"]
-    assert "there is room for its attention states" in {step["why"] for step in steps}
+    assert "there is room for the question's attention states" in {step["why"] for step in steps}
 
 
 def test_what_is_forgotten_is_nowhere_in_the_caches(jackdaw: Any, notes: Path) -> None:

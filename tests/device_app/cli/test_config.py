@@ -222,6 +222,6 @@ def test_a_retired_setting_is_accepted_noted_and_can_be_taken_out(
     for place in (f"{paths.config_file}, line 2", variable):
         assert f"{key} ({place}) no longer changes anything: {RETIRED[key]}" in listed.err
     monkeypatch.delenv(variable)
-    assert f"There is no setting {key} any more" in jackdaw("config", "set", key, "3").err
+    assert f"The setting {key} was removed" in jackdaw("config", "set", key, "3").err
     assert jackdaw("config", "unset", key).code == 0
     assert jackdaw("config", "list").err == ""

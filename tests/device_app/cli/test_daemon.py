@@ -47,7 +47,7 @@ def test_steps_are_printed_and_explained(jackdaw: Any, monkeypatch: pytest.Monke
     monkeypatch.setattr(Device, "idle_work", staticmethod(predicting))
     plain = jackdaw("daemon", "run-once")
     assert plain.code == 0
-    assert plain.out.startswith("predict: Who has the[31m drill?\n1 done, 120 tokens, ")
+    assert plain.out.startswith("predict: Who has the[31m drill?\n1 steps done, 120 tokens, ")
     assert "(a note is new)\n" in jackdaw("daemon", "run-once", "--explain").out
     report = json.loads(jackdaw("daemon", "run-once", "--json", "--explain").out)
     assert report["steps"] == [
@@ -90,8 +90,8 @@ def test_a_question_is_noted_and_keeps_the_device_busy(jackdaw: Any, paths: Path
 def test_pause_and_resume(jackdaw: Any) -> None:
     assert json.loads(jackdaw("daemon", "pause", "--json").out) == {"paused": True}
     assert json.loads(jackdaw("daemon", "status", "--json").out)["paused"] is True
-    assert json.loads(jackdaw("daemon", "run-once", "--json").out)["stopped"] == "it is paused"
-    assert jackdaw("daemon", "resume").out == "Not paused.\n"
+    assert json.loads(jackdaw("daemon", "run-once", "--json").out)["stopped"] == "background work is paused"
+    assert jackdaw("daemon", "resume").out == "Background work is not paused.\n"
     assert jackdaw("daemon", "resume").code == 0
     assert json.loads(jackdaw("daemon", "status", "--json").out)["paused"] is False
 
@@ -112,7 +112,7 @@ def test_a_folder_in_the_place_of_a_file_is_named(jackdaw: Any, paths: Paths, co
     outcome = jackdaw("daemon", command)
     assert outcome.code == 1
     assert str(folder) in outcome.err
-    assert "Move it away" in outcome.err
+    assert "Move the folder away" in outcome.err
 
 
 def test_status_before_anything_ran(jackdaw: Any) -> None:
@@ -151,7 +151,7 @@ def test_install_shows_what_it_will_write_and_writes_nothing_unasked(jackdaw: An
     assert str(linux.unit) in outcome.out
     assert "daemon run\n" in outcome.out
     assert "$ systemctl --user enable --now jackdaw.service" in outcome.out
-    assert "Nothing was written" in outcome.err
+    assert "Nothing was installed" in outcome.err
     report = json.loads(jackdaw("daemon", "install", "--json").out)
     assert report["installed"] is False
     assert report["files"][0]["path"] == str(linux.unit)
@@ -194,4 +194,4 @@ def test_without_a_program_or_a_manager_it_says_what_to_do(jackdaw: Any, linux: 
     (commands / "jackdaw").unlink()
     assert "Install Jackdaw first" in jackdaw("daemon", "install").err
     (commands / "systemctl").unlink()
-    assert "neither systemd nor launchd nor Termux" in jackdaw("daemon", "install").err
+    assert "no systemd, launchd or Termux" in jackdaw("daemon", "install").err

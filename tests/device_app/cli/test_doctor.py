@@ -28,10 +28,12 @@ def test_a_model_that_is_none_is_mended_where_it_is_named(
     jackdaw: Any, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_private(paths.config_file, '[model]\nname = "bogus"\n')
-    assert remedy(jackdaw, "no model bogus") == f"{paths.config_file} names it. Run: jackdaw config set model.name NAME"
+    assert remedy(jackdaw, "no model bogus") == (
+        f"{paths.config_file} names this model. Choose another: jackdaw config set model.name NAME"
+    )
     monkeypatch.setenv("JACKDAW_EMBEDDER_NAME", "smollm2-135m")
     assert remedy(jackdaw, "no embedder smollm2-135m") == (
-        "JACKDAW_EMBEDDER_NAME in the environment names it. Correct it there, or unset it."
+        "The environment variable JACKDAW_EMBEDDER_NAME names this model. Correct or unset the variable."
     )
 
 

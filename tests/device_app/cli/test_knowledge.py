@@ -49,7 +49,7 @@ def test_a_folder_that_is_gone_does_not_keep_the_others_from_being_read(
     assert jackdaw("add", "").code == 2
 
     outcome = jackdaw("knowledge", "remove", str(gone))
-    assert (outcome.code, outcome.out) == (0, f"Forgotten: the folder {gone}. Nothing that was read in it was left.\n")
+    assert (outcome.code, outcome.out) == (0, f"Forgotten: the folder {gone}. No file in it had been read.\n")
     assert jackdaw("add").err == ""
     assert jackdaw("knowledge", "remove", str(gone)).code == 3
 
@@ -82,7 +82,7 @@ def test_removing_part_of_a_folder_says_that_it_is_read_again(jackdaw: Any, fold
     removed = json.loads(jackdaw("knowledge", "remove", str(inner.parent), "--json").out)
     assert removed == {"path": str(inner.parent), "removed": 1, "watched": str(folder)}
     said = jackdaw("knowledge", "remove", str(note)).out.splitlines()
-    assert said[1:] == [f"{folder} is still read by `jackdaw add`, and they with it."]
+    assert said[1:] == [f"{folder} was added as a folder, so the next `jackdaw add` reads these files again."]
     assert json.loads(jackdaw("add", "--json").out)["documents"] == 2
     assert json.loads(jackdaw("knowledge", "remove", str(folder), "--json").out)["watched"] is None
 
@@ -143,7 +143,9 @@ def test_a_lock_that_cannot_be_written_is_told(jackdaw: Any, folders: tuple[Path
     paths.add_lock.mkdir(parents=True)
     outcome = jackdaw("add", str(folders[0]))
     assert outcome.code == 1
-    assert f"Cannot lock {paths.add_lock}: is a directory, where a file belongs. Move it away." in outcome.err
+    assert (
+        f"Cannot lock {paths.add_lock}: is a directory, but a file belongs here. Move the folder away." in outcome.err
+    )
 
 
 def test_status_counts(jackdaw: Any, folders: tuple[Path, Path], paths: Paths) -> None:

@@ -196,11 +196,11 @@ BIRDS = structs.replace(RIVERS, text="\U0001f426" * 2500)
 BAD = 49_152
 
 GENERATED: dict[str, tuple[Callable[[], Lie], str]] = {
-    "a token outside the vocabulary": (instead(m.Tokens, tokens(BAD)), "its vocabulary lacks"),
-    "the largest token there is": (instead(m.Tokens, tokens(2**31 - 1)), "its vocabulary lacks"),
-    "such a token later": (instead(m.Tokens, tokens(BAD), after=2), "its vocabulary lacks"),
+    "a token outside the vocabulary": (instead(m.Tokens, tokens(BAD)), "outside its vocabulary"),
+    "the largest token there is": (instead(m.Tokens, tokens(2**31 - 1)), "outside its vocabulary"),
+    "such a token later": (instead(m.Tokens, tokens(BAD), after=2), "outside its vocabulary"),
     "more tokens than were granted": (instead(m.Tokens, tokens(*(b"x" * 512))), "beyond the granted"),
-    "a wait of 2**31 ms": (instead(m.Queued, m.Queued(1, 2**31 - 1, 2**31 - 1), None), "keeps its first token"),
+    "a wait of 2**31 ms": (instead(m.Queued, m.Queued(1, 2**31 - 1, 2**31 - 1), None), "first token is too late"),
     "a wait again and again": (
         instead(m.Queued, *(m.Queued(1, 1, 100) for _ in range(m.MOST_QUEUED + 1))),
         "queued more than 1000 times",
@@ -217,7 +217,7 @@ GENERATED: dict[str, tuple[Callable[[], Lie], str]] = {
     ),
     "an answer nobody cancelled": (instead(m.Tokens, m.Finished(1, "cancelled", END.usage)), "nobody cancelled"),
     "text where there are tokens": (instead(m.Tokens, tokens(84, text="x" * 8192)), "carry text"),
-    "silence before the first token": (instead(m.Tokens, None), "keeps its first token"),
+    "silence before the first token": (instead(m.Tokens, None), "first token is too late"),
     "silence in the middle": (instead(m.Tokens, None, after=3), ""),
     "tokens that trickle": (instead(m.Tokens, trickle, None, after=0), ""),
     "an index that falls": (instead(m.Tokens, m.Sources(1, ()), after=1), "sources came twice"),
@@ -275,8 +275,8 @@ JOINT: dict[str, tuple[Callable[[], Lie], str]] = {
     "drafts of the far future": (instead(m.Drafts, m.Drafts(1, 8191, 8191, (1,))), "beyond the answer's length"),
     "targets outside the vocabulary": (instead(m.Drafts, m.Targets(1, 0, (BAD,))), ""),
     "a hand-over of nothing": (instead(m.Drafts, m.Switch(1, 8191, 8191, 8191)), ""),
-    "silence": (instead(m.Drafts, None), "waited for too long"),
-    "silence later": (instead(m.Drafts, None, after=3), "waited for too long"),
+    "silence": (instead(m.Drafts, None), "took too long"),
+    "silence later": (instead(m.Drafts, None, after=3), "took too long"),
     "a failure": (instead(m.Drafts, m.Failed(1, "busy", "No.")), "no"),
     "an end at once": (instead(m.Drafts, END), "stopped writing"),
     "a round": (instead(m.Drafts, looked_up(1)), "or for a joint answer"),
@@ -342,7 +342,7 @@ def test_passages_that_the_device_has_no_room_for_are_cut(asks: Asks) -> None:
         return say
 
     reply = asks("generate", lie)
-    checked(reply, "its vocabulary lacks")
+    checked(reply, "outside its vocabulary")
     assert set(reply.answer["answer"]) == {"\U0001f426"}
 
 
@@ -362,8 +362,8 @@ def test_a_liar_is_left_alone_for_a_while_by_every_process(asks: Asks, jackdaw: 
     checked(asks("search", FOUND["16 passages for 1"][0]), "16 passages came")
     again = json.loads(jackdaw("ask", "--fresh", "--json", BOTH).out)
     assert (again["answer"], again["egress"]["bytes"]) == (ROWED, 0)
-    assert "16 passages came where 1 were asked for; nothing is asked of it for" in again["trace"]["decided"][-1]
-    assert "nothing is asked of it for" in jackdaw("status").out
+    assert "16 passages came where 1 were asked for; the server is not asked for" in again["trace"]["decided"][-1]
+    assert "the server is not asked for" in jackdaw("status").out
     assert "16 passages came" in jackdaw("ask", "--fresh", BOTH).out
 
 

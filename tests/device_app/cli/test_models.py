@@ -89,7 +89,7 @@ def test_pull_without_names_fetches_what_is_in_use_once(jackdaw: Any, states: di
     assert (first["pulled"], first["unchanged"]) == (IN_USE, [])
     assert (second["pulled"], second["unchanged"]) == ([], IN_USE)
     assert {folder.stat().st_mode & 0o777 for folder in (paths.weights, paths.data)} == {0o700}
-    assert "was here already" in jackdaw("models", "pull", "smollm2-135m").out
+    assert "was downloaded before" in jackdaw("models", "pull", "smollm2-135m").out
 
 
 def test_a_damaged_model_is_pulled_again(jackdaw: Any, states: dict[str, str]) -> None:
@@ -143,7 +143,7 @@ def test_info_of_a_model_that_is_not_here_names_its_licence_and_size(jackdaw: An
     assert (facts["licence"], facts["state"], facts["sha256"]) == ("Apache-2.0", "missing", {})
     shown = jackdaw("models", "info", "smollm2-1.7b").out
     assert "1,056 MB" in shown
-    assert "known once it is pulled" in shown
+    assert "known once the model is downloaded" in shown
 
 
 def test_model_names_complete() -> None:
@@ -171,7 +171,7 @@ def test_without_a_terminal_what_is_pinned_is_pulled(
     ensure_weights(store, *IN_USE)
     assert [name for name, state in states.items() if state == "present"] == IN_USE
     assert capsys.readouterr().err == (
-        "Pulling smollm2-135m (93 MB) and all-minilm-l6-v2 (84 MB), which is needed once.\n"
+        "Downloading smollm2-135m (93 MB) and all-minilm-l6-v2 (84 MB), which is needed only once.\n"
     )
 
 
@@ -194,7 +194,7 @@ def test_on_a_terminal_the_answer_decides(
     else:
         with pytest.raises(WeightsMissing):
             ensure_weights(store, "smollm2-135m")
-    assert asked == ["Pull smollm2-135m (93 MB)?"]
+    assert asked == ["Download smollm2-135m (93 MB)?"]
     assert states["smollm2-135m"] == ("present" if answer else "missing")
 
 

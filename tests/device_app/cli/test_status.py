@@ -99,8 +99,8 @@ def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected
     }
     shown = words(jackdaw("status").out)
     assert "connected, " in shown
-    assert "It answers with fake (the same vocabulary)." in shown
-    assert "It may receive questions; what is written of answers that move there; drafts of answers" in shown
+    assert "It answers with fake (the same vocabulary as your model)." in shown
+    assert "It may receive questions; the beginnings of answers that move to the server; drafts of answers" in shown
     assert "your files never." in shown
     (entry,) = finding(jackdaw)
     assert (entry["level"], entry["mend"]) == ("ok", "")
@@ -109,9 +109,9 @@ def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected
 def test_what_an_open_device_lets_the_server_have_is_said(
     connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "what your model makes of your files" not in words(jackdaw("status").out)
+    assert "token probabilities" not in words(jackdaw("status").out)
     monkeypatch.setenv("JACKDAW_LINK_PRIVACY", "open")
-    assert "and what your model makes of your files, as link.privacy = open says" in words(jackdaw("status").out)
+    assert "with your model's token probabilities (link.privacy = open)" in words(jackdaw("status").out)
 
 
 def test_another_vocabulary_is_said_and_no_fault(
@@ -119,7 +119,7 @@ def test_another_vocabulary_is_said_and_no_fault(
 ) -> None:
     monkeypatch.setattr(FakeEngine, "vocabulary_hash", lambda _: "another")
     assert server(jackdaw)["same_vocabulary"] is False
-    assert "answers change sides as text" in words(jackdaw("status").out)
+    assert "answers move to the server as text" in words(jackdaw("status").out)
     assert [entry["level"] for entry in finding(jackdaw)] == ["ok"]
 
 
@@ -165,10 +165,10 @@ def unknown_authority(serve: Serve, kept: Callable[..., None], tmp_path: Path, e
 @pytest.mark.parametrize(
     ("happened", "level", "why", "mend"),
     [
-        (gone, "warn", "cannot be reached", "Is it running"),
+        (gone, "warn", "cannot be reached", "Is the server running"),
         (stranger, "fail", "does not know this token", "jackdaw connect ws://127.0.0.1:"),
-        (speaking("SSH-2.0-OpenSSH_9.9\r\n\r\n"), "fail", "no companion server", "Look whether the address is right"),
-        (speaking("HTTP/1.1 404 Gone\r\n\r\n"), "fail", "the server answers 404", "Look whether the address is right"),
+        (speaking("SSH-2.0-OpenSSH_9.9\r\n\r\n"), "fail", "no companion server", "Check the server's address"),
+        (speaking("HTTP/1.1 404 Gone\r\n\r\n"), "fail", "the server answers 404", "Check the server's address"),
         (unknown_authority, "fail", "certificate is not valid", "--authority FILE"),
     ],
     ids=["gone", "token", "another protocol", "a web server", "certificate"],
@@ -198,7 +198,7 @@ def test_who_says_nothing_is_not_waited_for(
 ) -> None:
     kept(silent)
     wait_at_most(monkeypatch, check_s=0.2)
-    assert server(jackdaw)["why"] == "it does not answer within 0.2 s"
+    assert server(jackdaw)["why"] == "the server did not answer within 0.2 s"
 
 
 def test_a_model_that_is_not_here_is_what_is_wrong(

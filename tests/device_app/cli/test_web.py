@@ -16,14 +16,14 @@ from device_app.cli import web
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--host", "192.168.1.4"), "can be reached from elsewhere.*--certificate and --key"),
-        (("--host", "0.0.0.0"), "can be reached from elsewhere"),
-        (("--host", "::"), "can be reached from elsewhere"),
-        (("--host", "laptop.lan"), "can be reached from elsewhere"),
+        (("--host", "192.168.1.4"), "can be reached from other devices.*--certificate and --key"),
+        (("--host", "0.0.0.0"), "can be reached from other devices"),
+        (("--host", "::"), "can be reached from other devices"),
+        (("--host", "laptop.lan"), "can be reached from other devices"),
         (("--certificate", "a.pem"), "both --certificate and --key"),
         (("--key", "a.key"), "both --certificate and --key"),
-        (("--host", "0.0.0.0", "--certificate", "a.pem", "--key", "a.key"), "Name the one"),
-        (("--certificate", "a.pem", "--key", "a.key"), "no certificate with its key"),
+        (("--host", "0.0.0.0", "--certificate", "a.pem", "--key", "a.key"), "the browser will use"),
+        (("--certificate", "a.pem", "--key", "a.key"), "not a PEM certificate and its private key"),
         (("--port", "70000"), "0<=x<=65535"),
     ],
 )

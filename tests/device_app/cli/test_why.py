@@ -49,14 +49,17 @@ def test_a_kept_answer_serves_until_its_files_change(jackdaw: Any, notes: Path) 
         True,
         True,
     )
-    assert "A kept answer is shown" in jackdaw("why", *QUESTION.split()).out
+    assert "A saved answer would be used" in jackdaw("why", *QUESTION.split()).out
     (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
     jackdaw("add")
     explanation = explained(jackdaw, QUESTION)
-    assert (explanation["road"], explanation["similar"][0]["reason"]) == ("files", "its files have changed since")
+    assert (explanation["road"], explanation["similar"][0]["reason"]) == (
+        "files",
+        "the answer's files have changed since",
+    )
     assert not explanation["passages"][0]["kept"]
     shown = words(jackdaw("why", QUESTION).out)
-    assert f"1.00 {QUESTION} does not serve: its files have changed since" in shown
+    assert f"1.00 {QUESTION} cannot be used: the answer's files have changed since" in shown
     assert shown.endswith("From Things lent to be read by the model")
 
 
@@ -69,7 +72,7 @@ def test_what_would_be_quoted_is_told(jackdaw: Any, notes: Path) -> None:
         [False],
     )
     shown = words(jackdaw("why", question).out)
-    assert shown.startswith("It is answered on this device, in the words of your own files; nothing is sent.")
+    assert shown.startswith("The answer is quoted on this device, from your own files; nothing is sent.")
     assert shown.endswith("From Things lent to be quoted")
     assert not explained(jackdaw, QUESTION)["quoted"]
 
@@ -87,7 +90,7 @@ def test_what_the_files_lack_is_told_and_how_it_would_be_had(
     assert "the question is sent, and this device writes from both sides' passages" in shown
     assert explained(jackdaw, QUESTION)["beyond"] is None
     explanation = words(jackdaw("why", QUESTION).out)
-    assert "from your own files; the question is sent where they turn out not to answer it." in explanation
+    assert "from your own files; the question is sent if your files turn out not to answer it." in explanation
     assert "; nothing is sent." in words(jackdaw("why", f"in:notes {QUESTION}").out)
     monkeypatch.setenv("JACKDAW_LINK_TOGETHER", "asked")
     explanation = explained(jackdaw, question)
@@ -95,7 +98,7 @@ def test_what_the_files_lack_is_told_and_how_it_would_be_had(
     assert "link.together = asked" in explanation["beyond"]["why"]
     shown = words(jackdaw("why", question).out)
     assert "from your own files; nothing is sent." in shown
-    assert "link.together = asked sends nothing of it" in shown
+    assert "with link.together = asked, nothing is sent" in shown
     monkeypatch.setenv("JACKDAW_LINK_TOGETHER", "fitting")
     monkeypatch.setattr("device_app.companion.dispatch.aggregating.WORTH", 100.0)
     assert (explained(jackdaw, question)["road"], explained(jackdaw, question)["beyond"]["plan"]) == (
@@ -115,15 +118,15 @@ def test_of_a_question_that_the_files_did_not_answer_it_promises_no_answer_from_
     if server:
         request.getfixturevalue("connected")
     shown = words(jackdaw("why", QUESTION).out)
-    sent = "the question is sent where they turn out not to answer it." if server else "nothing is sent."
-    expected = f"It is tried again on this device, with your own files; {sent}"
-    assert shown.startswith(f"{expected} The last time, it could not be answered: {NOT_TOLD} ")
-    assert f"1.00 {QUESTION} does not serve: it could not be answered" in shown
+    sent = "the question is sent if your files turn out not to answer it." if server else "nothing is sent."
+    expected = f"The question is tried again on this device, with your own files; {sent}"
+    assert shown.startswith(f"{expected} The last time, the question could not be answered: {NOT_TOLD} ")
+    assert f"1.00 {QUESTION} cannot be used: it could not be answered" in shown
     assert explained(jackdaw, QUESTION)["road"] == "files"
     (notes / "lent.md").write_text(f"# Lent\n\n{QUESTION} Petra has borrowed the blue drill, the blue drill.\n")
     jackdaw("add")
     assert jackdaw("cache", "warm", QUESTION).code == 0
-    assert "A kept answer is shown" in jackdaw("why", QUESTION).out
+    assert "A saved answer would be used" in jackdaw("why", QUESTION).out
 
 
 def test_no_more_than_the_nearest_kept_answers_are_shown(jackdaw: Any, notes: Path) -> None:
@@ -131,7 +134,7 @@ def test_no_more_than_the_nearest_kept_answers_are_shown(jackdaw: Any, notes: Pa
         jackdaw("ask", "--fresh", asked)
     assert len(explained(jackdaw, QUESTION)["similar"]) > 3
     shown = words(jackdaw("why", QUESTION).out)
-    assert (shown.count("serve"), f"1.00 {QUESTION}" in shown) == (3, True)
+    assert (shown.count("be used: "), f"1.00 {QUESTION}" in shown) == (3, True)
 
 
 def test_it_looks_at_the_path_that_would_be_used(jackdaw: Any, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +155,7 @@ def test_where_nothing_is_found_it_says_what_to_do(jackdaw: Any) -> None:
     assert outcome.code == 3
     assert "jackdaw add ~/Documents" in outcome.out
     assert "jackdaw connect URL" in outcome.out
-    assert "no question is kept yet" in outcome.out
+    assert "no answer is saved yet" in outcome.out
 
 
 @pytest.mark.parametrize(
@@ -166,7 +169,7 @@ def test_where_nothing_is_found_it_says_what_to_do(jackdaw: Any) -> None:
             "true",
             f"in:nowhere {DANUBE}",
             "nothing",
-            "nothing that was read.\nWhat is limited",
+            "nothing that was read.\nA question with filters",
         ),
     ],
 )
@@ -212,11 +215,11 @@ def test_the_plan_follows_the_setting(
     assert plan["costs"]["server"]["decode"] == pytest.approx(1e-5)
     assert plan["energy"] == {"joules_per_gflop": 0.1, "measured": 0.0, "stretches": 0}
     shown = words(jackdaw("why", DANUBE).out)
-    assert shown.index("Who begins") < shown.index("Kept answers")
-    assert "of your money" in shown
-    assert "0.1 joules for 10^9 operations, given by daemon.joules_per_gflop" in shown
+    assert shown.index("Who begins") < shown.index("Saved answers")
+    assert "in your currency" in shown
+    assert "0.1 joules for 10^9 operations, as set by daemon.joules_per_gflop" in shown
     assert decision["reason"] in shown
-    assert "these are guesses" in shown
+    assert "default values, as" in shown
 
 
 def test_what_may_name_files_is_promised_to_no_server_and_says_why(connected: Served, jackdaw: Any) -> None:
@@ -234,9 +237,9 @@ def test_a_move_that_pays_is_told_with_its_moment(
     moves = explained(jackdaw, DANUBE)["public"]["moves"]
     assert (moves["server"]["pays"], moves["device"]["pays"]) == (True, False)
     assert moves["server"]["after_tokens"] > 0
-    assert f"moves after {moves['server']['after_tokens']} tokens: the device writes the rest" in words(
-        jackdaw("why", DANUBE).out
-    )
+    after = moves["server"]["after_tokens"]
+    shown = words(jackdaw("why", DANUBE).out)
+    assert f"moves to the other side after {after} tokens: the device writes the rest" in shown
 
 
 def test_the_last_answer_is_explained(connected: Served, jackdaw: Any) -> None:
@@ -275,4 +278,4 @@ def test_an_answer_that_was_broken_off_is_not_explained(jackdaw: Any) -> None:
     ConversationStore(database).begin(QUESTION)
     database.close()
     assert explained(jackdaw)["complete"] is False
-    assert "only whole answers are explained" in jackdaw("why").out
+    assert "only complete answers are explained" in jackdaw("why").out

@@ -20,10 +20,10 @@ def test_the_last_answer_is_marked_and_the_next_shows_passages(jackdaw: Jackdaw)
     assert done.code == 0
     assert done.out.splitlines()[:2] == [QUESTION, f"  {PETRA}"]
     assert "until its files or the model change" in done.out
-    assert "1 kept answer deleted" in done.out
+    assert "1 saved answer deleted" in done.out
     again = jackdaw("ask", QUESTION)
     assert again.code == 3
-    heading, _, passages = again.out.partition("Nearest to it:")
+    heading, _, passages = again.out.partition("Nearest passages:")
     assert PETRA not in heading
     assert heading.startswith(MARKED)
     assert passages
@@ -56,7 +56,7 @@ def test_a_question_names_the_answer(jackdaw: Jackdaw) -> None:
     ("arguments", "expected"),
     [
         ((), "Nothing has been asked yet"),
-        (("Who?",), "never asked in these words"),
+        (("Who?",), "asked in exactly these words"),
         (("--undo",), "No such answer"),
         (("--list",), "No answer is marked"),
     ],
@@ -76,7 +76,7 @@ def test_a_mark_whose_file_changed_is_listed_as_such(jackdaw: Jackdaw, notes: Pa
     jackdaw("wrong")
     (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
     assert "Anton has borrowed the blue drill." in jackdaw("ask", QUESTION).out
-    assert "its files have changed" in jackdaw("wrong", "--list").out
+    assert "the answer's files have changed" in jackdaw("wrong", "--list").out
 
 
 def test_deleting_a_conversation_deletes_its_marks_and_kept_answers(jackdaw: Jackdaw) -> None:
