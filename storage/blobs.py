@@ -40,7 +40,7 @@ class Blobs:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreFull(f"The disk of {self.folder} is full. Free some space, or lower cache.kv_mb.") from error
             raise NotWritable(
-                f"Cannot write into {self.folder}: {error.strerror}. Check who may write there."
+                f"Cannot write into {self.folder}: {error.strerror}. Check the folder's permissions."
             ) from error
         return size
 
@@ -57,7 +57,7 @@ class Blobs:
             (self.folder / name).unlink(missing_ok=True)
         except OSError as error:
             raise NotWritable(
-                f"Cannot delete from {self.folder}: {error.strerror}. Check who may write there."
+                f"Cannot delete from {self.folder}: {error.strerror}. Check the folder's permissions."
             ) from error
 
     def sizes(self) -> dict[str, int]:

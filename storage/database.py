@@ -88,8 +88,8 @@ class Database:
         with self._translated():
             if not self.is_here():  # writes to a removed file would be lost without an error
                 raise StoreError(
-                    f"The store {self.path} is gone: its folder or disk was taken away. Put it back and go on, "
-                    "or start Jackdaw again to begin with an empty one."
+                    f"The store {self.path} is gone: its folder or disk was removed. Put the store "
+                    "back, or start Jackdaw again to begin with an empty store."
                 )
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -152,12 +152,14 @@ class Database:
                 "move the store away and run `jackdaw add` on your folders again."
             )
         if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return StoreLocked(f"Another process is writing to {self.path}. Try again when it has finished.")
+            return StoreLocked(f"Another process is writing to {self.path}. Try again when that process has finished.")
         if primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and self._disk_is_full()):
-            return StoreFull(f"The disk is full; nothing already stored is lost. Free some space beside {self.path}.")
+            return StoreFull(f"The disk is full. No stored data is lost. Free some space on the disk of {self.path}.")
         if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            return StoreError(f"Cannot write to the store {self.path} ({error}). Check its permissions and its disk.")
-        return StoreError(f"The store {self.path} refused: {error}. `jackdaw doctor` checks it.")
+            return StoreError(
+                f"Cannot write to the store {self.path} ({error}). Check the file's permissions and the disk."
+            )
+        return StoreError(f"The store {self.path} reports an error: {error}. To check the store: jackdaw doctor")
 
     def _disk_is_full(self) -> bool:
         # SQLite maps a file for memory shared between processes; without room for it, SQLite reports an I/O error.

@@ -73,7 +73,8 @@ def migrate(connection: sqlite3.Connection) -> None:
             raise
     if done > len(STEPS):
         raise StoreError(
-            f"The store was written by a newer Jackdaw (schema {done}, this one knows {len(STEPS)}). Update Jackdaw."
+            f"The store was written by a newer Jackdaw (schema {done}; this version knows up to "
+            f"{len(STEPS)}). Update Jackdaw."
         )
 
 

@@ -255,7 +255,7 @@ def _advice(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"{reason}. Make room on its disk."
     if error.errno == errno.EISDIR:
-        return f"{reason}, where a file belongs. Move it away."
+        return f"{reason}, but a file belongs here. Move the folder away."
     if error.errno == errno.ELOOP:
-        return "a link is in its place or leads to it. Move the link away."
-    return f"{reason}. Check who may write there, or choose another folder ({HOME_VARIABLE} for Jackdaw's own)."
+        return "a symbolic link is in the path. Move the link away."
+    return f"{reason}. Check the folder's permissions, or choose another folder ({HOME_VARIABLE} sets Jackdaw's own)."

@@ -103,7 +103,7 @@ class _PassageFile:
             data = os.pread(self._descriptor, length, place)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise StoreError(f"{self._path} cannot be read ({reason}). Look at the disk.") from error
+            raise StoreError(f"{self._path} cannot be read ({reason}). Check the disk for errors.") from error
         if len(data) != length:
             raise self._damaged()
         return data

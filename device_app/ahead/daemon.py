@@ -130,7 +130,7 @@ class Daemon:
             if why := None if force else self._busy(rules):
                 return WorkReport((), why, 0.0)
             end = self.clock() + seconds
-            over = (lambda: f"{seconds / 60:g} minutes are over" if self.clock() > end else None,)
+            over = (lambda: f"the time limit of {seconds / 60:g} minutes was reached" if self.clock() > end else None,)
             return self._work(device, "working", None if force else rules, mark, (*over, *also))
 
     @property
@@ -176,7 +176,7 @@ class Daemon:
         mark = self.activity.mark()
         if not self._seen.settled:
             return "files in your folders are changing"
-        why = "all is done"
+        why = "all work is done"
         if mark != self._done or self._seen.unread or self.clock() >= self._again_at:
             why = self._busy(rules) or self._budget(rules) or ""
             if not why:
@@ -184,7 +184,7 @@ class Daemon:
                 if report.stopped:
                     return report.stopped
                 self._done, self._again_at = mark, self.clock() + AGAIN_S
-                return "all is done"
+                return "all work is done"
         if self._seen.unread:
             rules = reading_rules(rules)
             if not self._busy(rules) and not self._work(device, "reading", rules, mark).stopped:
@@ -235,13 +235,13 @@ class Daemon:
         return why_spent(all_spent(self.paths, self._status), self.clock(), rules)
 
     def _paused(self) -> str | None:
-        return "it is paused" if self.paths.daemon_paused.exists() else None
+        return "background work is paused" if self.paths.daemon_paused.exists() else None
 
     def _told_to_end(self) -> str | None:
-        return "it was told to end" if self._ended else None
+        return "the daemon was told to stop" if self._ended else None
 
     def _asked_since(self, mark: bytes) -> Callable[[], str | None]:
-        return lambda: "a question came" if self.activity.changed(mark) else None
+        return lambda: "a question was asked" if self.activity.changed(mark) else None
 
     # Edges
 

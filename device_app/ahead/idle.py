@@ -54,17 +54,17 @@ def why_not(conditions: Conditions, rules: Rules) -> str | None:
     reasons = (
         (
             _under(now.quiet_s, rules.quiet_minutes * 60),
-            f"a question came less than {_spelled(rules.quiet_minutes)} ago",
+            f"a question was asked less than {_spelled(rules.quiet_minutes)} ago",
         ),
-        (now.on_mains is False and rules.mains, "the device runs on battery"),
+        (now.on_mains is False and rules.mains, "the device runs on battery power"),
         (
             now.on_mains is not True and _under(now.battery_percent, rules.battery),
             f"the battery is under {rules.battery}%",
         ),
-        (_over(now.temperature_c, rules.temperature), f"the processor is over {rules.temperature:g} °C"),
+        (_over(now.temperature_c, rules.temperature), f"the processor is hotter than {rules.temperature:g} °C"),
         (
             _over(now.battery_temperature_c, rules.battery_temperature),
-            f"the battery is over {rules.battery_temperature:g} °C",
+            f"the battery is hotter than {rules.battery_temperature:g} °C",
         ),
         (_over(now.load_per_core, rules.load), f"other programs use over {rules.load:.0%} of the processor"),
     )

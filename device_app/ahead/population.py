@@ -63,9 +63,13 @@ class Population:
     def _prune(self) -> Iterator[Step]:
         if dropped := self.tree.prune(self.assistant.source().engine.info.kv_key):
             fill_again(self.counters)
-            yield Step.free("drop", f"{dropped} attention states", "their passages, model or files are gone")
+            yield Step.free(
+                "drop", f"{dropped} attention states", "the passages, model or files of these states are gone"
+            )
         if dropped := self.bank.drop_replaced(self.options.fingerprint, datetime.now(UTC)):
-            yield Step.free("drop", f"{dropped} answers", "of another model or other settings, replaced since")
+            yield Step.free(
+                "drop", f"{dropped} answers", "these answers are from another model or settings and have been replaced"
+            )
         if evicted := self.tree.trim():
             yield Step.free("evict", f"{evicted} attention states", f"over the limit of {self.tree.limit:,} bytes")
         if evicted := self.bank.trim():
@@ -74,14 +78,18 @@ class Population:
     def _refresh(self) -> Iterator[Step]:
         looked, stale = self.bank.refresh(self.assistant.retriever.store.newest_passage())
         if stale:
-            yield Step.free("refresh", f"{stale} of {looked} questions", "something newer bears on their answers")
+            yield Step.free("refresh", f"{stale} of {looked} questions", "newer passages may change the answers")
 
     def _adopt(self) -> Iterator[Step]:
         """Queue questions kept under other models and settings, which saves predicting them again."""
         if not self.bank.limit:
             return
         if waiting := self.bank.adopt(self.options.fingerprint, self.assistant.embedder):
-            yield Step.free("renew", f"{waiting} questions", "they were kept under another model or other settings")
+            yield Step.free(
+                "renew",
+                f"{waiting} questions",
+                "these questions were answered by another model or under other settings",
+            )
 
     def _answer_what_waits(self) -> Iterator[Step]:
         if not self.bank.limit:
@@ -118,7 +126,7 @@ class Population:
             self.look()
             missing = self.assistant.missing(asked(entry), self.options)
             if missing and scheduler.restores(self.tree.rows.bytes(), self.tree.limit, missing):
-                yield self._prepared(asked(entry), entry.origin, "there is room for its attention states")
+                yield self._prepared(asked(entry), entry.origin, "there is room for the question's attention states")
         self.counters.set(_LIMIT_MARK, self.tree.limit)
 
     def _read_ahead(self) -> Iterator[Step]:
@@ -128,11 +136,11 @@ class Population:
         """
         limit = self.tree.limit
         likeliest, newest = self.prediction.likeliest(), self.prediction.newest()
-        yield from self._read(likeliest, limit * _LIKELIEST, "it is likely to be asked about next")
+        yield from self._read(likeliest, limit * _LIKELIEST, "the passage is likely to be asked about next")
         for _ in likeliest:  # skip the rest, which a second run would read otherwise
             pass
         room = limit - self.tree.rows.bytes()
-        yield from self._read(newest, room, "it may be asked about, and there is room for its state")
+        yield from self._read(newest, room, "there is room for the passage's attention state")
 
     def _read(self, passages: Iterator[StoredPassage], room: float, why: str) -> Iterator[Step]:
         per_token = self.assistant.source().engine.info.kv_bytes_per_token
@@ -161,16 +169,16 @@ class Population:
         if prepared is None:
             if entry:
                 self.bank.entries.delete([entry.id])
-            return Step.free("skip", question.text, "nothing relevant is found for it any more")
+            return Step.free("skip", question.text, "your files hold nothing relevant to the question any more")
         if prepared.quoted:
             if entry:
                 self.bank.entries.delete([entry.id])
-            return Step.free("skip", question.text, "your files are quoted for it, which needs nothing ahead")
+            return Step.free("skip", question.text, "the answer is a quote from your files, which needs no preparation")
         done = "answer" if decode else "prefill"
         if prepared.abstained:
-            done, why = "skip", "the passages found for it do not answer it"
+            done, why = "skip", "the passages found do not answer the question"
         if prepared.marked_wrong:
-            done, why = "skip", "the same answer was marked wrong"
+            done, why = "skip", "the same answer was marked as wrong"
         return self._counted(Step.traced(done, question.text, why, prepared.trace))
 
     def _counted(self, step: Step) -> Step:

@@ -96,7 +96,7 @@ class Prediction:
             return
         latest = self._latest()
         for question in self._analogues(latest[-1]):
-            yield Predicted(question, "the last question, asked of somebody else")
+            yield Predicted(question, "the last question, asked about another person")
         yield from self._near(latest, newest)
         yield from self._like(latest)
         self.counters.set(HISTORY_MARK, newest)
@@ -108,8 +108,8 @@ class Prediction:
             self.counters.set(_NEAR_MARK, newest)
         done = int(self.counters.all()[_NEAR_DONE])
         for number, passage in enumerate(self._next(latest, self.stride)[done:], done + 1):
-            near = f"{passage.title}, near what was asked last"
-            yield from self._of(passage, near, "it is near what was asked last", _GOES_ON_NEAR)
+            near = f"{passage.title}, near your last questions"
+            yield from self._of(passage, near, "the passage is near your last questions", _GOES_ON_NEAR)
             self.counters.set(_NEAR_DONE, number)
 
     def _like(self, latest: Sequence[str]) -> Iterator[Predicted | Step]:
@@ -117,9 +117,9 @@ class Prediction:
         trace = Trace()
         prompt = predictor.history_prompt(latest, self.stride)
         like = self._new(predictor.parse(self._questions(prompt, trace), self.stride), self.stride)
-        yield Step.traced("predict", f"questions like yours: {len(like)}", "you have asked something since", trace)
+        yield Step.traced("predict", f"questions like yours: {len(like)}", "you asked new questions", trace)
         for question in like:
-            yield Predicted(question, "what was asked before")
+            yield Predicted(question, "your earlier questions")
 
     def _from_passages(self) -> Iterator[Predicted | Step]:
         mark = self._mark()

@@ -94,7 +94,7 @@ def alone(file: Path, on_wait: Callable[[], object] | None = None) -> Iterator[N
         except Timeout:
             if on_wait is None:
                 raise StoreLocked(
-                    "Another process of Jackdaw is reading files. Try again when it has finished."
+                    "Another Jackdaw process is reading files. Try again when that process has finished."
                 ) from None
             on_wait()
             lock.acquire()
@@ -107,7 +107,7 @@ def alone(file: Path, on_wait: Callable[[], object] | None = None) -> Iterator[N
 def go_on(give_way: GiveWay) -> None:
     """Raise GaveWay if `give_way()` holds."""
     if give_way():
-        raise GaveWay("Reading gave way. It goes on when nothing else needs the machine.")
+        raise GaveWay("Reading was interrupted for other work. Reading continues when the machine is free.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,16 +21,16 @@ def strategy(threshold: float, cutoff: float) -> Strategy:
     """Return the strategy of PerCache's section 4.3.1, from τ_query and its cutoff."""
     if threshold > cutoff:
         return Strategy(
-            False, f"states alone: the threshold {threshold:g} is above the cutoff {cutoff:g}, hits are rare"
+            False, f"attention states only, as cache.threshold ({threshold:g}) is above cache.cutoff ({cutoff:g})"
         )
-    return Strategy(True, "answers too")
+    return Strategy(True, "with its answer")
 
 
 def why(*, stale: bool, origin: Origin) -> str:
     """Return why an entry is queued for an answer."""
     if stale:
-        return "the files it was answered from have changed"
-    return "it was asked, and has no answer of its own" if origin == "asked" else "it may be asked"
+        return "the answer's files have changed"
+    return "you asked the question, and no answer is saved" if origin == "asked" else "the question may be asked"
 
 
 def to_answer(origin: Origin, plan: Strategy) -> bool:

@@ -11,8 +11,8 @@ from typing import Final
 from device_app.english.following import is_follow_up
 from device_app.english.query import FILTERS, Query
 
-OWN_ALONE: Final = "what leans on your conversation or your files alone is nothing for the server"
-MAY_NAME_FILES: Final = "it may name a filter, file or folder of yours, so that it stays on this device"
+OWN_ALONE: Final = "the question depends on your conversation or files, so it is not sent to a server"
+MAY_NAME_FILES: Final = "the question may name a filter, file or folder of yours, so it stays on this device"
 
 _PAIR = re.compile(r"(?<![\w/])([^\W\d]\w*)(\s*)[:：=](\s*)(?=\S)")
 """Matches a possible filter: a word, a colon, and a value. In a time or a verse number, a digit precedes the colon."""

@@ -67,8 +67,8 @@ def parse(question: str, today: date) -> Query:
         raise UsageError('There is no question. Ask one, for example: jackdaw ask "When is the dentist?"')
     if len(text) > MOST_CHARACTERS:
         raise UsageError(
-            f"The question has {len(text):,} characters; {MOST_CHARACTERS:,} are the most. "
-            "Put long text into a file, `jackdaw add` it, and ask about it."
+            f"The question has {len(text):,} characters; at most {MOST_CHARACTERS:,} are allowed. "
+            "Put long text into a file, read the file with `jackdaw add`, and ask about it."
         )
     spans = {name: [_span(name, value) for value in filters.get(name, [])] for name in ("after", "before", "on")}
     firsts = [first for first, _ in spans["after"] + spans["on"]]

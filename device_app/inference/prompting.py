@@ -20,7 +20,7 @@ def too_few(offer: Offer, max_tokens: int) -> str:
     """Return why a server with this offer cannot write an answer of so many tokens; "" where it can."""
     if offer.max_tokens >= min(max_tokens, SHORT_ANSWER):
         return ""
-    return f"it writes {counted(offer.max_tokens, 'token')} at most"
+    return f"the server writes {counted(offer.max_tokens, 'token')} at most"
 
 
 def fitted(

@@ -15,16 +15,16 @@ def reasons(store: KnowledgeStore, question: str) -> Iterator[str]:
     for written, alone in query.separate(query.parse(question, date.today()).filters).items():
         passages = store.matching(alone)
         if passages is not None and not passages.size:
-            kinds = f" There are: {', '.join(store.kinds())}." if alone.kinds else ""
+            kinds = f" Kinds that were read: {', '.join(store.kinds())}." if alone.kinds else ""
             yield f"{written} matches nothing that was read.{kinds}"
 
 
 def not_asked(question: str, *, connected: bool, allowed: bool, local_only: bool = False) -> str:
     """Return why no server is asked what the person's own files do not answer; "" where one is."""
     if query.parse(question, date.today()).is_limited:
-        return "What is limited to some of your files is asked of no server."
+        return "A question with filters is not sent to a server."
     if not connected:
-        return "No server is connected that could be asked: jackdaw connect URL"
+        return "No server is connected. To connect one: jackdaw connect URL"
     if not allowed:
-        return "The server is not asked, as link.allowed is off. Allow it: jackdaw config set link.allowed true"
-    return "The server is not asked, as --local-only says." if local_only else ""
+        return "The server is not asked, as link.allowed is off. To allow that: jackdaw config set link.allowed true"
+    return "The server is not asked, because of --local-only." if local_only else ""

@@ -73,17 +73,17 @@ class Freshness:
         name = show(file.path)
         if condition == "gone":
             looked.gone |= {file.path, *self._gone_with(path)}
-            forget = f"To forget what was read of it: jackdaw knowledge remove {shlex.quote(name)}"
-            looked.stale.append(Stale(name, "gone", f"{name} is gone, so nothing of it is used. {forget}"))
+            forget = f"To forget what was read of this file: jackdaw knowledge remove {shlex.quote(name)}"
+            looked.stale.append(Stale(name, "gone", f"{name} is gone, so the answer does not use this file. {forget}"))
         elif condition == "away":
-            reason = f"{name} cannot be looked at now: is its disk connected? What is used of it was read before."
+            reason = f"{name} cannot be opened. Is its disk connected? The answer uses the text read earlier."
             looked.stale.append(Stale(name, "away", reason))
         return condition == "gone"
 
     def _changed(self, file: FileState, path: Path, size: int, looked: Looked, trace: Trace) -> bool:
-        name, again = show(file.path), f"Read it: jackdaw add {shlex.quote(show(os.fsencode(path)))}"
+        name, again = show(file.path), f"Read the file: jackdaw add {shlex.quote(show(os.fsencode(path)))}"
         if size > looked.room:
-            why = f"it is too large to be read while you wait. {again}"
+            why = f"is too large to read while you wait. {again}"
         else:
             looked.room -= size
             try:
@@ -92,11 +92,11 @@ class Freshness:
                 if not why:
                     looked.read = True
                     return True
-                why = f"it could not be read again: {why}."
+                why = f"could not be read again: {why}."
             except GaveWay:
-                why = f"reading it takes too long to wait for. {again}"
+                why = f"takes too long to read while you wait. {again}"
             except JackdawError as error:  # another reader, a full disk: the old text stays
-                why = f"it was not read again. {error}"
+                why = f"was not read again. {error}"
         looked.stale.append(Stale(name, "changed", f"{name} has changed since it was read, and {why}"))
         return False
 

@@ -81,14 +81,14 @@ def _number(supply: Path, name: str) -> float | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise ValueError(f"no count: {text[:40]!r}")
+        raise ValueError(f"the battery's counter is not a number: {text[:40]!r}")
     return float(text)
 
 
 def _required(supply: Path, name: str) -> float:
     number = _number(supply, name)
     if number is None:
-        raise ValueError(f"{supply.name} does not tell its {name}")
+        raise ValueError(f"the battery {supply.name} does not report its {name}")
     return number
 
 

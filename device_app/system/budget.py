@@ -50,9 +50,9 @@ def why_spent(ledger: Ledger, now: float, rules: Rules) -> str | None:
     """Return which budget is used up, in words; None while both have some left."""
     spent = recent(ledger, now)
     if sum(entry.tokens for entry in spent) >= rules.tokens_per_hour:
-        return f"{rules.tokens_per_hour:,} tokens within an hour are spent"
+        return f"the limit of {rules.tokens_per_hour:,} tokens per hour is used up"
     if sum(entry.joules for entry in spent) >= rules.joules_per_hour:
-        return f"{rules.joules_per_hour:,.0f} joules within an hour are spent"
+        return f"the limit of {rules.joules_per_hour:,.0f} joules per hour is used up"
     return None
 
 

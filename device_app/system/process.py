@@ -23,7 +23,7 @@ def alone(file: Path, last: int | None) -> Iterator[None]:
     lock = _lock(file, wait_s=1)
     if not _acquired(lock):
         process = f" (process {last})" if last else ""
-        raise UsageError(f"Jackdaw works ahead already{process}. `jackdaw daemon status` shows what it does.")
+        raise UsageError(f"Background work is running already{process}. To see what it does: jackdaw daemon status")
     try:
         yield
     finally:

@@ -63,7 +63,7 @@ def kind_of(environment: Mapping[str, str], platform: str, has: Callable[[str], 
     if has("systemctl"):
         return "systemd"
     raise UsageError(
-        "This device has neither systemd nor launchd nor Termux. Let `jackdaw daemon run` start with your session."
+        "This device has no systemd, launchd or Termux to run a service. Start `jackdaw daemon run` when you log in."
     )
 
 
@@ -82,7 +82,7 @@ def _systemd(program: Path, own: Mapping[str, str], config: Path) -> Service:
     unit = f"{NAME}.service"
     lines = [
         "[Unit]",
-        "Description=Jackdaw works ahead while this device is idle",
+        "Description=Jackdaw's background work while this device is idle",
         "",
         "[Service]",
         f"ExecStart={_systemd_word(str(program))} daemon run",
@@ -175,7 +175,7 @@ def uninstall(service: Service) -> tuple[list[Path], list[Told]]:
         try:
             path.unlink()
         except OSError as error:
-            raise NotWritable(f"Cannot remove {path}: {error.strerror}. Remove it yourself.") from error
+            raise NotWritable(f"Cannot remove {path}: {error.strerror}. Remove the file yourself.") from error
     return installed, reports
 
 
@@ -192,11 +192,11 @@ def _run(command: Sequence[str]) -> Told:
             check=False,
         )
     except FileNotFoundError:
-        return Told(name, f"there is no {command[0]} here")
+        return Told(name, f"the command {command[0]} is not installed")
     except subprocess.TimeoutExpired:
-        return Told(name, f"it did not answer within {_WAIT_S:g} seconds")
+        return Told(name, f"the command did not finish within {_WAIT_S:g} seconds")
     except OSError as error:
-        return Told(name, (error.strerror or "it cannot be run").lower())
+        return Told(name, (error.strerror or "the command cannot be run").lower())
     if done.returncode:
-        return Told(name, (done.stderr or done.stdout).strip() or f"it ended with code {done.returncode}")
+        return Told(name, (done.stderr or done.stdout).strip() or f"the command ended with code {done.returncode}")
     return Told(name, None)

@@ -38,9 +38,9 @@ _ELSEWHERE = re.compile(r'<link[^>]*\bhref="(?:https?:)?//[^>]*>|\sxmlns="[^"]*"
 """References to other hosts in textual-serve's page: a font from Google, and an XML namespace that HTML can omit."""
 
 _REFUSALS = {
-    Verdict.ELSEWHERE: "This page is for the address that `jackdaw web` printed alone.",
-    Verdict.USED: "This address was used already, by another browser. Run `jackdaw web` again for a new one.",
-    Verdict.STRANGER: "Open the whole address that `jackdaw web` printed, with its token.",
+    Verdict.ELSEWHERE: "This page opens only at the address that `jackdaw web` printed.",
+    Verdict.USED: "Another browser has used this address already. Run `jackdaw web` again for a new address.",
+    Verdict.STRANGER: "Open the complete address that `jackdaw web` printed, including the token.",
 }
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -105,7 +105,7 @@ class WebServer(Server):
         except OSError as error:
             raise NotWritable(
                 f"Cannot listen on {self.host}, port {self.port}: {(error.strerror or str(error)).lower()}. "
-                "Choose another with --port."
+                "Choose another port with --port."
             ) from None
         scheme, port = ("https" if self._tls else "http"), runner.addresses[0][1]
         self.public_url = str(URL.build(scheme=scheme, host=self.host, port=port).origin())
@@ -193,7 +193,7 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
         context.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
         reason = error.strerror or error.__class__.__name__
-        raise UsageError(f"{certificate} and {key} are no certificate with its key, in PEM: {reason}.") from None
+        raise UsageError(f"{certificate} and {key} are not a PEM certificate and its private key: {reason}.") from None
     return context
 
 

@@ -39,7 +39,7 @@ _17B = {"layers": 24, "kv_heads": 32, "head": 64}
 """The shape of SmolLM2-1.7B."""
 _VALUE_BYTES = {"f16": 2.0, "q8_0": 34 / 32}
 
-RESTORED = "there is room for its attention states"
+RESTORED = "there is room for the question's attention states"
 """The reason that idle work gives for recreating evicted states."""
 
 

@@ -144,7 +144,7 @@ def test_a_store_from_the_future_is_refused(tmp_path: Path) -> None:
 
 def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, "CREATE TABLE late (x);\nCREATE NONSENSE;\n"))
-    with pytest.raises(StoreError, match="refused"):
+    with pytest.raises(StoreError, match="reports an error"):
         Database(tmp_path / "jackdaw.db")
     monkeypatch.undo()
     assert Database(tmp_path / "jackdaw.db").execute("SELECT name FROM sqlite_master WHERE name = 'late'") == []
@@ -156,7 +156,7 @@ def test_a_list_is_read_on_the_same_connection_with_errors_of_ours(tmp_path: Pat
         database.execute("INSERT INTO folders VALUES (?, ?)", (b"/a", "now"))
         listed = database.rows("SELECT path, folded(added_at) AS at FROM folders WHERE path = ?", (b"/a",))
         assert listed == [{"path": b"/a", "at": "now"}]
-        with pytest.raises(StoreError, match="refused: no such table: nonsense"):
+        with pytest.raises(StoreError, match="reports an error: no such table: nonsense"):
             database.rows("SELECT * FROM nonsense")
     assert Database(tmp_path / "jackdaw.db").rows("SELECT path FROM folders") == [{"path": b"/a"}]
     with ThreadPoolExecutor(1) as pool, pytest.raises(StoreError, match="thread"):
@@ -218,7 +218,7 @@ def test_nothing_is_written_to_a_store_that_was_taken_away(tmp_path: Path) -> No
     home, away = tmp_path / "home", tmp_path / "away"
     database = Database(home / "jackdaw.db")
     home.rename(away)
-    with pytest.raises(StoreError, match="is gone: its folder or disk was taken away"), database.transaction():
+    with pytest.raises(StoreError, match="is gone: its folder or disk was removed"), database.transaction():
         pass
     away.rename(home)
     with database.transaction():

@@ -163,7 +163,7 @@ def planted(tmp_path: Path) -> Path:
 @as_root
 @pytest.mark.parametrize("name", ["out", "new"])
 def test_root_follows_no_link_out_of_another_users_folder(tmp_path: Path, planted: Path, name: str) -> None:
-    with pytest.raises(NotWritable, match=r"a link is in its place.* Move the link away\."):
+    with pytest.raises(NotWritable, match=r"a symbolic link is in the path.* Move the link away\."):
         private_lock(planted / name)
     write_private(planted / name, "text")
     assert (planted / name).read_text() == "text"

@@ -45,7 +45,7 @@ def read_eml(path: Path, max_bytes: int) -> Iterator[Document]:
     """Yield one mail. Raises UnreadableFile, also for a file that is no mail."""
     data = read_whole(path, max_bytes)
     if not any(_FIELD.match(line) for line in data[:_LONGEST_HEADER].splitlines()[:3]):
-        raise UnreadableFile("not a mail")
+        raise UnreadableFile("not an email")
     yield mail_document(data)
 
 

@@ -40,7 +40,7 @@ def read_pdf(path: Path, max_bytes: int) -> Iterator[Document]:
         raise UnreadableFile("broken PDF") from error
     blocks = tuple(block for number in range(pages) for block in _blocks(reader, number))
     if not blocks:
-        raise UnreadableFile("no text in it, perhaps a scan")
+        raise UnreadableFile("no text in the PDF, perhaps a scan")
     title, author, created = _facts(reader)
     yield Document("", "paper", title or path.stem, blocks, date_in(path.stem) or created, (author,) if author else ())
 

@@ -30,16 +30,20 @@ ON_BATTERY = replace(RULES, mains=False)
     [
         (FINE, RULES, None),
         (Conditions(), RULES, None),
-        (replace(FINE, quiet_s=299), RULES, "a question came less than 5 minutes ago"),
-        (replace(FINE, quiet_s=9), replace(RULES, quiet_minutes=1 / 6), "a question came less than 10 seconds ago"),
+        (replace(FINE, quiet_s=299), RULES, "a question was asked less than 5 minutes ago"),
+        (
+            replace(FINE, quiet_s=9),
+            replace(RULES, quiet_minutes=1 / 6),
+            "a question was asked less than 10 seconds ago",
+        ),
         (replace(FINE, quiet_s=0), replace(RULES, quiet_minutes=0), None),
-        (replace(FINE, on_mains=False), RULES, "the device runs on battery"),
+        (replace(FINE, on_mains=False), RULES, "the device runs on battery power"),
         (replace(FINE, on_mains=False), ON_BATTERY, None),
         (replace(FINE, on_mains=False, battery_percent=49), ON_BATTERY, "the battery is under 50%"),
         (replace(FINE, on_mains=None, battery_percent=49), RULES, "the battery is under 50%"),
         (replace(FINE, on_mains=True, battery_percent=3), RULES, None),
-        (replace(FINE, temperature_c=80.5), RULES, "the processor is over 80 °C"),
-        (replace(FINE, battery_temperature_c=41), RULES, "the battery is over 40 °C"),
+        (replace(FINE, temperature_c=80.5), RULES, "the processor is hotter than 80 °C"),
+        (replace(FINE, battery_temperature_c=41), RULES, "the battery is hotter than 40 °C"),
         (replace(FINE, load_per_core=0.6), RULES, "other programs use over 50% of the processor"),
     ],
 )
@@ -176,4 +180,4 @@ def test_what_changes_meanwhile_is_seen_without_looking(monkeypatch: pytest.Monk
         battery.power_plugged = False
         while latest().on_mains:
             time.sleep(0.01)
-        assert why_not(replace(latest(), load_per_core=None), RULES) == "the device runs on battery"
+        assert why_not(replace(latest(), load_per_core=None), RULES) == "the device runs on battery power"

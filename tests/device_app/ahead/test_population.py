@@ -159,7 +159,7 @@ def test_what_is_likeliest_next_is_read_ahead_even_where_something_older_goes_fo
     kept = {row.name for row in device.qkv_tree.rows.all()}
     ask(device, "What is it that the cat takes, and when does the dentist see me?")
     steps = [step for step in everything(device) if step.action == "read ahead"]
-    assert [step.why for step in steps] == ["it is likely to be asked about next"]
+    assert [step.why for step in steps] == ["the passage is likely to be asked about next"]
     assert {row.name for row in device.qkv_tree.rows.all()} != kept
     assert device.qkv_tree.rows.bytes() <= device.qkv_tree.limit
     assert everything(device) == []
@@ -179,7 +179,7 @@ def test_what_is_likeliest_next_is_read_ahead_once_however_small_the_room(device
 
 def likeliest_read(device: Device) -> list[Step]:
     """What a run read ahead for the next question."""
-    return [step for step in everything(device) if step.why == "it is likely to be asked about next"]
+    return [step for step in everything(device) if step.why == "the passage is likely to be asked about next"]
 
 
 def test_a_passage_that_the_model_has_no_room_for_is_not_read_ahead(device: Device, another: Another) -> None:

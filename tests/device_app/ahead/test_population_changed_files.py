@@ -75,7 +75,7 @@ def test_a_predicted_question_that_its_passage_does_not_answer_is_skipped_once_a
     silent: Device,
 ) -> None:
     steps = {step.subject: step for step in work(silent)}
-    assert (steps[QUESTION].action, steps[QUESTION].why) == ("skip", "the passages found for it do not answer it")
+    assert (steps[QUESTION].action, steps[QUESTION].why) == ("skip", "the passages found do not answer the question")
     assert steps[QUESTION].tokens_decoded > 0
     assert (entries(silent)[QUESTION].answer, entries(silent)[QUESTION].failed) == (None, NOT_TOLD)
     assert everything(silent) == []

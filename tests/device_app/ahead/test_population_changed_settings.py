@@ -73,7 +73,7 @@ def test_above_the_cutoff_states_are_made_and_answers_wait_until_it_falls(device
     steps = work(cautious)
     assert {step.action for step in steps} == {"prefill"}
     assert all(entry.answer is None for entry in entries(device).values())
-    assert all("states alone" in step.why for step in steps)
+    assert all("attention states only" in step.why for step in steps)
     steps = work(device)
     assert {step.action for step in steps} == {"answer"}
     # The passages were there: only the questions themselves are computed.
@@ -90,7 +90,9 @@ def test_evicted_states_are_made_again_when_the_limit_is_raised(device: Device) 
     object.__setattr__(device.qkv_tree, "limit", 4 * full)
     steps = work(device)
     assert steps
-    assert {(step.action, step.why) for step in steps} == {("prefill", "there is room for its attention states")}
+    assert {(step.action, step.why) for step in steps} == {
+        ("prefill", "there is room for the question's attention states")
+    }
     assert device.qkv_tree.rows.bytes() == full
     assert work(device) == []
 

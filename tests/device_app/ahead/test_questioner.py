@@ -93,7 +93,7 @@ def test_of_what_is_near_to_a_question_more_is_asked(asking: Device) -> None:
     *_, _ = asking.assistant.ask("Who has borrowed the blue drill?", asking.options())
     writing = [step for step in everything(asking) if step.subject.startswith("questions about")]
     assert writing
-    assert {step.why for step in writing} == {"it is near what was asked last"}
+    assert {step.why for step in writing} == {"the passage is near your last questions"}
     assert not [step for step in everything(asking) if step.action == "predict"]
 
 

@@ -22,9 +22,9 @@ def test_the_papers_phone_spends_what_was_measured() -> None:
     [
         ((), None),
         ((Spent(9_000, 999, 49.9),), None),
-        ((Spent(9_000, 1000, 0.0),), "1,000 tokens within an hour are spent"),
-        ((Spent(9_000, 500, 0.0), Spent(9_500, 500, 0.0)), "1,000 tokens within an hour are spent"),
-        ((Spent(9_000, 1, 50.0),), "50 joules within an hour are spent"),
+        ((Spent(9_000, 1000, 0.0),), "the limit of 1,000 tokens per hour is used up"),
+        ((Spent(9_000, 500, 0.0), Spent(9_500, 500, 0.0)), "the limit of 1,000 tokens per hour is used up"),
+        ((Spent(9_000, 1, 50.0),), "the limit of 50 joules per hour is used up"),
         ((Spent(10_000 - HOUR_S, 1000, 50.0),), None),
         ((Spent(10_001, 1000, 50.0),), None),  # from before the machine restarted
     ],
@@ -34,7 +34,7 @@ def test_which_budget_is_spent(ledger: Ledger, why: str | None) -> None:
 
 
 def test_nothing_may_be_spent_where_the_budget_is_nothing() -> None:
-    assert why_spent((), 0.0, replace(RULES, tokens_per_hour=0)) == "0 tokens within an hour are spent"
+    assert why_spent((), 0.0, replace(RULES, tokens_per_hour=0)) == "the limit of 0 tokens per hour is used up"
 
 
 @given(st.lists(st.tuples(st.floats(0, 400), st.integers(0, 1000)), max_size=100))

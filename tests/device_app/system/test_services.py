@@ -35,7 +35,7 @@ def test_which_service_manager_there_is(
 
 
 def test_a_device_without_one_is_told_what_to_do() -> None:
-    with pytest.raises(UsageError, match=r"Let `jackdaw daemon run` start with your session\."):
+    with pytest.raises(UsageError, match=r"Start `jackdaw daemon run` when you log in\."):
         kind_of({}, "linux", lambda _: False)
 
 
@@ -127,10 +127,10 @@ def test_installing_writes_starts_and_uninstalling_ends_and_removes(linux: Servi
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
-        (None, "there is no systemctl here"),
+        (None, "the command systemctl is not installed"),
         ("echo 'Failed to connect to bus' >&2; exit 1", "Failed to connect to bus"),
-        ("exit 4", "it ended with code 4"),
-        ("/bin/sleep 600", "it did not answer within 0.2 seconds"),
+        ("exit 4", "the command ended with code 4"),
+        ("/bin/sleep 600", "the command did not finish within 0.2 seconds"),
     ],
 )
 def test_a_manager_that_fails_is_told(

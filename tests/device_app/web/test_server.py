@@ -74,7 +74,7 @@ def test_the_token_lets_one_browser_in_and_leaves_the_address(serve: Serve, capl
                 assert answer.headers["Cache-Control"] == "no-store"
             async with second.get(address) as answer:
                 assert answer.status == 403
-                assert "used already" in await answer.text()
+                assert "used this address already" in await answer.text()
             async with first.get(address) as answer:
                 assert (answer.status, str(answer.url)) == (200, str(address.origin()) + "/")
         assert address.query["token"] not in caplog.text
@@ -212,7 +212,7 @@ def test_with_tls_everything_goes_through_it(serve: Serve, certificate: tuple[Pa
 
 
 def test_what_is_no_certificate_is_refused(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
-    with pytest.raises(UsageError, match=r"no certificate with its key"):
+    with pytest.raises(UsageError, match=r"not a PEM certificate and its private key"):
         tls_context(certificate[1], certificate[0])
     with pytest.raises(UsageError, match=r"No such file"):
         tls_context(tmp_path / "missing.pem", certificate[1])

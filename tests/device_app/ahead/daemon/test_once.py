@@ -46,10 +46,10 @@ def ask(paths: Paths) -> None:
 @pytest.mark.parametrize(
     ("happens", "why"),
     [
-        (lambda scene: ask(scene.paths), "a question came"),
-        (lambda scene: write_private(scene.paths.daemon_paused, ""), "it is paused"),
-        (lambda _: os.kill(os.getpid(), signal.SIGTERM), "it was told to end"),
-        (lambda _: os.kill(os.getpid(), signal.SIGINT), "it was told to end"),
+        (lambda scene: ask(scene.paths), "a question was asked"),
+        (lambda scene: write_private(scene.paths.daemon_paused, ""), "background work is paused"),
+        (lambda _: os.kill(os.getpid(), signal.SIGTERM), "the daemon was told to stop"),
+        (lambda _: os.kill(os.getpid(), signal.SIGINT), "the daemon was told to stop"),
     ],
 )
 def test_it_gives_way_at_once(scene: "Scene", happens: Callable[["Scene"], object], why: str, force: bool) -> None:
@@ -64,8 +64,8 @@ def test_it_gives_way_when_the_cable_is_pulled_unless_it_was_forced(scene: "Scen
         scene.sensors.now = Conditions(on_mains=False)
 
     then(scene, pull)
-    assert scene.daemon().once().stopped == "the device runs on battery"
-    assert scene.daemon().once() == replace(scene.daemon().once(), steps=(), stopped="the device runs on battery")
+    assert scene.daemon().once().stopped == "the device runs on battery power"
+    assert scene.daemon().once() == replace(scene.daemon().once(), steps=(), stopped="the device runs on battery power")
     scene.does(0)
     assert scene.daemon().once(force=True).stopped is None
 
@@ -87,7 +87,7 @@ def test_a_device_in_use_is_left_alone_unless_it_is_forced(scene: "Scene") -> No
     scene.does(0)
     Activity(scene.paths.activity).note()
     refused = scene.daemon().once()
-    assert (refused.steps, refused.stopped) == ((), "a question came less than 5 minutes ago")
+    assert (refused.steps, refused.stopped) == ((), "a question was asked less than 5 minutes ago")
     assert len(scene.daemon().once(force=True).steps) == 1
 
 
@@ -95,7 +95,7 @@ def test_the_budget_holds_from_one_run_to_the_next(scene: "Scene") -> None:
     scene.rules = replace(scene.rules, tokens_per_hour=20)
     scene.does(*[15] * 9)
     assert [step.tokens for step in scene.daemon().once(force=True).steps] == [15, 15]
-    assert scene.daemon().once(force=True).stopped == "20 tokens within an hour are spent"
+    assert scene.daemon().once(force=True).stopped == "the limit of 20 tokens per hour is used up"
     scene.skipped += 3601
     assert len(scene.daemon().once(force=True).steps) == 2
 

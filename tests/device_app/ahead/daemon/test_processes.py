@@ -67,7 +67,7 @@ def test_one_runs_another_is_refused_a_pause_is_seen_and_a_kill_leaves_nothing_t
     out, err = second.communicate()
     assert second.returncode == 2
     assert f"process {first.pid}" in err
-    assert "works ahead already" in json.loads(out)["error"]["message"]
+    assert "is running already" in json.loads(out)["error"]["message"]
 
     write_private(scene.paths.daemon_paused, "")
     wait(lambda: scene.state[0] == "paused")

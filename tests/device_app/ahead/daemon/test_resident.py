@@ -47,7 +47,7 @@ def test_files_are_read_on_battery_and_soon_after_a_question_but_nothing_else_is
     scene.at[90] = lambda: states.append(scene.state)
     scene.run(100)
     assert [step.action for step in scene.steps] == ["read"]
-    assert states == [("waiting", "a question came less than 5 minutes ago")]
+    assert states == [("waiting", "a question was asked less than 5 minutes ago")]
     scene.sensors.now = Conditions(on_mains=False, battery_percent=20)
     (folder / "saw.md").write_text("Anna has the old saw.")
     scene.run(100)

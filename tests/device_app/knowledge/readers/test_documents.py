@@ -97,7 +97,7 @@ def test_an_encrypted_pdf_is_refused_unless_its_password_is_empty(read: Read) ->
 
 
 def test_a_pdf_without_text_is_refused(read: Read) -> None:
-    with pytest.raises(UnreadableFile, match="no text in it, perhaps a scan"):
+    with pytest.raises(UnreadableFile, match="no text in the PDF, perhaps a scan"):
         read("a.pdf", pdf("", ""))
 
 

@@ -121,7 +121,7 @@ def test_a_mail_that_is_all_subject_is_kept(read: Read) -> None:
 
 
 def test_what_is_no_mail_is_refused(read: Read) -> None:
-    with pytest.raises(UnreadableFile, match="not a mail"):
+    with pytest.raises(UnreadableFile, match="not an email"):
         read("a.eml", "Dear diary,\nno headers here.\nNone.\n")
 
 
