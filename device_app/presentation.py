@@ -17,7 +17,7 @@ class OriginWords:
 
 
 ORIGINS = {
-    "qa_bank": OriginWords("answered before", "answered before", "with what was kept"),
+    "qa_bank": OriginWords("answered before", "answered before", "with a saved answer"),
     "device": OriginWords("device", "", "on this device"),
     "cloud": OriginWords("server", "the server", "by the server"),
     "migrated": OriginWords("moved", "moved", "by both sides, one after the other"),

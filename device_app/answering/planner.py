@@ -29,11 +29,11 @@ Kind = Literal[
     "serve kept", "quote", "prefill", "generate", "fetch then generate", "together", "race", "nothing", "end"
 ]
 
-OWN: Final = "your own files answer it, so that all of it stays on this device"
-FORCED: Final = "both sides wrote it, as was asked for"
-NO_SERVER: Final = "no companion server is connected, or link.allowed is off: jackdaw status"
-UNASKED: Final = "link.together = asked sends nothing of it, unless you ask with --together, or /together"
-NEARER: Final = "the server has nothing nearer to it"
+OWN: Final = "your own files answer the question, so nothing leaves this device"
+FORCED: Final = "both sides wrote the answer, as you asked"
+NO_SERVER: Final = "no companion server is connected, or link.allowed is off (see: jackdaw status)"
+UNASKED: Final = "with link.together = asked, nothing is sent unless you ask with --together or /together"
+NEARER: Final = "the server has no passage nearer to the question"
 
 
 @dataclass(frozen=True, slots=True)

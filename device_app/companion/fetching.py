@@ -59,9 +59,9 @@ class Search:
                 case m.Round():
                     self.rounds.add(event)
                 case m.Failed(_, code, message):
-                    raise LinkError(message or f"it could not search ({code})")
+                    raise LinkError(message or f"the server could not search ({code})")
                 case m.Finished():
-                    raise LinkError("it ended what it had not begun")
+                    raise LinkError("the server ended an answer that it had not begun")
                 case Lost(_, why):
-                    raise LinkError(why or "it has lost this question")
-        raise LinkError("it did not say in time what it has found")
+                    raise LinkError(why or "the server lost this question")
+        raise LinkError("the server's passages did not come in time")

@@ -6,11 +6,11 @@ from shared.ending import Piece
 from shared.prompt import NOT_FOUND, is_not_found
 from shared.types import Hit
 
-NOT_TOLD = "Your files do not seem to say."
-NOT_TOLD_THERE = "Your files have nothing on that, and the server's passages do not seem to say."
-NOT_TOLD_ANYWHERE = "Neither your files nor the server's passages seem to say."
+NOT_TOLD = "Your files do not seem to answer this."
+NOT_TOLD_THERE = "Your files have nothing on this, and the server's passages do not seem to answer it."
+NOT_TOLD_ANYWHERE = "Neither your files nor the server's passages seem to answer this."
 
-NEAREST = "Nearest to it:"
+NEAREST = "Nearest passages:"
 """Heading of the passages that gave no answer."""
 
 NEAREST_SHOWN = 3

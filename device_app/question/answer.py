@@ -22,19 +22,19 @@ Origin = Literal["qa_bank", "device", "cloud", "migrated", "aggregated"]
 
 NOTHING_FOUND = "I found nothing about that in your files."
 NOTHING_ANYWHERE = "I found nothing about that in your files, nor did the server."
-NOT_FOLLOWED = "What follows on an earlier question is asked of no server: ask it whole."
-NOT_NAMED = "It may name a filter, file or folder of yours, so no server was asked: ask it without that name."
+NOT_FOLLOWED = "A follow-up question is never sent to a server. Ask the question in full."
+NOT_NAMED = "The question may name a filter, file or folder of yours, so no server was asked. Ask without that name."
 
-QUOTED = "✓ in the words of your files"
+QUOTED = "✓ quoted from your files"
 """Shown below an answer that is quoted."""
 
-NEAREST_SENTENCE = "nearest:"
+NEAREST_SENTENCE = "nearest sentence:"
 """Label of the sentence nearest to an answer, where none proves it."""
 
-UNSUPPORTED = "Nothing in the sources says this: take it as a guess."
+UNSUPPORTED = "The sources do not support this answer: it may be a guess."
 """Shown below text that was already shown while a model wrote it, and turned out to be unsupported."""
 
-GUESS = "the model's guess, which nothing there supports:"
+GUESS = "the model's guess, which the sources do not support:"
 """Label of the model's text where it is not shown as an answer."""
 
 AT = "the server at "

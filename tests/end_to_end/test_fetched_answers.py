@@ -54,7 +54,7 @@ def test_the_answer_has_sources_of_both_sides_and_the_question_alone_left(home: 
     missing, pays, server_reason = answer.decided
     assert missing == "your files say nothing of “european” and “countries” and “flow”"
     assert "from fetched passages" in pays
-    assert server_reason == "this device wrote from your files and 1 passage of the server"
+    assert server_reason == "this device wrote the answer from your files and 1 passage of the server"
     assert home.searches == 1
 
 
@@ -176,7 +176,7 @@ def test_a_server_that_says_nothing_is_not_waited_for_for_ever(home: Home, monke
     answer = home.ask(BOTH, reach="question")
     assert (answer.text, answer.egress.items) == (ROWED, ("the question",))
     named = f"the server at 127.0.0.1:{home.proxy.port}"
-    assert answer.decided[-1] == f"this device wrote alone: {named} failed: it did not say in time what it has found"
+    assert answer.decided[-1] == f"this device wrote alone: {named} failed: the server's passages did not come in time"
 
 
 def test_a_server_that_refuses_is_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +190,7 @@ def test_passages_that_fit_far_worse_than_ones_own_are_left_out(home: Home) -> N
     home.add("danube.md", "Through which countries we rowed where the Danube does")
     answer = asked(home, "Through which countries does the Danube glitter splendidly at sunset, where we rowed?")
     assert {hit.side for hit in answer.hits} == {"device"}
-    assert answer.decided[-1] == "the server has nothing nearer to it"
+    assert answer.decided[-1] == "the server has no passage nearer to the question"
     assert answer.egress.items == ("the question",)
 
 

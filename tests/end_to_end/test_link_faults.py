@@ -181,7 +181,7 @@ def test_a_server_that_ends_amid_upgrades_is_tried_again(serve: Serve) -> None:
         proxy.refuses = True
         with linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
             until(lambda: link.state.phase == "waiting")
-            assert "hung up" in link.state.why
+            assert "closed at once" in link.state.why
             proxy.refuses = False
             until(lambda: link.state.connected)
 

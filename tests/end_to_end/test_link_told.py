@@ -76,4 +76,4 @@ def test_a_server_comes_answers_and_goes(tmp_path: Path, weights: Path, server: 
     assert "cannot be reached" in status["server"]["why"]
     _, report = person.says("doctor")
     (entry,) = [finding for finding in report["findings"] if finding["check"] == "server"]
-    assert (entry["level"], "Is it running" in entry["mend"]) == ("warn", True)
+    assert (entry["level"], "Is the server running" in entry["mend"]) == ("warn", True)

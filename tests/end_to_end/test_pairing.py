@@ -68,9 +68,9 @@ def test_five_wrong_codes_end_it(pairing: Pairing) -> None:
         with pytest.raises(NotPaired) as refused:
             pair(Invitation(invitation.secret ^ 1, invitation.addresses), "phone")
         said.append(str(refused.value))
-    assert [f"{left} of its tries are left" in message for left, message in zip((4, 3, 2, 1), said, strict=False)] == [
-        True
-    ] * 4
+    assert [
+        f"{left} tries are left for this code" in message for left, message in zip((4, 3, 2, 1), said, strict=False)
+    ] == [True] * 4
     assert "no longer valid" in said[4]
     assert "no code is open" in said[5]
     with pytest.raises(NotPaired):
@@ -259,12 +259,12 @@ def test_a_certificate_that_the_system_trusts_is_not_pinned(
         (b'{"type":"challenge","nonce":"' + b"A" * 43 + b'=","version":2}', "Update the older"),
         (x.encoded(x.Refused("over")), "no code is open"),
         (x.encoded(x.Refused("busy")), "Try again"),
-        (x.encoded(x.Refused("failed")), "its log says why"),
-        (x.encoded(x.Refused("wrong", 3)), "3 of its tries are left"),
+        (x.encoded(x.Refused("failed")), "server's log"),
+        (x.encoded(x.Refused("wrong", 3)), "3 tries are left for this code"),
         (b'{"type":"refused","reason":"\\u001b[2Jevil"}', "Update the older"),
         (x.encoded(x.Done("phone")), "Update the older"),
         (b" " * 100_000, "Update the older"),
-        (b"x" * 300_000, "Is it running"),
+        (b"x" * 300_000, "Is the server running"),
     ],
 )
 def test_what_a_server_says_that_lies_is_told_in_our_own_words(pairing: Pairing, said: bytes, expected: str) -> None:
@@ -284,7 +284,7 @@ def test_what_a_server_says_that_lies_is_told_in_our_own_words(pairing: Pairing,
     ("status", "expected"),
     [
         ("404 Not Found", "no code is open"),
-        ("503 Full", "full, or ends"),
+        ("503 Full", "full or shutting down"),
         ("302 Found", "elsewhere"),
         ("200 OK", "200"),
     ],

@@ -211,13 +211,13 @@ def joint(home: Home, question: str = DANUBE, **options: Any) -> Answer:
 
 def test_an_answer_of_both_shows_sources_and_ledger_of_both(home: Home) -> None:
     answer = joint(home)
-    assert (answer.origin, answer.decided) == ("aggregated", ("both sides wrote it, as was asked for",))
+    assert (answer.origin, answer.decided) == ("aggregated", ("both sides wrote the answer, as you asked",))
     assert [hit.side for hit in answer.hits] == ["device", "server"]
     assert answer.as_json()["origin"] == "aggregated"
     question, weight, drafts, acknowledgements = answer.egress.items
     assert (question, weight, acknowledgements) == (
         "the question",
-        "how well your passages fit it, as one number",
+        "one number for how well your passages fit the question",
         "acknowledgements",
     )
     assert drafts.endswith("draft tokens of the answer")
@@ -243,7 +243,7 @@ def test_an_answer_of_both_stands_in_the_conversation(home: Home) -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"embedder": "another"}, "compares passages by another model"),
+        ({"embedder": "another"}, "uses another embedding model"),
         ({"vocabulary": "another"}, "has another vocabulary"),
         ({"receives": ("question", "answer")}, "writes no answers together"),
     ],

@@ -114,7 +114,7 @@ def test_a_server_that_falls_silent_is_not_waited_for(serve: Serve, monkeypatch:
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
         assert link.wait(30).connected
         joint = Written(link, together(), Slow(0.002), at(5, proxy.swallow))
-    assert joint.report.alone.endswith("failed: it was waited for too long")
+    assert joint.report.alone.endswith("failed: the server took too long")
     assert joint.settled[-1] == END
 
 
@@ -169,7 +169,7 @@ def test_an_end_that_only_the_server_knows_leaves_the_device_alone(serve: Serve)
     joint = written(serve(), asked, Endless(0.001))
     count = len(expected(asked))
     assert joint.settled[: count - 1] == expected(asked)[: count - 1]
-    assert joint.report.alone.endswith("failed: it stopped writing")
+    assert joint.report.alone.endswith("failed: the server stopped writing")
 
 
 # Who does not keep to it.
@@ -280,7 +280,7 @@ def test_a_server_that_lies_is_left(serve: Serve, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(cloud_server.sessions.joint.Joint, "_send", lies)
     joint = written(serve(), together())
-    assert "failed: it does not keep to the protocol" in joint.report.alone
+    assert "failed: the server broke the protocol" in joint.report.alone
     assert joint.settled[-1] == END
 
 

@@ -49,7 +49,7 @@ def test_a_server_that_falls_silent_is_not_waited_for(
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
         assert link.wait(30).connected
         joint = Written(link, asked, Slow(0.002), at(5, proxy.swallow))
-    assert joint.report.alone.endswith("failed: it was waited for too long")
+    assert joint.report.alone.endswith("failed: the server took too long")
     assert joint.settled
 
 
@@ -78,7 +78,7 @@ def test_a_server_that_never_says_one_thing_is_not_waited_for(
     served = serve(Flat(0.0))
     joint = written(served, asked, Flat(0.0))
     # Without a weight, nothing else may be said at all.
-    assert joint.report.alone.endswith("failed: it was waited for too long") or kind is m.Weight
+    assert joint.report.alone.endswith("failed: the server took too long") or kind is m.Weight
     assert joint.report.alone
     assert len(joint.settled) == 40 or joint.settled[-1] == END
     until(lambda: idle(served))
@@ -210,7 +210,7 @@ def test_a_server_that_lies_is_left(
     monkeypatch.setattr("cloud_server.sessions.joint.CUT_S", 0.2)  # the device it cuts off does not come back
     served = serve()
     joint = written(served, together(sampling=WARM, rule=rule, place=place))
-    assert "failed: it does not keep to the protocol" in joint.report.alone
+    assert "failed: the server broke the protocol" in joint.report.alone
     assert (joint.report.together, joint.settled != []) == (0, True)
     until(lambda: idle(served))
 
@@ -237,7 +237,7 @@ def test_a_rest_that_is_forged_ends_the_session_with_the_server(
         cloud_server.sessions.joint, "pieces", lambda request, position, _: [m.Rest(request, position, 0, size, data)]
     )
     joint = written(serve(Flat(0.0)), together(texts=(BOAT,), similarity=EVEN, rule="greedy", max_tokens=20), Flat(0.0))
-    assert "failed: it does not keep to the protocol" in joint.report.alone
+    assert "failed: the server broke the protocol" in joint.report.alone
     assert len(joint.settled) == 20
 
 

@@ -165,7 +165,7 @@ def test_the_slower_side_comes_to_settle(
 
 
 def test_without_leave_the_device_hands_nothing_over(serve: Serve) -> None:
-    with pytest.raises(ValueError, match="do not leave"):
+    with pytest.raises(ValueError, match="stay on the device"):
         aggregated.JointQuestion(DANUBE, WARM, 9, 1, rule="algorithm1", place="both")
     plain = together(sampling=WARM, rule="algorithm1", place="device")
     closed = aggregated.JointQuestion(DANUBE, WARM, plain.together.max_tokens, 1, rule="algorithm1")

@@ -121,7 +121,7 @@ def test_a_server_that_is_killed_counts_on_and_its_code_goes_on(
     invitation = read_link(shown["link"])
     wrong = type(invitation)(invitation.secret ^ 1, invitation.addresses, invitation.pin)
     for left in (4, 3):
-        with pytest.raises(NotPaired, match=f"{left} of its tries"):
+        with pytest.raises(NotPaired, match=f"{left} tries"):
             pair(wrong, "stranger")
     process.kill()
     process.communicate()

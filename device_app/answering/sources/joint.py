@@ -34,7 +34,7 @@ class Joint:
         if visible("".join(piece.text for piece in pieces)):
             return None
         self._is_given_up = True
-        self._aggregated.give_up("nothing that can be read was written with it")
+        self._aggregated.give_up("the joint answer had no readable text")
         self._own.trace.begin_again()
         return 0, self._own.stream(attempt, sureness)
 

@@ -18,8 +18,8 @@ from shared.printable import counted
 from shared.trace import Trace
 from shared.types import Hit
 
-UNTOLD: Final = "what your own files hold near it does not answer it"
-FULL: Final = "this device had no room to read the server's passages"
+UNTOLD: Final = "the nearest passages of your files do not answer the question"
+FULL: Final = "the server's passages did not fit into the model's context"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,11 @@ class Fetched(Own):
     def credited(self, answer: Answer, action: Action) -> Answer:
         """Return the answer with the reasons, and how many of the server's passages it is from."""
         theirs = sum(hit.side == "server" for hit in answer.hits)
-        read = f"this device wrote from your files and {counted(theirs, 'passage')} of the server" if theirs else FULL
+        read = (
+            f"this device wrote the answer from your files and {counted(theirs, 'passage')} of the server"
+            if theirs
+            else FULL
+        )
         return replace(answer, decided=(*action.reasons, read))
 
 

@@ -44,7 +44,7 @@ SWITCH_DAYS = 7
 """Days for which the answers of another model are kept unused, so that switching back to it finds them."""
 
 _ADOPTED = "adopted for "
-_NO_ANSWER = "it could not be answered"
+_NO_ANSWER = "the question could not be answered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class QABank:
         for verdict, entry, cosine in sorted(compared, key=lambda candidate: (-candidate[0].similarity, -candidate[2])):
             wrong = entry.answer is not None and is_wrong(entry.answer, written_by(entry.record), marks)
             objection = next(self._objections(query, vector, fingerprint, entry, verdict, more=more), None)
-            objection = objection or ("it was marked wrong" if wrong else None)
+            objection = objection or ("the answer was marked as wrong" if wrong else None)
             yield Considered(entry, cosine, objection is None, objection or verdict.reason)
 
     def marks(self, query: Query, vector: Vectors) -> list[Mark]:
@@ -247,27 +247,27 @@ class QABank:
     ) -> Iterator[str]:
         """Yield the reasons not to serve the entry's answer, cheapest check first. Marks an overtaken entry stale."""
         if self.threshold >= 1:
-            yield "the threshold is 1: none is served again"
+            yield "cache.threshold is 1, so no answer is reused"
         if entry.fingerprint != fingerprint:
-            yield "answered by another model or under other settings"
+            yield "the answer is from another model or other settings"
         if entry.scope != scope(query):
-            yield "other filters or days"
+            yield "the questions have other filters or days"
         if not verdict.serves:
             yield verdict.reason
         if entry.stale:
-            yield "its files have changed since"
+            yield "the answer's files have changed since"
         if entry.answer is None:
-            yield _NO_ANSWER if entry.failed else "not answered yet"
+            yield _NO_ANSWER if entry.failed else "the question has no answer yet"
         if more and entry.lacks:
-            yield f"{entry.lacks}, and the server may"
+            yield f"{entry.lacks}, but the server may"
         if moves(query.text) and datetime.fromisoformat(entry.answered_at).astimezone().date() != date.today():
-            yield "it means another day by now"
+            yield "the question means another day by now"
         if entry.is_public and datetime.now(UTC) - datetime.fromisoformat(entry.answered_at) >= self._public_age():
             yield "the server's passages may have changed since"
         if self._overtaken(entry, query):
-            yield "something newer bears on it"
+            yield "a newer passage may change the answer"
         if normal(query.text) != normal(entry.question) and not self._near(entry, query, vector):
-            yield "other passages are nearest"
+            yield "other passages are nearest to the question"
 
     def _public_age(self) -> timedelta:
         return timedelta(days=self.public_days)

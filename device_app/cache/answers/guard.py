@@ -78,13 +78,15 @@ def compare(asked: str, cached: str, cosine: float, threshold: float) -> Verdict
         return Verdict(False, difference, -1.0)
     similarity = cosine + _agreement(new, old, missing, unasked)
     if similarity < threshold:
-        return Verdict(False, f"too far apart: with the wording {similarity:.2f}, needed {threshold:g}", similarity)
+        return Verdict(
+            False, f"too different: similarity with the wording {similarity:.2f}, needed {threshold:g}", similarity
+        )
     if missing and unasked and cosine < _replaced(new, old, len(missing) == len(unasked) == 1):
         was, now = (
             _listed(wording.content[stem] for stem in stems) for wording, stems in ((old, unasked), (new, missing))
         )
         return Verdict(False, f"another word: {was} / {now}", -1.0)
-    return Verdict(True, f"says the same: with the wording {similarity:.2f}", similarity)
+    return Verdict(True, f"means the same: similarity with the wording {similarity:.2f}", similarity)
 
 
 def _replaced(new: Wording, old: Wording, one_word: bool) -> float:
@@ -117,7 +119,7 @@ def _differences(new: Wording, old: Wording, unmatched: Sequence[str], unasked: 
         if ours != theirs:
             yield f"another {kind}: {_listed(theirs - ours)} / {_listed(ours - theirs)}"
     if new.negative != old.negative:
-        yield "only one of them says no"
+        yield "only one question has a negation"
     yield from _one_sided(new, old)
     for wording, other, missing in ((new, old, unmatched), (old, new, unasked)):
         if unknown := [name for name in wording.names if not _holds(other, name)]:
@@ -126,12 +128,12 @@ def _differences(new: Wording, old: Wording, unmatched: Sequence[str], unasked: 
         if unknown := [code for code in wording.codes if code not in text]:
             yield f"another term: {_listed(unknown)}"
         if owned := wording.possessed.intersection(missing):
-            yield f"only one of them asks for {_listed(wording.content[stem] for stem in owned)}"
+            yield f"only one question asks for {_listed(wording.content[stem] for stem in owned)}"
     if not same_kind(new.asks, old.asks):
         yield f"another kind of question: {_listed(old.asks)} / {_listed(new.asks)}"
     yield from _opposites(new, old, unmatched, unasked)
     if _swapped(new.words, old.words) or _turned(new, old):
-        yield "the other way round"
+        yield "the roles are reversed"
     if _is_brief(new, old):
         yield from _by_little_words(new, old, unmatched, unasked)
 
@@ -139,11 +141,11 @@ def _differences(new: Wording, old: Wording, unmatched: Sequence[str], unasked: 
 def _by_little_words(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
     """Yield the differences that change a short question's answer: negations, times, and who does what to whom."""
     if new.denials != old.denials:
-        yield "only one of them says no"
+        yield "only one question has a negation"
     if new.times != old.times:
         yield f"another time: {_listed(old.times - new.times)} / {_listed(new.times - old.times)}"
     if _changes_parts(new, old, missing, unasked):
-        yield "the other way round"
+        yield "the roles are reversed"
 
 
 def _opposites(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
@@ -151,7 +153,7 @@ def _opposites(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequ
     for stem in sorted({*missing, *_only(new, old)}):
         for against in sorted({*unasked, *_only(old, new)}):
             if excludes(stem, against):
-                yield f"an opposite: {old.content.get(against, against)} / {new.content.get(stem, stem)}"
+                yield f"opposite words: {old.content.get(against, against)} / {new.content.get(stem, stem)}"
 
 
 def _is_brief(new: Wording, old: Wording) -> bool:
@@ -196,7 +198,7 @@ def _one_sided(new: Wording, old: Wording) -> Iterator[str]:
         other = set(old.words) - set(new.words) - old.names
         for kinds in (_WHICH, _WHETHER):
             if bool(mine & kinds) != bool(other & kinds):
-                yield f"only one of them says {_listed((mine | other) & kinds)}"
+                yield f"only one question says {_listed((mine | other) & kinds)}"
 
 
 def _only(wording: Wording, other: Wording) -> set[str]:

@@ -9,7 +9,9 @@ from typing import Final
 from device_app.question.answer import Answer, Events, Found, LookedUp, Wrote
 from storage.wrong_answers import Mark
 
-MARKED: Final = "The answer to this was marked wrong, and nothing has changed since, so it is not shown again."
+MARKED: Final = (
+    "You marked the answer to this question as wrong, and nothing has changed since, so it is not shown again."
+)
 
 _AROUND: Final = " \t\n.,;:!?…\"'“”‘’*_`"
 

@@ -168,7 +168,7 @@ class QKVTree:
     def _read(self, name: str, node: Node) -> KVSlice:
         kept = kv_file.unpack(self.blobs.read(name))
         if kept.tokens != tuple(node.tokens):
-            raise SliceRejected("Cached attention state is of another text; it has to be computed again.")
+            raise SliceRejected("The saved attention state belongs to another text. It is computed again.")
         return kept
 
     def _drop(self, names: Sequence[str]) -> None:

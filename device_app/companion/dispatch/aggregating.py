@@ -104,15 +104,15 @@ def choose(known: SideTimes, work: Work, reading_rate: float, limits: Limits) ->
     """
     by_plan = forecasts(known, work)
     fetch, both = (by_plan[plan].whole(work.answer, reading_rate) for plan in ("fetch", "together"))
-    times = f"read in {both:.1f} s written together, in {fetch:.1f} s from fetched passages"
+    times = f"a joint answer is read in {both:.1f} s, one from fetched passages in {fetch:.1f} s"
     against = [
-        (both >= WORTH * fetch, f"writing together {'gains too little' if both < fetch else 'does not pay'}: {times}"),
-        (limits.incompatible, f"written together it would be sooner, but {limits.incompatible}"),
-        (limits.spared, "written together it would be sooner, but the server is spared (link.spare)"),
-        (not limits.agreed, f"{times}; the first sends drafts of it, not agreed to: {AGREE}"),
+        (both >= WORTH * fetch, f"{times}: {'too small a gain' if both < fetch else 'no gain'}"),
+        (limits.incompatible, f"a joint answer would be faster, but {limits.incompatible}"),
+        (limits.spared, "a joint answer would be faster, but link.spare saves money on the server"),
+        (not limits.agreed, f"{times}; a joint answer sends drafts, which needs: {AGREE}"),
     ]
     if limits.fits:
         objection = next((why for holds, why in against if holds), None)
         return Choice("fetch", objection) if objection else Choice("together", times)
-    full = "this device has no room to read the server's passages too"
+    full = "the server's passages do not fit into this device's model"
     return Choice("together" if limits.agreed and not (limits.incompatible or limits.spared) else "alone", full)

@@ -101,6 +101,6 @@ def budget(spare: float | None, costs: Costs) -> Budget:
     elif 0 <= spare <= 1:
         budget = Budget("device", 2 * spare) if spare < 0.5 else Budget("server", 2 * (1 - spare))
     else:
-        raise ValueError(f"from 0 (spare my battery) to 1 (spare my money), not {spare}")
+        raise ValueError(f"`spare` goes from 0 (save battery) to 1 (save money), not {spare}")
     free = not (costs.prompt(budget.constraint) or costs.decode(budget.constraint))
     return Budget(budget.constraint, 1.0) if free else budget

@@ -99,7 +99,7 @@ class DeviceSide:
         except JackdawError as error:
             self._inbox.put(Broke(Failed("device", epoch), str(error), time.monotonic()))
         except BaseException:
-            self._inbox.put(Broke(Failed("device", epoch), "the model here has failed", time.monotonic()))
+            self._inbox.put(Broke(Failed("device", epoch), "this device's model has failed", time.monotonic()))
             raise
 
     def _fitted(self, passages: Sequence[m.PublicPassage], source: LocalSource) -> Prompt:

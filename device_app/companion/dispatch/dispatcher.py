@@ -103,7 +103,7 @@ class Estimates:
             held = kept["ledger"]
             ledger = Ledger(float(held["debt"]), float(held["usual"]), int(held["count"]))
             if not (math.isfinite(ledger.debt) and 0 <= ledger.usual < math.inf and ledger.count >= 0):
-                raise ValueError(f"no ledger: {ledger}")
+                raise ValueError(f"the stored ledger is not valid: {ledger}")
             return cls(
                 server=fresh.server.restored(kept["server"]),
                 device=device or fresh.device.restored(kept["device"]),
@@ -113,4 +113,4 @@ class Estimates:
                 energy=Energy.restored(kept["energy"]) if "energy" in kept else fresh.energy,
             )
         except (KeyError, TypeError) as error:
-            raise ValueError(f"no knowledge of dispatch: {error!r}") from error
+            raise ValueError(f"the stored estimates are not valid: {error!r}") from error

@@ -55,7 +55,7 @@ class Distribution:
     def observe(self, value: float, *, censored: bool = False) -> "Distribution":
         """Add a value or, with `censored`, a lower bound. Raises ValueError where it is negative or not finite."""
         if not (value >= 0 and math.isfinite(value)):
-            raise ValueError(f"an observation is finite and not negative, not {value}")
+            raise ValueError(f"an observation must be finite and not negative, not {value}")
         kept = 0.5 ** (1 / self.half_life)
         events, cut = self.events * kept, self.censored * kept
         (cut if censored else events)[self.bin(value)] += 1
@@ -66,7 +66,7 @@ class Distribution:
         window = math.ceil(WINDOW * self.half_life)
         seen = np.asarray(values, float)[-window:]
         if seen.size and not (seen.min() >= 0 and seen.max() < math.inf):
-            raise ValueError("observations are finite and not negative")
+            raise ValueError("observations must be finite and not negative")
         weights = np.exp2(-np.arange(seen.size)[::-1] / self.half_life)
         bins = _bins(seen, self.unit)
         off = np.zeros(seen.size) if censored is None else np.asarray(censored, float)[-window:]
@@ -150,10 +150,10 @@ class Distribution:
         """Return this prior with the observations of an `as_json`. Raises ValueError where the data is damaged."""
         try:
             if kept["unit"] != self.unit:
-                raise ValueError(f"kept in units of {kept['unit']}")
+                raise ValueError(f"the stored distribution has another unit: {kept['unit']}")
             return replace(self, events=_filled(kept["events"]), censored=_filled(kept["censored"]))
         except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise ValueError(f"no distribution: {error!r}") from error
+            raise ValueError(f"the stored distribution is not valid: {error!r}") from error
 
     @cached_property
     def _scaled(self) -> tuple[Array, Array]:
@@ -196,7 +196,7 @@ def _filled(held: Mapping[str, float]) -> Array:
     weights = np.zeros(BINS)
     for at, weight in held.items():
         if not (int(at) >= 0 and 0 <= weight < math.inf):
-            raise ValueError(f"bin {at} cannot weigh {weight}")
+            raise ValueError(f"the stored distribution's bin {at} has an invalid weight: {weight}")
         weights[int(at)] = weight
     return weights
 

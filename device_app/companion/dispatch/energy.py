@@ -125,10 +125,10 @@ class Energy:
             ss, sg, gg, sj, gj = (float(total) for total in kept["sums"])
             energy = cls((ss, sg, gg, sj, gj), float(kept["held"]), int(kept["count"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"no energy: {error!r}") from error
+            raise ValueError(f"the stored energy estimate is not valid: {error!r}") from error
         sound = all(0 <= total < 1e12 for total in (*energy.sums, energy.held)) and sg**2 <= ss * gg * (1 + 1e-9)
         if not sound or energy.count < 0 or (energy.count and not energy.held):
-            raise ValueError(f"no energy: {energy}")
+            raise ValueError(f"the stored energy estimate is out of range: {energy}")
         return energy
 
 

@@ -61,7 +61,9 @@ class DeviceFirstToken:
         lengths. Up to a quarter of the measurements may be outliers: a loaded machine, a model still loading.
         """
         if not (0 <= length < float("inf") and 0 <= seconds < float("inf")):
-            raise ValueError(f"no first token after {length} tokens and {seconds} s")
+            raise ValueError(
+                f"a first token's length and time must be finite and not negative, not {length} tokens and {seconds} s"
+            )
         records = (*self.records, (float(length), float(seconds)))[-RECORDS:]
         slope, start = _line(np.array(records), self.slope)
         return replace(self, slope=slope, start=start, records=records)
@@ -83,9 +85,9 @@ class DeviceFirstToken:
             records = tuple((float(length), float(seconds)) for length, seconds in kept["records"])
             line = float(kept["slope"]), float(kept["start"])
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"no line of a device: {error!r}") from error
+            raise ValueError(f"the device's stored speed is not valid: {error!r}") from error
         if not all(0 <= number < float("inf") for number in (*line, *(number for pair in records for number in pair))):
-            raise ValueError("no line of a device: a number is negative or not finite")
+            raise ValueError("the device's stored speed has a negative or infinite number")
         return DeviceFirstToken(*line, records[-RECORDS:])
 
 

@@ -58,10 +58,10 @@ def plan_handover(terms: Terms, source: Side, written: int, waiting: int = 0) ->
     """
     target = other(source)
     if target not in terms.allowed:
-        return f"the {target} may not go on with an answer"
+        return f"the {target} may not continue an answer"
     for side in (source, target):
         if terms.rates[side] <= terms.reading_rate:
-            return f"the {side} writes no faster than it is read"
+            return f"the {side} writes no faster than you read"
     again = terms.prompt - terms.held.get(target, 0) + written
     ready = terms.ready_s(target, again)
     buffer = needed(terms.reading_rate, ready)
@@ -72,7 +72,10 @@ def plan_handover(terms: Terms, source: Side, written: int, waiting: int = 0) ->
     insured = terms.costs.decode(source) * min(needed(terms.reading_rate, terms.resume_s), buffer)
     saving = gained - read - insured
     if saving <= terms.margin:
-        return f"moving it to the {target} would cost more than it saves"
-    saved = f"{saving:.2g} of your money saved"
-    reason = f"the {target} writes the rest for less: {saved}, {buffer} tokens hide its {ready:.2f} s"
+        return f"moving the answer to the {target} would cost more than it saves"
+    saved = f"this saves {saving:.2g} in your currency"
+    reason = (
+        f"the {target} writes the rest for less: {saved}, and {buffer} buffered tokens hide "
+        f"the {ready:.2f} s of its start"
+    )
     return Handover(target, buffer, ready, saving, reason)

@@ -93,13 +93,13 @@ class Memory:
             return otherwise
 
     def _lost(self, error: Exception) -> None:
-        log.warning("What was known of the server is lost (%s): %s", self.file, error)
+        log.warning("The estimates of the server's speed cannot be read and start anew (%s): %s", self.file, error)
 
 
 def _object(read: bytes) -> dict[str, Any]:
     kept = json.loads(read) if len(read) <= _MOST_BYTES else None
     if not isinstance(kept, dict):
-        raise ValueError(f"it is no object of at most {_MOST_BYTES:,} bytes")  # noqa: TRY004 (of a file, not a caller)
+        raise ValueError(f"the file holds no JSON object of at most {_MOST_BYTES:,} bytes")  # noqa: TRY004 (of a file, not a caller)
     return kept
 
 

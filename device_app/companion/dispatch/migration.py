@@ -154,7 +154,7 @@ class Migration(Generic[T]):
 
     def _plan(self) -> Handover | None:
         """Return the hand-over to aim at, if any; pace the reader while a buffer is needed."""
-        planned: Handover | str = "it was moved, or tried, before"
+        planned: Handover | str = "the answer was moved before, or a move failed"
         if not (self._tried or self._failed or self.moves):
             planned = plan_handover(self.terms, self.side, self.buffer.count, self.buffer.waiting)
         self.reason = planned if isinstance(planned, str) else planned.reason

@@ -101,7 +101,7 @@ class Optimal:
     def decide(self, length: float, budget: float, coin: float) -> Decision:
         """Decide as `Policy`. Between two prices the coin decides, so that the expected token share is the budget."""
         if budget >= 1:
-            return Decision(0.0, 0.0, "both at once: the budget spares neither side")
+            return Decision(0.0, 0.0, "both sides at once: the budget spares neither side")
         if budget <= 0:
             return self._decision(length, len(self.costs) - 1)
         row = min(max(self.prompts.bin(length) - self.shortest, 0), len(self.gains) - 1)
@@ -120,17 +120,17 @@ class Optimal:
 
     def _decision(self, length: float, at: int) -> Decision:
         takes = self.device(length)
-        why = f"{length:.0f} tokens take the device {takes:.2f} s"
+        why = f"the device reads {length:.0f} tokens in {takes:.2f} s"
         if self.constraint == "device":
             wait = float(self.waits[at])
             if wait == math.inf:
-                return Decision(None, 0.0, f"the server alone: {why}, which gains too little for its battery")
-            when = f"the server first, the device after {wait:.2f} s" if wait else "both at once"
+                return Decision(None, 0.0, f"the server alone: {why}, too slow to be worth the battery")
+            when = f"the server first, the device after {wait:.2f} s" if wait else "both sides at once"
             return Decision(wait, 0.0, f"{when}: {why}")
         if at == len(self.costs) - 1:
-            return Decision(0.0, None, f"the device alone: {why}, and a server that costs would gain too little")
+            return Decision(0.0, None, f"the device alone: {why}, and the server would gain too little for its price")
         wait = float(self.waits[at]) * takes
-        when = f"the device first, the server after {wait:.2f} s" if wait else "both at once"
+        when = f"the device first, the server after {wait:.2f} s" if wait else "both sides at once"
         return Decision(0.0, wait, f"{when}: {why}")
 
 

@@ -92,19 +92,21 @@ class Waiting:
         """Decide as `Policy`; the coin is not used, since the wait at the boundary is exact."""
         del coin
         if budget >= 1:
-            return Decision(0.0, 0.0, "both at once: the budget spares neither side")
+            return Decision(0.0, 0.0, "both sides at once: the budget spares neither side")
         tail = min(self.tail, budget)
         at = self.prompts.bin(length)
         shorter, own = float(self.shares[at]), float(self.shares[at + 1] - self.shares[at])
         left = budget - tail - shorter * (1 - tail)
         chance = tail + min(max(left / own if own > 0 else float(left > 0), 0.0), 1 - tail)
         if chance >= 1:
-            return Decision(0.0, 0.0, f"both at once: the budget lets the device read {length:.0f} tokens")
+            return Decision(0.0, 0.0, f"both sides at once: the budget lets the device read {length:.0f} tokens")
         if chance <= 0:
-            return Decision(None, 0.0, "the server alone: the budget leaves the device nothing")
+            return Decision(None, 0.0, "the server alone: the budget leaves the device no tokens")
         wait = self.server.quantile(1 - chance)
         return Decision(
-            wait, 0.0, f"the server first, the device after {wait:.2f} s: {chance:.0%} of answers are later"
+            wait,
+            0.0,
+            f"the server first, the device after {wait:.2f} s: {chance:.0%} of the server's answers start later",
         )
 
 
@@ -131,5 +133,7 @@ class Routing:
         shorter, own = float(self.shares[at]), float(self.shares[at + 1] - self.shares[at])
         chance = (shorter + own - (1 - budget)) / own if own > 0 else float(shorter > 1 - budget)
         if coin < chance:
-            return Decision(0.0, 0.0, f"both at once: {length:.0f} tokens are among the longest prompts")
-        return Decision(0.0, None, f"the device alone: {length:.0f} tokens are short, and the server is spared")
+            return Decision(0.0, 0.0, f"both sides at once: the prompt of {length:.0f} tokens is among the longest")
+        return Decision(
+            0.0, None, f"the device alone: the prompt of {length:.0f} tokens is short, and the server is spared"
+        )

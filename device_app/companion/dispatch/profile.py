@@ -80,7 +80,7 @@ class Profile:
         try:
             profile = msgspec.convert(kept, cls)
         except msgspec.ValidationError as error:
-            raise ValueError(f"no profile: {error}") from error
+            raise ValueError(f"the stored profile is not valid: {error}") from error
         bounds = ((profile.read, 1.0), (profile.search, 10.0), (profile.trip.rtt, _MOST))
         sound = all(0 <= value <= most for value, most in bounds)
         sound &= _is_latency(profile.device)
@@ -89,7 +89,7 @@ class Profile:
             for counts in (profile.device_accepted, profile.server_accepted)
         )
         if not sound:
-            raise ValueError(f"no profile: {profile}")
+            raise ValueError(f"the stored profile is out of range: {profile}")
         return profile
 
 

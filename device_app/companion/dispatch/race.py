@@ -97,7 +97,7 @@ class Race:
     def rewritten(self, accepted: Sequence[Piece]) -> Iterator[Piece]:
         """Yield the device's text after these tokens, in place of the server's unreadable text. Raises EngineError."""
         source = self._source()
-        self.report.blame(self._link.blamed("it wrote nothing that can be read"))
+        self.report.blame(self._link.blamed("the server wrote no readable text"))
         self._sides.stop_both()
         self._failed = {"server": self.report.reasons[-1]}
         self.report.model = source.engine.info.model
@@ -145,7 +145,7 @@ class Race:
                     yield self.rounds.looked_up[-1]
                 case Broke(_, why, _):
                     raise LinkError(self._link.blamed(why))
-        raise LinkError(self._link.blamed("it did not answer in time. See `jackdaw status`, or ask with --local-only"))
+        raise LinkError(self._link.blamed("no answer came in time. See `jackdaw status`, or ask with --local-only"))
 
     def _first_token(self, source: LocalSource) -> Wrote:
         """Start each side when it is due; return the first token, whose side wins (one queue allows no tie)."""
@@ -163,7 +163,7 @@ class Race:
                 now = time.monotonic()
                 if waits["device"] is None and self._sides.is_stuck(now):
                     waits["device"] = 0.0
-                    self.report.blame(self._link.blamed("it keeps its first token for too long"))
+                    self.report.blame(self._link.blamed("the server's first token is too late"))
                 for side, at in due.items():
                     if at <= now:
                         self._sides.start(side, self._passages)
@@ -177,7 +177,9 @@ class Race:
                     case Broke(Failed(side, _), why, _) if side not in self._failed:
                         self._fail(side, why, waits)
                     case Ended(side, _) if side not in self._failed:
-                        self._fail(side, "the device wrote nothing" if side == "device" else "it wrote nothing", waits)
+                        self._fail(
+                            side, "the device wrote nothing" if side == "device" else "the server wrote nothing", waits
+                        )
                     case Linked(False) if "server" not in self._failed:  # each failed attempt reports it again
                         self._fail("server", "the connection was lost", waits)
 
@@ -225,7 +227,7 @@ class Race:
                     return
                 commands += self._received(interruption, self._until(migration, interruption))
                 if Allow("device", migration.epoch, None) in commands and "server" in migration.failed:
-                    self.report.blame(self._link.blamed("it did not go on with the answer"))
+                    self.report.blame(self._link.blamed("the server did not continue the answer"))
 
     def _read(self, migration: Migration[Piece]) -> Iterator[Piece]:
         """Yield the pieces due to the reader; time that the reader takes is not counted against the server."""
@@ -281,7 +283,7 @@ class Race:
         self._moving = why
         self.report.reasons.append(why)
         if self._link.by_text:
-            self.report.reasons.append("it moves as text, as the server's model has another vocabulary")
+            self.report.reasons.append("the answer moves as text, as the server's model has another vocabulary")
 
     def _note(self) -> None:
         """Complete the report with what the race measured."""

@@ -60,11 +60,11 @@ class RaceReport:
         """At the end, state what happened to a server that might have failed: `moving` is why the answer moved last."""
         if self.moves and self.moves[-1][1] == "device" and moving in _DOUBTS:
             self.reasons = [why for why in self.reasons if why not in _DOUBTS]
-            reason = f"the device went on after {counted(self.moves[-1][0], 'token')}"
+            reason = f"the device continued after {counted(self.moves[-1][0], 'token')}"
             if any(why.startswith(AT) for why in self.reasons):
                 self.reasons.append(reason)
             else:
-                self.blame(blamed(f"it was lost; {reason}"))
+                self.blame(blamed(f"the connection was lost; {reason}"))
 
 
 def pace(times: Sequence[float]) -> float | None:

@@ -139,7 +139,7 @@ class RaceSides:
                 self.rounds.begin_answer(passages)
             case Wrote(Token("server", epoch, _, piece), _):
                 if piece.token >= self.vocabulary:
-                    why = self._server.distrust("a token came that its vocabulary lacks")
+                    why = self._server.distrust("the server sent a token outside its vocabulary")
                     return Broke(Failed("server", epoch), why, now)
                 self.patience.received(now)
         return event

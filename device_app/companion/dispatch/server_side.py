@@ -131,7 +131,7 @@ class _Stream:
                 self._characters += len(event.text or "")
                 self._next = event.index + len(event.ids)
                 if self._characters > MOST_CHARACTERS * (self._next + 1):
-                    self._side.distrust("more text came than its tokens can have")
+                    self._side.distrust("the server sent more text than its tokens can have")
                     return
                 for index, piece in enumerate(self._pieces(event), self._before + event.index):
                     self._inbox.put(Wrote(Token("server", self._epoch, index, piece), now))
@@ -144,7 +144,7 @@ class _Stream:
             case m.Failed():
                 self._inbox.put(Broke(Failed("server", self._epoch), event.message or event.code, now))
             case Lost(_, why):
-                self._inbox.put(Broke(Failed("server", self._epoch), why or "it has lost this answer", now))
+                self._inbox.put(Broke(Failed("server", self._epoch), why or "the server lost this answer", now))
 
     def _pieces(self, tokens: m.Tokens) -> list[Piece]:
         end = tokens.index + len(tokens.ids)

@@ -23,7 +23,7 @@ class TokenBuffer(Generic[T]):
     def __init__(self, rate: float) -> None:
         """Set the reading speed `rate`, tokens a second. Raises ValueError where it is not above 0."""
         if not rate > 0:
-            raise ValueError(f"a reader reads more than {rate} tokens a second")
+            raise ValueError(f"the reading rate must be above 0, not {rate} tokens a second")
         self._gap = 1 / rate
         self._held: list[T] = []
         self._given = 0
@@ -48,7 +48,7 @@ class TokenBuffer(Generic[T]):
     def put(self, index: int, token: T) -> None:
         """Append the token. Raises ValueError where `index` is not the next one."""
         if index != len(self._held):
-            raise ValueError(f"token {index} is not the next one, {len(self._held)}")
+            raise ValueError(f"the next token has index {len(self._held)}, not {index}")
         self._held.append(token)
 
     def due(self, now: float) -> list[T]:

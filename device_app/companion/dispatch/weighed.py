@@ -74,10 +74,10 @@ class Weighed:
         """
         terms = self.terms(round(self.prompt))
         ahead = max(1 - terms.reading_rate / terms.rates[source], 0.0)
-        planned: Handover | str = "the answer is over before"
+        planned: Handover | str = "the answer ends before a move would pay"
         for written in range(1, self.most):
             waiting = int(written * ahead)
             planned = plan_handover(terms, source, written, waiting)
             if isinstance(planned, Handover) and waiting >= planned.buffer:
                 return written, planned
-        return planned if isinstance(planned, str) else "it is over before enough of it is ahead of the reader"
+        return planned if isinstance(planned, str) else "the answer ends before enough text is ahead of the reader"

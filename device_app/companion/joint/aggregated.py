@@ -43,7 +43,7 @@ AHEAD: Final = 8
 PACE_S: Final = 1.0
 """Seconds by which each settled token extends the total wait for the server: it must not trickle."""
 
-LATE: Final = "it was waited for too long"
+LATE: Final = "the server took too long"
 
 MOST_WAITING: Final = 512
 """The most queued messages; for drafts without distributions, twice the answer's tokens if that is more."""
@@ -290,5 +290,5 @@ def _why(event: m.Finished | m.Failed | Lost) -> str:
         case m.Failed(_, _, message) if message:
             return message
         case Lost(_, why):
-            return why or "it has lost this answer"
-    return "it stopped writing"
+            return why or "the server lost this answer"
+    return "the server stopped writing"

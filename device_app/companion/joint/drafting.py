@@ -139,7 +139,7 @@ class Drafting:
         except JackdawError as error:
             self._on_draft(Broke(error))
         except BaseException:
-            self._on_draft(Broke(EngineError("the model here has failed")))
+            self._on_draft(Broke(EngineError("this device's model has failed")))
             raise
 
     def _draft_on(self, decoder: Decoder) -> None:
@@ -189,7 +189,7 @@ class Drafting:
             while not (errand.done.is_set() or self._stopped):
                 self._change.wait()
         if not errand.done.is_set():
-            raise GaveWay("Nobody waits for the answer any more.")
+            raise GaveWay("The answer was cancelled.")
         return errand.result
 
 

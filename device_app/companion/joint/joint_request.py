@@ -37,7 +37,9 @@ class JointQuestion:
     def __post_init__(self) -> None:
         """Raise ValueError for a rule and place that would send distributions which must not leave the device."""
         if self.by == "algorithm1" and not self.open and self.at != "device":
-            raise ValueError("the device's distributions do not leave it: Algorithm 1 is the device's to settle by")
+            raise ValueError(
+                "without `open`, distributions stay on the device, so only the device can settle by Algorithm 1"
+            )
 
     @property
     def by(self) -> a.Rule:
@@ -100,7 +102,7 @@ class JointReport:
             (self.settled_sent, "of the answer's tokens"),
         )
         parts = (f"{count} {what}" for count, what in counted if count)
-        weight = ("how well your passages fit it, as one number",) if self.weight_sent else ()
+        weight = ("one number for how well your passages fit the question",) if self.weight_sent else ()
         return ("the question", *weight, *parts, "acknowledgements")
 
 

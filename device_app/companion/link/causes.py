@@ -24,28 +24,29 @@ Cause = Literal[
     "crashed",  # the link's own thread
 ]
 
-_ADDRESS = "Look whether the address is right, then: jackdaw connect URL"
-_LATER = "Try again later, or ask whoever runs it."
-_UPDATE = "Update the older of the two: Jackdaw here, or the server."
+_ADDRESS = "Check the server's address, then: jackdaw connect URL"
+_LATER = "Try again later, or ask the person who runs the server."
+_UPDATE = "Update Jackdaw on this device or on the server, whichever is older."
 
 REMEDIES: Mapping[Cause, str] = {
-    "token": "Pair again (jackdaw-server pair), or ask whoever runs it for a token: jackdaw connect URL",
-    "crowded": "Jackdaw is open elsewhere with this token: close it there, or ask for another token for this device.",
+    "token": "Pair again (jackdaw-server pair), or ask the server's owner for a token: jackdaw connect URL",
+    "crowded": "Jackdaw is open on another device with this token. Close that one, or ask for a token for this device.",
     "certificate": "Pair with the server (jackdaw-server pair), renew its certificate, or name the authority that "
     "signed it: jackdaw connect URL --authority FILE",
-    "key": "Was it changed on the server? Pair again: jackdaw-server pair. If not, somebody stands in between.",
-    "insecure": "Look whether the address begins with ws:// or wss:// as the server has it, then: jackdaw connect URL",
-    "elsewhere": "Ask whoever runs it where it is now, then: jackdaw connect ADDRESS",
+    "key": "If the server's key was changed, pair again: jackdaw-server pair. If not, "
+    "somebody intercepts the connection.",
+    "insecure": "Check whether the server's address begins with ws:// or wss://, then: jackdaw connect URL",
+    "elsewhere": "Ask the server's owner for its new address, then: jackdaw connect ADDRESS",
     "stranger": _ADDRESS,
     "version": _UPDATE,
     "protocol": _UPDATE,
-    "unreachable": "Is it running, and are both on one network? Leave it for good: jackdaw disconnect",
-    "lost": "Is the network steady? It is tried again by itself.",
-    "silent": "Is it running, and is the network steady? It is tried again by itself.",
+    "unreachable": "Is the server running and on the same network? To disconnect for good: jackdaw disconnect",
+    "lost": "Is the network steady? Jackdaw reconnects by itself.",
+    "silent": "Is the server running and the network steady? Jackdaw reconnects by itself.",
     "busy": _LATER,
     "ending": _LATER,
     "failing": _LATER,
-    "crashed": "Start Jackdaw again, and tell its makers.",
+    "crashed": "Start Jackdaw again, and report the problem to its makers.",
 }
 """The step for a person to take on each problem; URL stands for the server's address."""
 

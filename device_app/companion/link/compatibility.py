@@ -10,5 +10,5 @@ def incompatible_reason(offer: m.Offer | None, hello: m.Hello) -> str:
     if offer.vocabulary != hello.vocabulary:
         return "has another vocabulary"
     if offer.embedder != hello.embedder:
-        return "compares passages by another model, so that these cannot be weighed against yours"
+        return "uses another embedding model, so its passages cannot be compared with yours"
     return ""

@@ -43,9 +43,11 @@ def server_url(text: str) -> str:
     secure = {"https": "wss", "wss": "wss", "http": "ws", "ws": "ws", "": "ws" if host in LOOPBACK else "wss"}
     plain = rest.isprintable() and not any(map(str.isspace, rest))
     if not (host and plain and port != 0) or scheme.lower() not in secure or set(rest) & set("@?#"):
-        raise UsageError(f"{text!r} is no server's address. One looks like wss://server.example:8765")
+        raise UsageError(f"{text!r} is not a server's address. An address looks like wss://server.example:8765")
     if secure[scheme.lower()] == "ws" and host not in LOOPBACK:
-        raise UsageError(f"{host} is another machine: it needs TLS. Use wss://, and a certificate on the server.")
+        raise UsageError(
+            f"{host} is another machine, so the connection needs TLS: use wss://, and a certificate on the server."
+        )
     return urlunsplit((secure[scheme.lower()], parts.netloc, parts.path or "/", "", ""))
 
 
@@ -72,6 +74,6 @@ def forget(file: Path) -> Credentials:
     """Delete the stored credentials and return them. Raises NothingFound."""
     gone = load(file)
     if gone is None:
-        raise NothingFound("This device is connected to no server.")
+        raise NothingFound("This device is not connected to a server.")
     file.unlink(missing_ok=True)
     return gone

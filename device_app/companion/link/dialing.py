@@ -56,7 +56,7 @@ def dial(credentials: Credentials, log: Logger) -> AbstractContextManager[Client
         try:
             tls = ssl.create_default_context(cafile=credentials.authority)
         except ssl.SSLError as error:
-            raise NoAuthority(f"{credentials.authority} holds no certificates to trust, in the PEM format") from error
+            raise NoAuthority(f"{credentials.authority} holds no certificates in PEM format") from error
     return open_connection(credentials.url, tls, {"Authorization": f"Bearer {credentials.token}"}, log)
 
 
@@ -81,7 +81,7 @@ def open_connection(
             create_connection=_Direct,
         )
     except AssertionError as error:  # the library's, where the other end speaks first and hangs up
-        raise ConnectionAbortedError("it hung up") from error
+        raise ConnectionAbortedError("the server closed the connection at once") from error
 
 
 def parted(error: WebSocketException | OSError) -> Parted:
@@ -94,11 +94,11 @@ def parted(error: WebSocketException | OSError) -> Parted:
         case ssl.SSLError() | FileNotFoundError():
             return _insecure(error)
         case InvalidHandshake() | InvalidURI() if not isinstance(error.__cause__, EOFError):
-            return Parted("stranger", f"this is no companion server: {error}", final=True)
+            return Parted("stranger", f"no companion server answers at this address: {error}", final=True)
         case WebSocketException():
-            return Parted("unreachable", "the server cannot be reached: it hung up")
+            return Parted("unreachable", "the server cannot be reached: the connection was closed at once")
         case _:
-            why = error.strerror or error or "it does not answer"
+            why = error.strerror or error or "no answer"
             return Parted("unreachable", f"the server cannot be reached: {why}")
 
 
@@ -106,7 +106,7 @@ def closed(error: ConnectionClosed) -> Parted:
     """Explain the end of an open connection."""
     code = error.rcvd.code if error.rcvd else None
     if code == m.CloseCode.VERSION:
-        why = "the server speaks another version of the protocol; update the older of the two"
+        why = "the server speaks another version of the protocol; update the device or the server"
         return Parted("version", why, final=True)
     return Parted(of_code(code), None if code is None else f"the server closed the connection ({code})")
 
@@ -115,7 +115,7 @@ def _insecure(error: ssl.SSLError | FileNotFoundError) -> Parted:
     if isinstance(error, OtherKey):
         return Parted("key", "the server's key is not the one that this device was paired with", final=True)
     if isinstance(error, FileNotFoundError):  # no other file is opened for a connection
-        why = "the file of certificates to trust is gone; name another: jackdaw connect"
+        why = "the file of trusted certificates is gone; name another one: jackdaw connect"
         return Parted("certificate", why, final=True)
     if isinstance(error, ssl.SSLCertVerificationError):
         return Parted("certificate", f"the server's certificate is not valid: {error.verify_message}", final=True)
@@ -124,9 +124,9 @@ def _insecure(error: ssl.SSLError | FileNotFoundError) -> Parted:
 
 _REFUSED: dict[Cause, str] = {
     "token": "the server does not know this token; ask for a new one and run: jackdaw connect",
-    "elsewhere": "the server is elsewhere by now; ask where, and run: jackdaw connect",
-    "crowded": "the server has had too many connections with this token",
-    "busy": "the server is full, or ends",
+    "elsewhere": "the server has moved; ask for its new address and run: jackdaw connect",
+    "crowded": "too many connections to the server use this token",
+    "busy": "the server is full or shutting down",
 }
 
 

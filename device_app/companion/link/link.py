@@ -80,14 +80,14 @@ class Link:
             if not self.state.connected or self.state.offer is None:
                 raise LinkError(self.state.why_not())
             if "question" not in self.state.offer.receives:
-                raise LinkError(self.blamed("it takes no questions"))
+                raise LinkError(self.blamed("the server takes no questions"))
             number = self._session.next_request
             request = self._requests[number] = RemoteRequest(self, number, ask.credit, on_event)
             try:
                 self.send(request, msgspec.structs.replace(ask, request=number))
             except ProtocolError as error:
                 del self._requests[number]
-                raise LinkError(self.blamed(f"it cannot be asked: {error}")) from None
+                raise LinkError(self.blamed(f"the question cannot be sent: {error}")) from None
         return request
 
     def send(self, request: RemoteRequest, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice) -> None:
@@ -140,7 +140,7 @@ class Link:
         return f"{AT}{self.server} {why}" if why else ""
 
     def _run(self) -> None:
-        end = LinkState("refused", why="the link has failed; start Jackdaw again, and tell its makers", cause="crashed")
+        end = LinkState("refused", why="the link failed; start Jackdaw again, and report this bug", cause="crashed")
         try:
             end = self._stay_connected()
         finally:  # callers must not wait for a thread that is gone
@@ -222,7 +222,7 @@ class Link:
         """End the session with a server that broke the protocol, and avoid it for a while; return the reason."""
         if not self._broke:
             log.warning("The server broke the protocol: %s", error)
-            self._broke = f"it does not keep to the protocol: {safe_line(str(error)).rstrip('.')}"
+            self._broke = f"the server broke the protocol: {safe_line(str(error)).rstrip('.')}"
             self._broke = in_words(self._broke, self._resting.begin(self._broke))
             self._send_raw([codec.closing(error)])
             self._session = DeviceSession(self._hello)

@@ -23,8 +23,8 @@ _AGAIN = "Make a new code: jackdaw-server pair"
 _REFUSED: dict[x.Reason, str] = {
     "over": f"The server says that no code is open: ten minutes are over, or it was used or withdrawn. {_AGAIN}",
     "busy": "The server pairs too many devices at once. Try again.",
-    "version": "The server pairs in another way. Update the older of the two: Jackdaw here, or the server.",
-    "failed": "The server could not keep the token; its log says why. Then try again.",
+    "version": "The server uses another version of pairing. Update Jackdaw on this device or on the server.",
+    "failed": "The server could not save the token. See the server's log for the cause, then try again.",
 }
 
 Message = TypeVar("Message", bound=x.FromServer)
@@ -55,13 +55,13 @@ def pair(invitation: Invitation, name: str) -> tuple[Credentials, str]:
         except _Elsewhere:
             if number == len(urls):
                 raise
-    raise UsageError("There is no address in it.")
+    raise UsageError("The link contains no server address. Make a new code: jackdaw-server pair")
 
 
 def pairing_url(address: str) -> str:
     """Return the URL for pairing: always over TLS, and on Jackdaw's port where none is named. Raises UsageError."""
     if address.startswith("ws://") or address.startswith("http://"):
-        raise UsageError("Pairing needs TLS: leave ws:// away.")
+        raise UsageError("Pairing needs TLS. Name the server's address without ws://.")
     host = address.removeprefix("wss://").removeprefix("https://")
     url = server_url(f"wss://{host}")
     return url if urlsplit(url).port else server_url(f"wss://{urlsplit(url).netloc}:{PORT}")
@@ -76,8 +76,8 @@ def _pair(url: str, invitation: Invitation, name: str) -> tuple[Credentials, str
             token, called = _exchange(connection, x.derived(invitation.secret, pin), name)
     except OtherKey:
         raise _Elsewhere(
-            f"Whoever answers at {place} does not have the key in the link. It is another server, or somebody stands "
-            f"in between; nothing was sent to it. Are both on one network? {_AGAIN}"
+            f"The server at {place} does not have the key in the link. It is another server, or somebody intercepts "
+            f"the connection; nothing was sent. Are both devices on one network? {_AGAIN}"
         ) from None
     except InvalidStatus as error:
         if error.response.status_code == 404:
@@ -86,7 +86,7 @@ def _pair(url: str, invitation: Invitation, name: str) -> tuple[Credentials, str
     except TimeoutError:
         raise NotPaired(f"{place} does not answer in time. Is the network steady? Then try again.") from None
     except (WebSocketException, OSError) as error:
-        raise _Elsewhere(f"{place}: {parted(error).why}. Is it running, and are both on one network?") from None
+        raise _Elsewhere(f"{place}: {parted(error).why}. Is the server running, and are both on one network?") from None
     return Credentials(url, token, pin=None if _signed(url, pin) else pin), called
 
 
@@ -100,7 +100,7 @@ def _exchange(connection: ClientConnection, key: bytes, name: str) -> tuple[str,
     grant = _reply(connection, x.Grant)
     if not hmac.compare_digest(grant.proof, x.server_proof(key, challenge.nonce, nonce, grant.token)):
         raise NotPaired(
-            "Whoever answers does not know the code. It is another server, or somebody stands in between; nothing was "
+            "The server that answers does not know the code. It is another server, or somebody intercepts; nothing was "
             f"paired. Is the address right? {_AGAIN}"
         )
     connection.send(x.encoded(x.Kept(name[:64])))
@@ -113,7 +113,11 @@ def _reply(connection: ClientConnection, kind: type[Message]) -> Message:
     if isinstance(said, kind):
         return said
     if isinstance(said, x.Refused) and said.reason == "wrong":
-        tries = f"{said.tries_left} of its tries are left." if said.tries_left else f"it is no longer valid. {_AGAIN}"
+        tries = (
+            f"{said.tries_left} tries are left for this code."
+            if said.tries_left
+            else f"the code is no longer valid. {_AGAIN}"
+        )
         raise NotPaired(f"The server says that the code is wrong: {tries}")
     raise NotPaired(_REFUSED[said.reason if isinstance(said, x.Refused) else "version"])
 

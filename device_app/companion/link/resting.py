@@ -79,4 +79,4 @@ class Resting:
 
 def in_words(why: str, seconds: float) -> str:
     """Return why a server is avoided and for how long, for a person."""
-    return f"{why}; nothing is asked of it for {seconds:.0f} s"
+    return f"{why}; the server is not asked for {seconds:.0f} s"

@@ -43,7 +43,7 @@ class LinkState:
 
     def why_not(self) -> str:
         """Return why nothing can be asked now, in a sentence."""
-        waiting = {"connecting": "the server has not answered yet; how it stands: jackdaw status"}
+        waiting = {"connecting": "the server has not answered yet; see: jackdaw status"}
         why = self.why.rstrip(".") or waiting.get(self.phase, f"the server cannot be asked: {self.phase}")
         if self.server:
             clause = why.replace("the server ", "it ", 1) if why.startswith("the server ") else why

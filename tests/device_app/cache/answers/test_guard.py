@@ -26,18 +26,18 @@ NEAR = 0.97
         ("What is due this week?", "What is due next week?", "another day: this week / next week"),
         ("What did Anna write?", "What did Hanna write?", "another name: hanna"),
         ("Which dentist did Sara recommend?", "Which dentist did Sofia recommend?", "another name: sofia"),
-        ("Who is coming?", "Who is not coming?", "only one of them says no"),
-        ("Which of the children can swim?", "Which of the children can't swim?", "only one of them says no"),
-        ("Which tasks are finished?", "Which tasks are unfinished?", "an opposite: finished / unfinished"),
-        ("When does the shop open?", "When does the shop close?", "an opposite: open / close"),
-        ("When is check-in?", "When is check-out?", "an opposite: in / out"),
+        ("Who is coming?", "Who is not coming?", "only one question has a negation"),
+        ("Which of the children can swim?", "Which of the children can't swim?", "only one question has a negation"),
+        ("Which tasks are finished?", "Which tasks are unfinished?", "opposite words: finished / unfinished"),
+        ("When does the shop open?", "When does the shop close?", "opposite words: open / close"),
+        ("When is check-in?", "When is check-out?", "opposite words: in / out"),
         ("Who organised the workshop?", "When was the workshop organised?", "another kind of question: who / when"),
-        ("Trains from Vienna to Prague?", "Trains from Prague to Vienna?", "the other way round"),
-        ("How much does Nils owe me?", "How much do I owe Nils?", "the other way round"),
-        ("What did Ana lend to Mirko?", "What did Mirko lend to Ana?", "the other way round"),
-        ("Who did Selma hire?", "Who hired Selma?", "the other way round"),
-        ("Who came to dinner?", "Who came to dinner besides Ida?", "only one of them says no"),
-        ("What did Ida give us for our party?", "What did Ida give us for her party?", "the other way round"),
+        ("Trains from Vienna to Prague?", "Trains from Prague to Vienna?", "the roles are reversed"),
+        ("How much does Nils owe me?", "How much do I owe Nils?", "the roles are reversed"),
+        ("What did Ana lend to Mirko?", "What did Mirko lend to Ana?", "the roles are reversed"),
+        ("Who did Selma hire?", "Who hired Selma?", "the roles are reversed"),
+        ("Who came to dinner?", "Who came to dinner besides Ida?", "only one question has a negation"),
+        ("What did Ida give us for our party?", "What did Ida give us for her party?", "the roles are reversed"),
         ("What did B think of the prototype?", "What did D think of the prototype?", "another name: d"),
         ("What did Will say?", "What did Tom say?", "another name: tom"),
         ("Summarise the talk.", "Who gave the talk?", "another kind of question: summary / who"),
@@ -48,17 +48,17 @@ NEAR = 0.97
         ),
         ("Is C++ hard to learn?", "Is C hard to learn?", "another name: c"),
         ("What does `fs.ls` return?", "What does `fs.rm` return?", "another term: fs.rm"),
-        ("What about Bergen?", "What about Bergen's weather?", "only one of them asks for weather"),
-        ("What is the boys' school called?", "What are the boys called?", "only one of them asks for school"),
-        ("What time did Adam ask Li Hua to come?", "What time does Li Hua ask Adam to come?", "the other way round"),
-        ("who is acme sending the contract to", "who is sending acme the contract", "the other way round"),
-        ("Which composers did Clara admire?", "Which composers admired Clara?", "the other way round"),
-        ("What was Ulrich given by the twins?", "What did Ulrich give the twins?", "the other way round"),
-        ("When did she text him about it?", "When did he text her about it?", "the other way round"),
-        ("Who is Noah's godfather?", "Whose godfather is Noah?", "the other way round"),
-        ("Who has paid for the trip?", "who hasnt paid for the trip", "only one of them says no"),
-        ("Which jabs has Leo had?", "Which jabs has Leo yet to have?", "only one of them says no"),
-        ("Is smoking allowed here?", "Is smoking forbidden here?", "only one of them says no"),
+        ("What about Bergen?", "What about Bergen's weather?", "only one question asks for weather"),
+        ("What is the boys' school called?", "What are the boys called?", "only one question asks for school"),
+        ("What time did Adam ask Li Hua to come?", "What time does Li Hua ask Adam to come?", "the roles are reversed"),
+        ("who is acme sending the contract to", "who is sending acme the contract", "the roles are reversed"),
+        ("Which composers did Clara admire?", "Which composers admired Clara?", "the roles are reversed"),
+        ("What was Ulrich given by the twins?", "What did Ulrich give the twins?", "the roles are reversed"),
+        ("When did she text him about it?", "When did he text her about it?", "the roles are reversed"),
+        ("Who is Noah's godfather?", "Whose godfather is Noah?", "the roles are reversed"),
+        ("Who has paid for the trip?", "who hasnt paid for the trip", "only one question has a negation"),
+        ("Which jabs has Leo had?", "Which jabs has Leo yet to have?", "only one question has a negation"),
+        ("Is smoking allowed here?", "Is smoking forbidden here?", "only one question has a negation"),
         ("Who joined us since Tuesday?", "Who joined us until Tuesday?", "another time: since / until"),
         ("What was on the day of the wedding?", "What was on the eve of the wedding?", "another time: none / eve"),
     ],
@@ -105,7 +105,7 @@ def test_the_same_question_serves_whatever_the_cosine_is() -> None:
 def test_questions_of_little_in_common_are_too_far_apart() -> None:
     verdict = compare("Where is the ladder?", "Where does the choir rehearse?", 0.2, 0.7)
 
-    assert verdict.reason.startswith("too far apart")
+    assert verdict.reason.startswith("too different")
 
 
 def test_a_word_in_the_place_of_another_needs_a_very_high_cosine() -> None:
@@ -201,7 +201,7 @@ def test_a_question_always_serves_itself(question: str, cosine: float, threshold
 )
 def test_what_only_one_question_says_of_which_or_whether_refuses(asked: str, cached: str, said: str) -> None:
     verdict = compare(asked, cached, 0.99, 0.85)
-    assert (verdict.serves, verdict.reason) == (False, f"only one of them says {said}")
+    assert (verdict.serves, verdict.reason) == (False, f"only one question says {said}")
 
 
 @pytest.mark.parametrize(

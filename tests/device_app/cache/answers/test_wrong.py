@@ -101,7 +101,7 @@ def test_what_waits_is_tried_once_and_told(device: Device, one_question_a_passag
     mark_last(device)
     device.qa_bank.clear()
     steps = [step for step in everything(device) if step.subject == QUESTION]
-    assert [(step.action, step.why) for step in steps] == [("skip", "the same answer was marked wrong")]
+    assert [(step.action, step.why) for step in steps] == [("skip", "the same answer was marked as wrong")]
 
 
 def test_it_expires_with_its_file_and_not_with_others(device: Device, notes: Path) -> None:

@@ -59,14 +59,14 @@ SHORT = Work(40, 140, 50)
 @pytest.mark.parametrize(
     ("limits", "plan", "why"),
     [
-        (AGREED, "together", "written together"),
-        (Limits(), "fetch", "not agreed to"),
+        (AGREED, "together", "a joint answer is read"),
+        (Limits(), "fetch", "which needs: "),
         (replace(AGREED, incompatible="it has another vocabulary"), "fetch", "another vocabulary"),
-        (replace(AGREED, spared=True), "fetch", "the server is spared"),
-        (replace(AGREED, fits=False), "together", "no room"),
-        (Limits(fits=False), "alone", "no room"),
-        (replace(AGREED, fits=False, incompatible="no"), "alone", "no room"),
-        (replace(AGREED, fits=False, spared=True), "alone", "no room"),
+        (replace(AGREED, spared=True), "fetch", "link.spare"),
+        (replace(AGREED, fits=False), "together", "do not fit"),
+        (Limits(fits=False), "alone", "do not fit"),
+        (replace(AGREED, fits=False, incompatible="no"), "alone", "do not fit"),
+        (replace(AGREED, fits=False, spared=True), "alone", "do not fit"),
     ],
 )
 def test_what_forbids_it_goes_before(limits: Limits, plan: Plan, why: str) -> None:
@@ -78,7 +78,7 @@ def test_what_forbids_it_goes_before(limits: Limits, plan: Plan, why: str) -> No
 def test_where_it_does_not_pay_nobody_is_asked_to_agree() -> None:
     choice = choose(known(rtt_ms=300, **NATIVE), SHORT, READING, Limits())
     assert choice.plan == "fetch"
-    assert choice.reason.startswith("writing together does not pay: read in ")
+    assert choice.reason.endswith(": no gain")
 
 
 def test_the_first_token_of_what_is_fetched_waits_for_what_is_read() -> None:

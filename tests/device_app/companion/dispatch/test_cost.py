@@ -67,5 +67,5 @@ def test_a_side_that_costs_nothing_is_not_spared(spare: float) -> None:
 
 @pytest.mark.parametrize("spare", [-0.1, 1.1, float("nan")])
 def test_what_is_beyond_either_end_is_refused(spare: float) -> None:
-    with pytest.raises(ValueError, match="spare my"):
+    with pytest.raises(ValueError, match="save battery"):
         budget(spare, BOTH_COST)

@@ -78,7 +78,7 @@ def test_another_model_of_the_device_begins_with_its_own_line() -> None:
 def test_what_was_kept_damaged_is_refused(gone: str) -> None:
     kept = learned(3).as_json()
     del kept[gone]
-    with pytest.raises(ValueError, match="no knowledge"):
+    with pytest.raises(ValueError, match="estimates are not valid"):
         Estimates.from_json(kept)
 
 

@@ -72,5 +72,5 @@ def test_what_is_no_measurement_is_refused(length: float, seconds: float) -> Non
     ],
 )
 def test_what_was_kept_damaged_is_refused(kept: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="no line"):
+    with pytest.raises(ValueError, match="stored speed"):
         DeviceFirstToken.prior().restored(kept)

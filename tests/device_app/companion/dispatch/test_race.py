@@ -115,7 +115,9 @@ def test_while_the_connection_may_come_back_the_device_reads(serve: Serve, monke
         raced = Raced(link, engine=device, acting=at({20: served.dies}))
     assert (raced.text, raced.report.origin) == (TEXT, "migrated")
     ((index, _),) = raced.report.moves
-    assert raced.report.reasons[-1].endswith(f"failed: it was lost; the device went on after {index} tokens")
+    assert raced.report.reasons[-1].endswith(
+        f"failed: the connection was lost; the device continued after {index} tokens"
+    )
     assert "the server may have failed" not in raced.report.reasons
     assert raced.trace.tokens_prefilled > 0  # by the device, that wrote
     longest = raced.gaps.index(max(raced.gaps))

@@ -141,10 +141,10 @@ def test_pings_of_a_server_that_answers_none_are_bounded(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("state", "told"),
     [
-        (LinkState("connecting"), "The server has not answered yet; how it stands: jackdaw status."),
+        (LinkState("connecting"), "The server has not answered yet; see: jackdaw status."),
         (
-            LinkState("waiting", why="the server cannot be reached: it hung up"),
-            "The server cannot be reached: it hung up.",
+            LinkState("waiting", why="the server cannot be reached: the connection was closed at once"),
+            "The server cannot be reached: the connection was closed at once.",
         ),
         (LinkState("closed"), "The server cannot be asked: closed."),
     ],
