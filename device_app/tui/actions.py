@@ -70,82 +70,87 @@ _ANSWERED = frozenset({AppState.ANSWERED})
 _SETTLED = frozenset({AppState.ANSWERED, AppState.IDLE})
 
 ACTIONS = (
-    Action("stop", "stop", "Stop", "Stop writing; what was written stays.", key="escape", hint="stop",
+    Action("stop", "stop", "Stop", "Stop the answer; the text written so far stays.", key="escape", hint="stop",
            needs=frozenset({AppState.ANSWERING})),
-    Action("fetch", "fetch", "Fetch the models", "Fetch the missing model files, once.", key="ctrl+g", hint="fetch",
+    Action("fetch", "fetch", "Download the models", "Download the missing model files.", key="ctrl+g", hint="fetch",
            needs=frozenset({AppState.MISSING})),
     Action("new", "new", "New conversation", "Begin a new conversation.", key="ctrl+n", letter="n", hint="new"),
     Action("search", "search", "Conversations", "List earlier conversations, or search in all of them.",
            takes="[words]", key="ctrl+o", letter="f", hint="earlier"),
-    Action("sources", "sources", "Open a source", "Show a passage of the answer where it stands in its file.",
+    Action("sources", "sources", "Open a source", "Show a source of the answer within its file.",
            takes="[number]", key="ctrl+s", letter="s", hint="sources", needs=_ANSWERED),
     Action("regen", "regen", "Answer again", "Answer the last question again.", key="ctrl+r", letter="r", hint="again",
            needs=_SETTLED),
-    Action("together", "together", "Ask together", "Let the companion server write along: drafts of the answer leave.",
+    Action("together", "together", "Ask together", "Write the answer jointly with the companion server; "
+    "drafts of it are sent.",
            takes="[question]", letter="g", needs=frozenset({AppState.IDLE})),
-    Action("edit", "edit", "Edit the question", "Change a question and ask it again; what came after it goes.",
+    Action("edit", "edit", "Edit the question", "Change a question and ask it again; later turns are deleted.",
            letter="e", needs=_SETTLED),
     Action("copy", "copy", "Copy", "Copy the answer, or the code in it.", takes="[code]", letter="y", hint="copy",
            needs=frozenset({AppState.ANSWERED, AppState.READING})),
     Action("copy_code", "copy code", "Copy the code", "Copy the code in the answer.", letter="c", needs=_ANSWERED),
     Action("why", "why", "Why this answer", "Show where the time went and what decided the answer.", letter="w",
            hint="why", needs=frozenset({AppState.ANSWERED, AppState.READING})),
-    Action("guess", "guess", "The model's guess", "Show or hide what the model guessed where your files do not say.",
+    Action("guess", "guess", "The model's guess", "Show or hide the model's guess that your files do not support.",
            letter="u", needs=_ANSWERED),
-    Action("wrong", "wrong", "Mark as wrong", "Never give this answer to this question again; once more takes it back.",
+    Action("wrong", "wrong", "Mark as wrong", "Never give this answer to this question again; repeat to undo.",
            letter="i", needs=_SETTLED),
-    Action("export", "export", "Export", "Write this conversation into a file here, as Markdown or JSON.",
+    Action("export", "export", "Export", "Save this conversation to a Markdown or JSON file in this folder.",
            takes="[md|json]", letter="x", needs=_ANSWERED),
     Action("forget", "forget", "Forget this conversation", "Delete this conversation for good.", letter="d",
            needs=_SETTLED),
     Action("remove", "remove", "Remove from the knowledge",
-           "Forget a folder or file and what was drawn from it; your files stay.", place=Place.KNOWLEDGE, letter="d",
+           "Forget a folder or file and its passages; your files stay.", place=Place.KNOWLEDGE, letter="d",
            hint="remove", needs=frozenset({AppState.HELD})),
-    Action("filter", "filter", "Filter what is known", "List the folders and files whose names hold these words.",
+    Action("filter", "filter", "Filter what is known", "List the folders and files whose names contain these words.",
            place=Place.KNOWLEDGE, takes="[words]", letter="/", hint="filter", needs=frozenset({AppState.HELD})),
-    Action("update", "update", "Read what has changed", "Bring the folders that were added up to date.",
+    Action("update", "update", "Read what has changed", "Read new and changed files in the folders you added.",
            place=Place.KNOWLEDGE, letter="u", hint="update", needs=frozenset({AppState.HELD})),
-    Action("pause", "pause", "Pause reading", "Stop reading files; what was read is kept.",
+    Action("pause", "pause", "Pause reading", "Pause reading files; passages read so far stay.",
            place=Place.KNOWLEDGE, letter="p", hint="pause", needs=frozenset({AppState.INGESTING})),
-    Action("resume", "resume", "Go on reading", "Go on reading files where it was stopped.",
-           place=Place.KNOWLEDGE, letter="r", hint="go on", needs=frozenset({AppState.PAUSED})),
-    Action("add", "add", "Add files", "Read a file or a folder, and all in it.", place=Place.APP, takes="[path]",
+    Action("resume", "resume", "Continue reading", "Continue reading files after a pause.",
+           place=Place.KNOWLEDGE, letter="r", hint="continue", needs=frozenset({AppState.PAUSED})),
+    Action("add", "add", "Add files", "Read a file, or a folder and everything in it.", place=Place.APP, takes="[path]",
            letter="a", hint="add"),
-    Action("knowledge", "knowledge", "Knowledge", "What has been read, and what could not be.", place=Place.APP,
+    Action("knowledge", "knowledge", "Knowledge", "Files that were read, and files that "
+    "could not be read.", place=Place.APP,
            key="ctrl+k", letter="l"),
-    Action("settings", "settings", "Settings", "Every setting, what it does, where its value came from.",
+    Action("settings", "settings", "Settings", "Every setting, its effect and where its value comes from.",
            place=Place.APP, takes="[words]", key="ctrl+t"),
-    Action("reset", "reset", "Back to the default", "Take the setting at hand out of your file.", place=Place.SETTINGS,
+    Action("reset", "reset", "Back to the default", "Reset the selected setting to its default.", place=Place.SETTINGS,
            key="ctrl+b", hint="default"),
-    Action("model", "model", "Models", "Choose the model that answers; see what each takes.", place=Place.APP,
+    Action("model", "model", "Models", "Choose the model that answers; see what memory each needs.", place=Place.APP,
            takes="[name]", letter="m"),
-    Action("cancel", "cancel", "Stop fetching", "Stop fetching a model.", place=Place.MODELS, key="ctrl+x",
-           hint="stop fetching", needs=frozenset({AppState.FETCHING})),
-    Action("private", "private", "Private", "What left this device, and what can.", place=Place.APP, letter="v"),
-    Action("cache", "cache", "Cache", "What is kept ahead of questions, what it saved, what may be asked next.",
+    Action("cancel", "cancel", "Stop the download", "Stop downloading a model.", place=Place.MODELS, key="ctrl+x",
+           hint="stop download", needs=frozenset({AppState.FETCHING})),
+    Action("private", "private", "Private", "What data left this device, and what "
+    "data may leave.", place=Place.APP, letter="v"),
+    Action("cache", "cache", "Cache", "Saved answers and attention states, what they saved, suggested questions.",
            place=Place.APP, key="ctrl+l", letter="b"),
-    Action("cache_overview", "cache overview", "Overview of the cache", "What it saved, what is done ahead, its space.",
+    Action("cache_overview", "cache overview", "Overview of the cache", "Savings, background work and space "
+    "of the caches.",
            place=Place.CACHE, letter="o"),
-    Action("cache_answers", "cache answers", "Kept answers", "List the kept answers, or those with these words.",
+    Action("cache_answers", "cache answers", "Saved answers", "List the saved answers, or those with these words.",
            place=Place.CACHE, takes="[words]", letter="a", hint="answers"),
-    Action("cache_states", "cache states", "Kept states", "List the passages whose attention states are kept.",
+    Action("cache_states", "cache states", "Saved states", "List the passages whose attention states are saved.",
            place=Place.CACHE, takes="[words]", letter="s", hint="states"),
-    Action("ahead_now", "ahead now", "Work ahead now", "Predict and prepare until you ask something; again stops it.",
+    Action("ahead_now", "ahead now", "Prepare answers now", "Prepare answers until you ask something; repeat to stop.",
            place=Place.CACHE, letter="w", hint="work now"),
-    Action("ahead_pause", "ahead pause", "Pause work ahead", "Pause the work ahead, or let it go on.",
-           place=Place.CACHE, letter="p", hint="pause", again="go on"),
-    Action("limit", "limit", "Limit", "Set how many megabytes answers (qa) or states (kv) may take.",
+    Action("ahead_pause", "ahead pause", "Pause background work", "Pause or resume background work.",
+           place=Place.CACHE, letter="p", hint="pause", again="resume"),
+    Action("limit", "limit", "Limit", "Limit the megabytes of saved answers (qa) or states (kv).",
            place=Place.CACHE, takes="[qa|kv MB]", letter="l", hint="limit"),
-    Action("clear", "clear", "Clear the cache", "Drop kept answers, kept states, or both; your files stay.",
+    Action("clear", "clear", "Clear the cache", "Delete saved answers, states or both; your files stay.",
            place=Place.CACHE, takes="[answers|states]", letter="c", hint="clear"),
-    Action("theme", "theme", "Next theme", "Dark, light, or high contrast.", place=Place.APP, takes="[name]",
+    Action("theme", "theme", "Next theme", "Switch between dark, light and "
+    "high contrast.", place=Place.APP, takes="[name]",
            letter="t"),
-    Action("help", "help", "Help", "Every command and every key.", place=Place.APP, letter="?", hint="help"),
-    Action("command_palette", "palette", "Command palette", "Choose from everything there is to do.",
+    Action("help", "help", "Help", "List all commands and keys.", place=Place.APP, letter="?", hint="help"),
+    Action("command_palette", "palette", "Command palette", "Choose from all commands.",
            place=Place.APP, key="ctrl+p", hint="all"),
-    Action("suspend", "suspend", "To the shell", "Leave Jackdaw standing; fg in the shell brings it back.",
+    Action("suspend", "suspend", "To the shell", "Suspend Jackdaw; fg in the shell brings it back.",
            place=Place.APP, key="ctrl+z"),
-    Action("quit", "quit", "Quit", "Leave Jackdaw.", place=Place.APP, key="ctrl+q", hint="quit"),
+    Action("quit", "quit", "Quit", "Close Jackdaw.", place=Place.APP, key="ctrl+q", hint="quit"),
 )  # fmt: skip
 
 BROWSERS_OWN = frozenset({"ctrl+n", "ctrl+q", "ctrl+t", "ctrl+w"})
@@ -225,14 +230,14 @@ def parse(text: str) -> tuple[Action, str]:
             given = typed[len(action.slash) :].strip()
             longer = _longer(action.slash)
             if given and not action.takes:
-                suggestion = f" There is {longer}." if longer else ""
-                raise UsageError(f"/{action.slash} takes nothing such as “{given}” behind it.{suggestion}")
+                suggestion = f" See also {longer}." if longer else ""
+                raise UsageError(f"/{action.slash} takes no words, so leave out “{given}”.{suggestion}")
             return action, given
     import difflib
 
     word = typed.split(maxsplit=1)[0] if typed else ""
     if longer := _longer(word):
-        raise UsageError(f"/{word} needs a word behind it: {longer}.")
+        raise UsageError(f"/{word} needs a second word: {longer}.")
     near = difflib.get_close_matches(word, [action.slash for action in ACTIONS], 1)
     raise UsageError(f"There is no command /{word}." + (f" Did you mean /{near[0]}?" if near else " See /help."))
 

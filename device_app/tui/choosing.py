@@ -88,7 +88,11 @@ class ChoosingApp(KeyedApp):
             await self.setting_changed("model.name")
             key = "model.name" if model.kind == "engine" else "embedder.name"
             before = overruled(key, self.environment)
-            said = f"{model.name} stands in your file. {before}" if before else f"{model.name} is used from now on."
+            said = (
+                f"{model.name} was saved in your settings. {before}"
+                if before
+                else f"{model.name} is the model used from now on."
+            )
             self.notify(safe(said), markup=False)
         for screen in self.screen_stack:
             if isinstance(screen, AreaScreen) and screen.PLACE is Place.MODELS:
@@ -99,13 +103,13 @@ class ChoosingApp(KeyedApp):
         if self._driver and self._driver.can_suspend:
             self.action_suspend_process()
         else:
-            self.notify("There is no shell behind this window.")
+            self.notify("Jackdaw cannot be suspended: there is no shell.")
 
     def action_theme(self, name: str = "") -> None:
         """Apply the theme with that name, or the next one."""
         names = [theme.name for theme in THEMES]
         if name and name not in names:
-            self.notify(f"There is {', '.join(names)}.", severity="warning", markup=False)
+            self.notify(f"Choose one of the themes: {', '.join(names)}.", severity="warning", markup=False)
             return
         self.theme = name or names[(names.index(self.theme) + 1) % len(names)]
         self.run_worker(self._keep_theme(self.theme), group="theme")
@@ -117,4 +121,4 @@ class ChoosingApp(KeyedApp):
             self.notify(safe(str(error)), severity="warning", markup=False)
             return
         if before := overruled("app.theme", self.environment):
-            self.notify(f"It is {name} until you leave. {before}", markup=False)
+            self.notify(f"The theme is {name} until you quit. {before}", markup=False)

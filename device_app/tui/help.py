@@ -13,15 +13,15 @@ COMPOSER = (
     ("Enter", "send"),
     ("Ctrl+J", "new line"),
     ("Tab", "complete a /command"),
-    ("Up", "edit the last one"),
-    ("Esc", "stop; or go and read"),
+    ("Up", "edit the last question"),
+    ("Esc", "stop the answer, or read"),
 )
 READING = (
     ("Up Down", "choose an answer"),
     ("1 … 9, Enter", "open a source"),
-    ("a letter", "runs the command beside it"),
-    ("all else", "is written into your question"),
-    ("Esc", "write again"),
+    ("a letter", "run the command with that key"),
+    ("all else", "continue your question"),
+    ("Esc", "write a question"),
 )
 NAMES = {
     Place.CHAT: "Chat",
@@ -60,7 +60,7 @@ def _text(first: Place, *, in_browser: bool) -> Content:
     lines = [line for place in order for line in (*_section(place), Content())]
     if in_browser:
         kept = ", ".join(sorted(map(spelled, BROWSERS_OWN)))
-        own = Content.styled(f"{kept} are the browser's own: type the command, or click.", "$warning")
+        own = Content.styled(f"The browser uses {kept} itself: type the command, or click.", "$warning")
         lines = [own, Content(), *lines]
     filters = "from:NAME in:PATH kind:mail after:2026-03 before:2026-03-14 on:2026"
     lines += [Content.styled("Filters in a question", "bold"), Content.styled(f"  {filters}", "$primary")]
@@ -71,10 +71,10 @@ def _section(place: Place) -> list[Content]:
     lines = [Content.styled(NAMES[place], "bold reverse")]
     if place is Place.CHAT:
         lines += [Content.styled("Where you write", "bold"), *(_pair(*pair) for pair in COMPOSER)]
-        lines += [Content.styled("Where you read (Esc goes there)", "bold"), *(_pair(*pair) for pair in READING)]
-        lines += [Content.styled("What to do with a conversation", "bold")]
+        lines += [Content.styled("Where you read (press Esc)", "bold"), *(_pair(*pair) for pair in READING)]
+        lines += [Content.styled("Commands for a conversation", "bold")]
     elif place is Place.APP:
-        lines.append(Content.styled("Letters alone: on every screen but the chat, and Settings.", "$quiet"))
+        lines.append(Content.styled("Single letters work on all screens except chat and settings.", "$quiet"))
     return [*lines, *map(_action, of(place))]
 
 

@@ -48,7 +48,7 @@ class CacheControl(AreaScreen):
         except ValueError:
             megabytes = -1.0
         if layer not in _LAYERS or not 0 <= megabytes < float("inf"):
-            self._announce(f"“{given}” is no limit. Give qa or kv and megabytes, such as kv 500", "warning")
+            self._announce(f"“{given}” is not a limit. Type qa or kv and megabytes, such as kv 500", "warning")
             return None
         return cast("Layer", layer), megabytes
 
@@ -62,16 +62,16 @@ class CacheControl(AreaScreen):
 
         if await self.trying(limit()):
             if before := overruled(f"cache.{layer}_mb", self.app.environment):  # type: ignore[attr-defined]
-                self._announce(f"{megabytes:g} MB stand in your file. {before}", "warning")
+                self._announce(f"{megabytes:g} MB was saved in your settings. {before}", "warning")
             else:
-                gone = f"; {evicted:,} went" if evicted else ""
+                gone = f"; {evicted:,} deleted" if evicted else ""
                 self._announce(f"{_LAYERS[layer]} may take {megabytes:g} MB{gone}.")
             self._reload_if_shown()
 
     def action_clear(self, what: str = "") -> None:
         """Clear answers, states or both, after the person confirms."""
         if what not in ("", "answers", "states"):
-            self._announce("Clear answers or states, or both: /clear answers", "warning")
+            self._announce("Choose what to clear: /clear answers, /clear states, or /clear for both", "warning")
         else:
             self._ask_to_clear(what)
 
@@ -79,14 +79,14 @@ class CacheControl(AreaScreen):
     async def _ask_to_clear(self, what: str) -> None:
         if await self.trying(self.read_overview()) and self._overview:
             if wording.is_clear(self._overview, _chosen(what)):
-                self._announce("Nothing of that is kept: there is nothing to clear.")
+                self._announce("The cache is empty: there is nothing to clear.")
                 return
             gone = wording.forecast(self._overview, _chosen(what))
             self.app.confirm(f"clear {gone}", partial(self._clear, what))  # type: ignore[attr-defined]
 
     async def _clear(self, what: str) -> None:
         if await self.trying(self._caches.clear(**_chosen(what))):
-            self._announce("Cleared. Your files and your conversations stay.")
+            self._announce("Cache cleared. Your files and conversations stay.")
             self._reload_if_shown()
 
     def action_ahead_pause(self) -> None:
@@ -97,7 +97,11 @@ class CacheControl(AreaScreen):
         if await self.trying(self._caches.pause(paused=paused)):
             if paused:
                 self._caches.stop()
-            self._announce("Nothing is worked ahead until you press p again." if paused else "It goes on when idle.")
+            self._announce(
+                "Background work is paused until you press p again."
+                if paused
+                else "Background work continues when idle."
+            )
             self._reload_if_shown()
 
     def action_ahead_now(self) -> None:
@@ -118,8 +122,8 @@ class CacheControl(AreaScreen):
             why = await self._caches.work()
 
         if await self.trying(ahead()):
-            how = " Press p to let it go on." if why and self._overview and self._overview.worker.paused else ""
-            self._announce(f"It stopped: {why}.{how}" if why else "All that could be prepared is prepared.")
+            how = " Press p to resume." if why and self._overview and self._overview.worker.paused else ""
+            self._announce(f"Preparing stopped: {why}.{how}" if why else "All possible answers are prepared.")
         self._reload_if_shown()
 
     def _reload_if_shown(self) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from device_app.tui.edge.caches import States
     from device_app.tui.edge.facts import Entry, PassageStates
 
-_INSTRUCTIONS = "The instructions before every question"
+_INSTRUCTIONS = "The instructions in every prompt"
 
 
 def entry_row(entry: Entry, now: datetime) -> Content:
@@ -24,7 +24,7 @@ def entry_row(entry: Entry, now: datetime) -> Content:
     question = Content(safe_line(entry.question)).truncate(200, ellipsis=True)
     facts = [origin(entry)]
     if entry.uses:
-        facts.append(f"served {counted(entry.uses, 'time')}")
+        facts.append(f"used {counted(entry.uses, 'time')}")
     facts += [age(entry.answered_at, now), size(entry.bytes)]
     return Content.assemble(question, "\n", _state(entry), (" · ".join(facts), "$quiet"))
 
@@ -57,7 +57,7 @@ def states_row(kept: PassageStates, now: datetime) -> Content:
     """Return the row of a passage's attention states."""
     facts = [
         size(kept.size),
-        f"joined {counted(kept.uses, 'time')}",
+        f"reused {counted(kept.uses, 'time')}",
         age(kept.used_at, now),
         counted(kept.tokens, "token"),
     ]
@@ -70,7 +70,7 @@ def states_row(kept: PassageStates, now: datetime) -> Content:
 def _title(kept: PassageStates) -> str:
     if kept.passage == 0:
         return _INSTRUCTIONS
-    return "A passage that is gone" if kept.title is None else safe_line(kept.title) or "(no title)"
+    return "A deleted passage" if kept.title is None else safe_line(kept.title) or "(no title)"
 
 
 def _file(kept: PassageStates) -> str:
@@ -89,8 +89,8 @@ def entry_whole(entry: Entry, now: datetime) -> Content:
         facts.pop()
     if entry.cost_ms:
         facts.append(("took", f"{milliseconds(entry.cost_ms)} to make"))
-    used = f"{counted(entry.uses, 'time')}, last {age(entry.used_at, now)}" if entry.uses else "not yet"
-    facts += [("served", used), ("takes", size(entry.bytes)), ("model", safe_line(entry.fingerprint.partition(" ")[0]))]
+    used = f"{counted(entry.uses, 'time')}, last {age(entry.used_at, now)}" if entry.uses else "never"
+    facts += [("used", used), ("takes", size(entry.bytes)), ("model", safe_line(entry.fingerprint.partition(" ")[0]))]
     lines += [Content.assemble((f"{name:<10}", "$quiet"), fact) for name, fact in facts]
     sources = entry.record.get("sources", ())
     lines += [Content()] if sources else []
@@ -103,18 +103,18 @@ def entry_whole(entry: Entry, now: datetime) -> Content:
 
 
 _WHY = {
-    "out of date": "its files have changed; it is answered again when the device is idle",
-    "waits": "it is answered when the device is idle",
+    "out of date": "the files have changed; a new answer is written when idle",
+    "waits": "the question is answered when the device is idle",
 }
 
 
 def weighed(candidates: Sequence[Weighed]) -> Content:
     """Return whether the entry would serve if its question were asked now, and the same for similar entries."""
     if not candidates:
-        return Content.styled("\nIt is gone by now.", "$warning")
-    lines = [Content(), heading("If it were asked now")]
+        return Content.styled("\nThis answer was deleted meanwhile.", "$warning")
+    lines = [Content(), heading("If you asked this question now")]
     for candidate in candidates:
-        mark = ("serves: ", "$success") if candidate.serves else ("does not serve: ", "$warning")
+        mark = ("can be used: ", "$success") if candidate.serves else ("cannot be used: ", "$warning")
         lines.append(Content.assemble((f"{candidate.similarity:.2f} ", "$accent"), safe_line(candidate.question)))
         lines.append(Content.assemble("     ", mark, (safe_line(candidate.reason), "$quiet")))
     return Content("\n").join(lines)
@@ -128,12 +128,12 @@ def states_whole(states: States, now: datetime) -> Content:
         lines.append(Content.styled(safe_line(kept.shown), "$quiet"))
     lines += [Content(), Content(safe(states.text)), Content()] if states.text else [Content()]
     facts = (
-        ("kept", f"{counted(kept.tokens, 'token')} at {counted(kept.slices, 'place')} in prompts, {size(kept.size)}"),
-        ("joined", f"{counted(kept.uses, 'time')}, last {age(kept.used_at, now)}"),
+        ("saved", f"{counted(kept.tokens, 'token')} at {counted(kept.slices, 'place')} in prompts, {size(kept.size)}"),
+        ("reused", f"{counted(kept.uses, 'time')}, last {age(kept.used_at, now)}"),
         ("since", age(kept.created_at, now)),
     )
     lines += [Content.assemble((f"{name:<10}", "$quiet"), fact) for name, fact in facts]
     if states.questions:
-        lines += [Content(), heading("Answers drawn from it")]
+        lines += [Content(), heading("Answers from this passage")]
         lines += [Content(safe_line(question)) for question in states.questions]
     return Content("\n").join(lines)

@@ -112,8 +112,8 @@ class KeptList(Vertical):
         words = self.filter.value.strip()
         self._ids, self._read = await self._read_ids(words), 0
         self.list.clear_options()
-        note = f"{len(self._ids):,} hold “{safe_line(words)}”" if words else f"{len(self._ids):,} kept"
-        note += " · Enter shows one" if self._ids else ""
+        note = f"{len(self._ids):,} with “{safe_line(words)}”" if words else f"{len(self._ids):,} saved"
+        note += " · Enter opens" if self._ids else ""
         self._note.update(note if self._ids or words else self._empty)
         await self._more()
         self.list.highlighted = 0 if self.list.option_count else None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROOMY = 36
 """The number of rows from which on plots are drawn higher."""
 
-_NO_SUGGESTIONS = "Nothing yet. Once files were added, w predicts questions from them, and answers them."
+_NO_SUGGESTIONS = "No suggestions yet. After you add files, w predicts questions and answers them."
 
 
 class Panel(Static):

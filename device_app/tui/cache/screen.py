@@ -31,8 +31,8 @@ LOOK_S = 2.0
 """Seconds between two checks of the background work."""
 
 VIEWS = {"overview": "Overview", "answers": "Answers", "states": "States"}
-_NO_ANSWERS = "No answer is kept yet. Ask something: its answer is kept, and there at once the next time."
-_NO_STATES = "No attention state is kept yet. Ask something: what the model read for it is kept."
+_NO_ANSWERS = "No answer is saved yet. Ask something: the next time, the answer comes at once."
+_NO_STATES = "No attention state is saved yet. Ask something: what the model reads is saved."
 
 
 class CacheScreen(CacheControl):
@@ -51,7 +51,7 @@ class CacheScreen(CacheControl):
         self._looks = False
         self._answers = KeptList(caches.entries, self._entry_rows, id="answers", empty=_NO_ANSWERS)
         self._states = KeptList(caches.passages, self._states_rows, id="states", empty=_NO_STATES)
-        self._limit = Input(placeholder="qa 100 or kv 500, in megabytes", id="limit", compact=True)
+        self._limit = Input(placeholder="Megabytes: qa 100 or kv 500", id="limit", compact=True)
         self._limit.cursor_blink = False
 
     def body(self) -> ComposeResult:
@@ -179,21 +179,27 @@ class CacheScreen(CacheControl):
         async def entry() -> Content:
             entries_found = await self._caches.some_entries([event.key])
             return (
-                entries.entry_whole(entries_found[0], self._clock()) if entries_found else Content("It is gone by now.")
+                entries.entry_whole(entries_found[0], self._clock())
+                if entries_found
+                else Content("This answer was deleted meanwhile.")
             )
 
         async def weighed() -> Content:
             return entries.weighed(await self._caches.weigh(event.key))
 
-        self.app.push_screen(WholeScreen("A kept answer", (entry, weighed)))
+        self.app.push_screen(WholeScreen("A saved answer", (entry, weighed)))
 
     @on(KeptList.Chosen, "#states")
     def _states_chosen(self, event: KeptList.Chosen) -> None:
         async def states() -> Content:
             states = await self._caches.states(event.key)
-            return entries.states_whole(states, self._clock()) if states else Content("They are gone by now.")
+            return (
+                entries.states_whole(states, self._clock())
+                if states
+                else Content("These states were deleted meanwhile.")
+            )
 
-        self.app.push_screen(WholeScreen("Kept attention states", (states,)))
+        self.app.push_screen(WholeScreen("Saved attention states", (states,)))
 
     # Keys
 

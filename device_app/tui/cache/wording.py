@@ -38,8 +38,8 @@ def saved(overview: Overview, today: date, width: int, rows: int = PLOT_ROWS) ->
     days = overview.days[-max(1, (width - _LABEL) // _DAY) :]
     if not any(day.questions for day in overview.days):
         lines = [
-            heading("What it saves"),
-            Content("Nothing has been asked yet. Ask something twice: the second time the answer is there at once."),
+            heading("Savings of the cache"),
+            Content("Nothing has been asked yet. If you ask something twice, the second answer comes at once."),
         ]
         return Content("\n").join(lines)
     questions, hits = sum(day.questions for day in days), sum(day.hits for day in days)
@@ -95,7 +95,7 @@ def limits(overview: Overview, width: int) -> Content:
     for name, taken, limit, what in layers:
         share = min(1.0, taken / limit) if limit else 0.0
         bar = max(1, round(share * _GAUGE)) if taken else 0
-        text = f"{size(taken)} of {size(limit)}" if limit else "nothing is kept: its limit is 0"
+        text = f"{size(taken)} of {size(limit)}" if limit else "nothing saved: the limit is 0"
         gauge = Content.assemble(("━" * bar, "$accent"), ("─" * (_GAUGE - bar), "$border-blurred"))
         lines.append(_fitted(Content.assemble((f"{name:<8}", "$quiet"), gauge, f" {text}"), width, name, text))
         lines.append(Content.assemble((f"{'':<8}{what}", "$quiet")))
@@ -106,7 +106,7 @@ def limits(overview: Overview, width: int) -> Content:
 def work_ahead(worker: Worker, ahead: Ahead, now: datetime, width: int, *, here: bool) -> Content:
     """Return the state of the background work, its last step and its next ones."""
     if here:
-        doing = Content.assemble(("● ", "$success"), "working here, until you ask something")
+        doing = Content.assemble(("● ", "$success"), "preparing answers until you ask something")
     elif worker.paused:
         doing = Content.assemble(("■ ", "$warning"), "paused")
     elif worker.pid is None:
@@ -115,7 +115,7 @@ def work_ahead(worker: Worker, ahead: Ahead, now: datetime, width: int, *, here:
         mark = "$success" if worker.state in ("working", "reading") else "$primary"
         why = f": {safe_line(worker.why)}" if worker.why else ""
         doing = Content.assemble(("● ", mark), f"{worker.state}{why}", (f"  (process {worker.pid})", "$quiet"))
-    lines = [heading("Work ahead"), doing]
+    lines = [heading("Background work"), doing]
     if worker.last:
         seen = f", {age(worker.seen_at, now)}" if worker.seen_at else ""
         lines.append(Content.assemble(("Last  ", "$quiet"), safe_line(worker.last.action), (seen, "$quiet")))
@@ -124,33 +124,29 @@ def work_ahead(worker: Worker, ahead: Ahead, now: datetime, width: int, *, here:
         lines.append(
             Content.styled(f"Spent {worker.tokens:,} of {worker.tokens_per_hour:,} tokens this hour", "$quiet")
         )
-    for place, step in enumerate(_next(ahead) or ["nothing: all is done"]):
+    for place, step in enumerate(_next(ahead) or ["nothing, all is done"]):
         lines.append(Content.assemble(("Next  " if not place else "      ", "$quiet"), step))
-    pause = "goes on" if worker.paused else "pauses it"
-    lines.append(_keys(("w", "stops it" if here else "works ahead now"), ("p", pause)))
+    pause = "resumes" if worker.paused else "pauses"
+    lines.append(_keys(("w", "stops" if here else "prepares answers now"), ("p", pause)))
     return Content("\n").join(line.truncate(width, ellipsis=True) for line in lines)
 
 
 def _next(ahead: Ahead) -> list[str]:
     """Return the remaining work, in the order in which it will be done."""
     facts = (
-        (ahead.answers, f"answer {counted(ahead.answers, 'question')} that {_verb(ahead.answers, 'wait')}"),
-        (ahead.questions_since, f"predict from {counted(ahead.questions_since, 'question')} you asked"),
-        (ahead.passages_unpredicted, f"predict from {counted(ahead.passages_unpredicted, 'passage')}"),
+        (ahead.answers, f"answer {counted(ahead.answers, 'waiting question')}"),
+        (ahead.questions_since, f"predict questions from {counted(ahead.questions_since, 'question')} you asked"),
+        (ahead.passages_unpredicted, f"predict questions from {counted(ahead.passages_unpredicted, 'passage')}"),
         (ahead.passages_unread and ahead.room, f"read {counted(ahead.passages_unread, 'passage')} ahead"),
     )
     return [fact for count, fact in facts if count]
-
-
-def _verb(count: int, many: str) -> str:
-    return many + "s" if count == 1 else many
 
 
 def forecast(overview: Overview, layers: Mapping[str, bool]) -> str:
     """Return what clearing would delete, in words."""
     kept, states, parts = overview.answers, overview.states, []
     if layers["answers"]:
-        parts.append(f"{counted(kept.entries, 'kept question')} ({size(kept.bytes)})")
+        parts.append(f"{counted(kept.entries, 'saved question')} ({size(kept.bytes)})")
     if layers["states"]:
         parts.append(f"{counted(states.slices, 'attention state')} ({size(states.bytes)})")
     return " and ".join(parts)

@@ -53,11 +53,11 @@ class AnswerActions(Screen[None]):
         if what == "code":
             self.action_copy_code()
         elif what:
-            self._announce("Copy the answer with /copy, the code in it with /copy code.", "warning")
+            self._announce("Use /copy for the answer, or /copy code for its code.", "warning")
         elif (chosen := self.transcript.selected) and chosen.answer:
             self._copy(chosen.answer, "The answer is copied.")
         else:
-            self._announce("There is nothing to copy.")
+            self._announce("There is no answer to copy.")
 
     def action_copy_code(self) -> None:
         """Copy the code in the selected answer."""
@@ -72,7 +72,7 @@ class AnswerActions(Screen[None]):
         """Show the explanation of the selected answer."""
         chosen = self.transcript.selected
         if not (chosen and chosen.turn and chosen.turn.complete and chosen.turn.record):
-            self._announce("This answer was not finished.")
+            self._announce("This answer is incomplete, so it has no explanation.")
             return
         from device_app.tui.chat.why import WhyScreen
 
@@ -82,7 +82,7 @@ class AnswerActions(Screen[None]):
         """Show the model's guess, or hide it again."""
         chosen = self.transcript.selected
         if not (chosen and chosen.turn and chosen.turn.record.get("guess")):
-            self._announce("There is no guess: your files answer this, or hold nothing near it.")
+            self._announce("There is no guess of the model for this answer.")
             return
         chosen.support.action_guess()
 
@@ -90,7 +90,7 @@ class AnswerActions(Screen[None]):
         """Mark the selected answer as wrong, or remove the mark; show the consequences."""
         chosen = self.transcript.selected
         if not (chosen and chosen.turn):
-            self._announce("There is no answer to mark.")
+            self._announce("There is no answer to mark as wrong.")
             return
         try:
             message, turn = await self._records.mark_wrong(chosen.turn)
@@ -103,14 +103,16 @@ class AnswerActions(Screen[None]):
     async def action_export(self, kind: str = "md") -> None:
         """Write the conversation to a file in the working folder."""
         if kind not in ("", "md", "json"):
-            self._announce("Export as md or as json: /export md", "warning")
+            self._announce("Choose a format: /export md or /export json", "warning")
         elif self._conversation is not None:
             try:
                 form: Format = "json" if kind == "json" else "md"
                 file = await self._records.export(self._conversation, form, Path.cwd())
-                self._announce(f"Written to {file}")
+                self._announce(f"Conversation saved to {file}")
             except FileNotFoundError:
-                self._announce("The folder where Jackdaw was started is gone. Start it in another to export.", "error")
+                self._announce(
+                    "The folder where Jackdaw was started is gone. Start Jackdaw in another folder to export.", "error"
+                )
             except JackdawError as error:
                 self._announce(str(error), "error")
 

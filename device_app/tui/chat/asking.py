@@ -132,7 +132,7 @@ class Asking(AnswerActions):
         except JackdawError:  # the replaced turns are still in the store
             await view.follow(event)
         reason = f"{event.reason} " if isinstance(event, messages.Failed) else ""
-        self._announce(f"{reason}The answer from before is back.", "error" if reason else "information")
+        self._announce(f"{reason}The earlier answer is shown again.", "error" if reason else "information")
         chosen = self.transcript.selected
         if not self.composer.text and chosen and chosen.question != view.question:
             self.composer.begin(view.question)
@@ -165,19 +165,19 @@ class Asking(AnswerActions):
         """Ask a question, or the last one again, so that the server writes along. The person has to agree once."""
         last = None if question or not self.transcript.views else self.transcript.views[-1]
         if not question and last is None:
-            self._announce("Type what you ask behind it: /together WHAT YOU ASK")
+            self._announce("Type your question after the command: /together QUESTION")
             return
         connected = self.status.link.phase == "connected"
         if question and not (connected and self._agreed):  # keep it there until it can be asked
             self.composer.take_back(f"/together {question}")
         if not connected:
-            self._announce("No companion server is connected that could write along: jackdaw status", "warning")
+            self._announce("No companion server is connected for a joint answer: jackdaw status", "warning")
         else:
             ask = partial(self._together, question or (last.question if last else ""), last)
             if self._agreed:
                 await ask()
             else:
-                self.app.confirm("let drafts leave: the server can read in them what stands in your files", ask)  # type: ignore[attr-defined]
+                self.app.confirm("send drafts: the server can read text of your files in them", ask)  # type: ignore[attr-defined]
 
     async def _together(self, question: str, instead_of: TurnView | None) -> None:
         if not self._agreed:
@@ -188,7 +188,7 @@ class Asking(AnswerActions):
         """Copy the selected question into the composer, to ask an edited version in its place."""
         if chosen := self.transcript.selected:
             self._editing = chosen
-            self.composer.border_title = "editing · Esc leaves it"
+            self.composer.border_title = "editing · Esc cancels"
             self.composer.add_class("-editing")
             self.composer.begin(chosen.question)
 

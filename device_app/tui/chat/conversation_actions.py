@@ -87,7 +87,7 @@ class ConversationActions(Asking):
         if self._panel:
             self._panel.reload()
         await self.action_new()
-        self._announce("The conversation is forgotten, and what was kept of its answers.")
+        self._announce("The conversation and its saved answers were deleted.")
 
     async def on_conversation_list_chosen(self, event: ConversationList.Chosen) -> None:
         """Open the conversation chosen in the side panel."""

@@ -115,11 +115,11 @@ class ConversationList(Vertical):
         try:
             if words:
                 turns = await self._records.search(words, PAGE)
-                self._show([_match(turn, self._clock()) for turn in turns], f"Nothing said so far holds “{words}”.")
+                self._show([_match(turn, self._clock()) for turn in turns], f"No conversation contains “{words}”.")
                 self._all = True
             else:
                 recent = await self._records.conversations(PAGE)
-                note = "No conversations yet. Ask something: it is kept here."
+                note = "No conversations yet. Your questions will be listed here."
                 self._show([_heading(conversation, self._clock()) for conversation in recent], note)
                 self._all = len(recent) < PAGE
         except JackdawError as error:

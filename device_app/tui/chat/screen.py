@@ -147,8 +147,8 @@ class ChatScreen(ConversationActions):
     @on(Composer.Refused)
     def _refused(self, event: Composer.Refused) -> None:
         self._announce(
-            f"{event.characters:,} characters are too many for a question; {MOST_CHARACTERS:,} are the most. "
-            "Put long text into a file, `jackdaw add` it, and ask about it.",
+            f"The question has {event.characters:,} characters; at most {MOST_CHARACTERS:,} are allowed. "
+            "Put long text into a file, read the file with `jackdaw add`, and ask about it.",
             "warning",
         )
 

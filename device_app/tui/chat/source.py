@@ -83,9 +83,9 @@ class SourceScreen(ModalScreen[None]):
     async def _read(self, source: dict[str, Any]) -> tuple[Passage | None, str]:
         """Return the passage with the text around it; or None and the reason why it is not available."""
         if source["side"] == "server":
-            return None, "One of the server's public passages, as it was then:"
+            return None, "One of the server's passages, as it was when you asked:"
         passage = await self._records.passage(source["id"])
-        return passage, "" if passage else "This passage has changed or gone since. The answer was drawn from this:"
+        return passage, "" if passage else "This passage was changed or deleted. The answer used this text:"
 
     def _fill(self, passage: Passage | None, source: dict[str, Any]) -> None:
         kept = ("", source.get("text", source["snippet"]), "")

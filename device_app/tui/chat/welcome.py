@@ -60,10 +60,10 @@ class Welcome(Vertical):
         """Show which models are missing."""
         size = f" ({missing.size / 1e6:,.0f} MB)" if missing.size else ""
         self._models = Content.assemble(
-            ("The models are not here yet: ", "$warning"),
+            ("Models to download: ", "$warning"),
             f"{safe_line(' and '.join(missing.names))}{size}.\n",
             ("Enter", "$primary bold"),
-            " fetches them, once. Nothing of yours is sent.",
+            " downloads them. None of your data is sent.",
         )
         self._show()
 
@@ -93,5 +93,5 @@ class Welcome(Vertical):
     def _show(self) -> None:
         head = Content.assemble(("Jackdaw", "$primary bold"), " answers from your own files, on this device.")
         if self._connected:
-            head += Content.styled("\nWhat they do not hold, the companion server is asked.", "$quiet")
+            head += Content.styled("\nThe companion server is asked what your files do not answer.", "$quiet")
         self._shown.update(Content("\n\n").join([part for part in (head, self._known, self._models) if part]))

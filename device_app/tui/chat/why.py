@@ -40,7 +40,7 @@ class WhyScreen(ModalScreen[None]):
             window.border_subtitle = "Esc back"
             with VerticalScroll():
                 yield Static(_record(self._turn.record), markup=False)
-                yield Static(Content.styled("\nweighing kept answers …", "$quiet"), id="weighed", markup=False)
+                yield Static(Content.styled("\ncomparing saved answers …", "$quiet"), id="weighed", markup=False)
 
     def on_mount(self) -> None:
         """Look up the kept answers, after any answer that is being written."""
@@ -77,22 +77,22 @@ def _record(record: dict[str, Any]) -> Content:
     states = kept["kv"]
     lines += [
         Content(),
-        Content.styled("What it was made from", "bold"),
-        Content(f"model   {safe_line(record['model']) or 'none: it was answered without one'}"),
+        Content.styled("What the answer was made from", "bold"),
+        Content(f"model   {safe_line(record['model']) or 'none: answered without a model'}"),
     ]
     if states["tokens_cached"] or states["tokens_prefilled"]:
         lines.append(
-            Content(f"states  {states['tokens_cached']:,} tokens kept, {states['tokens_prefilled']:,} read now")
+            Content(f"states  {states['tokens_cached']:,} tokens saved, {states['tokens_prefilled']:,} newly read")
         )
     if kept["qa"]["hit"]:
-        asked = f"kept    “{safe_line(kept['qa']['matched'])}” ({kept['qa']['similarity']:.2f})"
+        asked = f"saved   “{safe_line(kept['qa']['matched'])}” ({kept['qa']['similarity']:.2f})"
         lines.append(Content(asked))
     lines.append(Content(f"egress  {egress(record)}"))
     if record["sources"]:
         scores = " · ".join(f"[{source['number']}] {source['score']:.2f}" for source in record["sources"])
         lines.append(Content(f"scores  {scores}"))
     if decided := trace.get("decided"):
-        lines += [Content(), Content.styled("Who wrote it, and why", "bold")]
+        lines += [Content(), Content.styled("Who wrote the answer, and why", "bold")]
         lines += [Content(safe_line(reason)) for reason in decided]
     if rounds := trace.get("rounds"):
         lines += [Content(), Content.styled("What the server looked up", "bold")]
@@ -101,13 +101,13 @@ def _record(record: dict[str, Any]) -> Content:
 
 
 def _weighed(weighed: Sequence[Weighed], turn: Turn) -> Content:
-    lines = [Content(), Content.styled("Kept answers, weighed for this question now", "bold")]
+    lines = [Content(), Content.styled("Saved answers compared with this question", "bold")]
     for candidate in weighed:
         own = candidate.serves and candidate.question == turn.question and not turn.record["cache"]["qa"]["hit"]
-        reason = "this answer itself, kept for the next time" if own else safe_line(candidate.reason)
+        reason = "this answer itself, saved for next time" if own else safe_line(candidate.reason)
         verdict = (reason, "$success" if candidate.serves else "$quiet")
         lines.append(Content.assemble((f"{candidate.similarity:.2f} ", "$accent"), safe_line(candidate.question)))
         lines.append(Content.assemble("     ", verdict))
     if not weighed:
-        lines.append(Content.styled("none is near it", "$quiet"))
+        lines.append(Content.styled("no saved answer is similar", "$quiet"))
     return Content("\n").join(lines)

@@ -172,7 +172,7 @@ class Caches:
         daemon = Daemon(device.paths, lambda: nullcontext(device))
         typed_at = self._answers.typed_at
         also = (
-            lambda: "it was stopped" if self._stop.is_set() else None,
+            lambda: "you stopped it" if self._stop.is_set() else None,
             lambda: "you asked something" if self._answers.is_awaited else None,
             lambda: "you are typing" if self._answers.typed_at != typed_at else None,
         )

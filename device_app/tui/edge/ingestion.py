@@ -146,7 +146,7 @@ class Reader:
             if self._paused.is_set():
                 self._announce(phase=Phase.PAUSED, path="", seconds_left=None)
         except WeightsMissing:
-            self._announce(phase=Phase.WAITING, why="the models are not here yet")
+            self._announce(phase=Phase.WAITING, why="the models are not downloaded yet")
         except JackdawError as error:
             self._announce(phase=Phase.FAILED, why=str(error), seconds_left=None)
 

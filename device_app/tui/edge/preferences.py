@@ -210,7 +210,7 @@ class Preferences:
 
         def report(doing: str, done: int, total: int) -> None:
             if self._stop.is_set():
-                raise GaveWay(f"Fetching {name} was stopped.")
+                raise GaveWay(f"The download of {name} was stopped.")
             self.fetching = Fetch(name, doing, done, total)
 
         pull(self._weights(), catalog.find(name), report)

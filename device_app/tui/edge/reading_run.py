@@ -106,7 +106,7 @@ class ReadingRun:
                     stack.enter_context(alone(device.paths.add_lock))
                     break
                 except StoreLocked:
-                    self._announce(phase=Phase.WAITING, why="another process of Jackdaw is reading files")
+                    self._announce(phase=Phase.WAITING, why="another Jackdaw process is reading files")
                     self._wait(_AGAIN_S)
             yield
 

@@ -48,7 +48,7 @@ class FirstRun(Vertical):
             self._status.update(_asking(reading.questions))
         elif reading.goes_on:
             self.choices = ()
-            meanwhile = "You can ask meanwhile, about what has been read so far." if reading.passages else ""
+            meanwhile = "You can already ask about the files read so far." if reading.passages else ""
             self._status.update(Content.styled(meanwhile, "$quiet"))
         else:
             self.choices = [f"/add {folder}" for folder in self._folders]
@@ -56,15 +56,17 @@ class FirstRun(Vertical):
 
 
 def _choosing(folders: Sequence[str]) -> Content:
-    lines = [Content("Nothing has been read yet. What shall I read first?"), Content()]
+    lines = [Content("No files have been read yet. Which folder first?"), Content()]
     lines += [_choice(number, folder) for number, folder in enumerate(folders, 1)]
     lines += [Content()] if folders else []
-    typed = Content.assemble(("/add ", "$primary bold"), ("and a path reads another; Tab completes it.", "$quiet"))
+    typed = Content.assemble(
+        ("/add ", "$primary bold"), ("and a path reads another folder; Tab completes it.", "$quiet")
+    )
     return Content("\n").join([*lines, typed])
 
 
 def _asking(questions: Sequence[str]) -> Content:
-    lines = [Content("Ask anything about it, for example:"), Content()]
+    lines = [Content("Ask about your files, for example:"), Content()]
     return Content("\n").join([*lines, *(_choice(number, question) for number, question in enumerate(questions, 1))])
 
 

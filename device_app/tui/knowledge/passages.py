@@ -54,4 +54,4 @@ class PassagesScreen(ModalScreen[None]):
         except StoreError as error:
             shown.update(Content.styled(safe_line(str(error)), "$error"))
             return
-        shown.update(rows.passages(some, MOST) if some else "It is no longer among what is known.")
+        shown.update(rows.passages(some, MOST) if some else "This file was removed from the knowledge.")

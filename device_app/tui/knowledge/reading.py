@@ -19,7 +19,7 @@ class Phase(StrEnum):
     IDLE = "idle"
     WAITING = "waiting"  # for models, or for another process that reads
     READING = "reading"
-    GIVING_WAY = "giving way"  # waits while a question is answered
+    GIVING_WAY = "giving way"  # reading waits while a question is answered
     PAUSING = "pausing"  # asked to pause; the current file has to be finished first
     PAUSED = "paused"
     DONE = "done"
@@ -103,27 +103,27 @@ def _reading(reading: Reading, width: int) -> list[Content]:
 
 
 def _giving_way(reading: Reading, width: int) -> list[Content]:
-    waits = Content.styled("waits while a question is answered", "$quiet")
+    waits = Content.styled("reading waits while a question is answered", "$quiet")
     return [_bar(reading, width, "$border-blurred"), waits]
 
 
 def _pausing(reading: Reading, width: int) -> list[Content]:
-    return [_bar(reading, width, "$warning"), Content.styled("Pausing after this file.", "$warning")]
+    return [_bar(reading, width, "$warning"), Content.styled("Reading pauses after this file.", "$warning")]
 
 
 def _paused(reading: Reading, width: int) -> list[Content]:
     return [
         _bar(reading, width, "$warning"),
-        Content.assemble(("Paused. ", "$warning"), ("What was read is kept. ", "$quiet"), ("/resume", "$primary")),
+        Content.assemble(("Reading paused. ", "$warning"), ("Continue: ", "$quiet"), ("/resume", "$primary")),
     ]
 
 
 def _done(reading: Reading, _: int) -> list[Content]:
     if not reading.total_files:
-        return [Content.assemble(("✓ ", "$success"), "No file there is of a kind that can be read.")]
+        return [Content.assemble(("✓ ", "$success"), "The folder has no files of a readable kind.")]
     if not reading.passages and not reading.skipped:
-        return [Content.assemble(("✓ ", "$success"), "Nothing new: all of it was up to date.")]
-    said = f"{counted(reading.total_files, 'file')} looked at, {counted(reading.passages, 'new passage')}"
+        return [Content.assemble(("✓ ", "$success"), "No changes: all files were up to date.")]
+    said = f"{counted(reading.total_files, 'file')} checked, {counted(reading.passages, 'new passage')}"
     return [Content.assemble(("✓ ", "$success"), said, _skipped(reading))]
 
 
@@ -167,4 +167,4 @@ def _at_hand(reading: Reading, width: int) -> list[Content]:
 
 
 def _skipped(reading: Reading) -> Content:
-    return Content.styled(f" · {reading.skipped:,} could not be read" if reading.skipped else "", "$warning")
+    return Content.styled(f" · {reading.skipped:,} unreadable" if reading.skipped else "", "$warning")

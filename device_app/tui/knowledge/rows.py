@@ -32,7 +32,7 @@ def holding(held: Holding, name: str, width: int, now: datetime) -> Content:
 
 def _facts(held: Holding) -> list[str]:
     if not held.files:
-        return [] if held.skipped else ["nothing has been read of it yet"]
+        return [] if held.skipped else ["no file read yet"]
     return [counted(held.files, "file"), counted(held.passages, "passage")]
 
 
@@ -41,7 +41,7 @@ def file(known: KnownFile, name: str, width: int, now: datetime) -> Content:
     if known.reason is not None:
         about = Content.styled(safe_line(known.reason), "$warning")
     elif not known.complete:
-        about = Content.styled("read in part", "$warning")
+        about = Content.styled("only partly read", "$warning")
     else:
         about = Content.styled(f"{counted(known.passages, 'passage')} · {age(known.at, now)}", "$quiet")
     if width < NARROW:
@@ -60,7 +60,7 @@ def passages(some: Sequence[StoredPassage], most: int) -> Content:
             parts.append(Content.assemble((safe_line(reason.title), "$primary bold"), (f"  {day}", "$quiet")))
         parts.append(Content(safe(reason.text).strip()))
     if len(some) > most:
-        parts.append(Content.styled(f"These are the first {most:,} passages; there are more.", "$quiet"))
+        parts.append(Content.styled(f"Only the first {most:,} passages are shown.", "$quiet"))
     return Content("\n\n").join(parts)
 
 

@@ -95,7 +95,7 @@ class KnowledgeScreen(AreaScreen):
         at_first = not listing.inside and not self._reader.reading.goes_on
         self._note.display = empty and (bool(listing.words) or at_first)
         if listing.words:
-            self._note.update(Content(f"No name holds “{safe_line(listing.words)}”. Esc lists all."))
+            self._note.update(Content(f"No file name contains “{safe_line(listing.words)}”. Esc lists all files."))
         else:
             self._note.update(Content.from_markup(_TEACHING))
         self._heading.update(self._head())
@@ -124,7 +124,7 @@ class KnowledgeScreen(AreaScreen):
             self._go(row)  # type: ignore[arg-type]
         elif reason := getattr(row, "reason", None):
             # The name comes last, as it may be too long for the line.
-            self._announce(f"This could not be read: {reason}. {self._named(row.path)}")
+            self._announce(f"This file could not be read: {reason}. {self._named(row.path)}")
         else:
             self.app.push_screen(PassagesScreen(self._known, row.path, self._named(row.path)))
 
@@ -197,7 +197,7 @@ class KnowledgeScreen(AreaScreen):
             return
         message = f"Forgotten: {name}."
         if removed.watched and removed.files:
-            message += f" {removed.watched} is still read, and it with that, unless you remove the folder."
+            message += f" It will be read again with the folder {removed.watched}, unless you remove that folder."
         self._announce(message)
         for view in self.query(ReadingView):  # its summary is outdated
             view.settle()
@@ -213,21 +213,21 @@ class KnowledgeScreen(AreaScreen):
         if self._listing.inside or any(self._is_folder(row) for row in self._listing.rows) or self._listing.words:
             self._reader.update()
         else:
-            self._announce("No folder was added: a single file is read again when it is added again.")
+            self._announce("No folder was added. To update a single file, add the file again.")
 
     def action_pause(self) -> None:
         """Pause the reading of files."""
         if self._reader.reading.goes_on:
             self._reader.pause()
         else:
-            self._announce("There is nothing to pause.")
+            self._announce("No files are being read.")
 
     def action_resume(self) -> None:
         """Resume the reading of files."""
         if self._reader.reading.stands_still:
             self._reader.resume()
         else:
-            self._announce("There is nothing to go on with.")
+            self._announce("Reading is not paused.")
 
     def _follow(self, reading: Reading) -> None:
         if reading.phase is not self._phase:

@@ -37,7 +37,7 @@ class ModelsScreen(AreaScreen):
         self._shelf: Shelf | None = None
         self._warned = ""
         self._list = OptionList(markup=False, compact=True, id="models")
-        self._about = Static("Looking at what there is …", markup=False, id="about")
+        self._about = Static("Looking for models …", markup=False, id="about")
         self._progress = Static(markup=False, id="progress")
 
     def body(self) -> ComposeResult:
@@ -77,7 +77,7 @@ class ModelsScreen(AreaScreen):
                 self._list.highlighted = place
                 await self._enter(model)
                 return
-        self.app.notify(f"There is no model {safe(name)}.", severity="warning", markup=False)
+        self.app.notify(f"There is no model named {safe(name)}.", severity="warning", markup=False)
 
     @on(OptionList.OptionHighlighted)
     def _moved(self) -> None:
@@ -96,7 +96,7 @@ class ModelsScreen(AreaScreen):
         if model.used:
             return
         if self._preferences.fetching and model.state != "present":
-            self.status.doing = "one fetch at a time"
+            self.status.doing = "only one download at a time"
         elif not model.forecast.fits_disk:
             self.app.notify(unfit(model), severity="warning", markup=False)
         elif unfit(model) and self._warned != model.name:

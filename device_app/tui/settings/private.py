@@ -68,50 +68,50 @@ def egress(answers: int, left: int) -> Content:
     """Return a sentence about the bytes that left the device for the kept answers."""
     if not answers:
         return Content.assemble(("Nothing left this device", "$success bold"), ": nothing has been asked yet.")
-    of = f"{answers:,} answer{'' if answers == 1 else 's'} kept here"
+    of = f"{answers:,} answer{'' if answers == 1 else 's'} stored here"
     if left:
         return Content.assemble((f"{left:,} bytes left this device", "$warning bold"), f" for the {of}.")
     return Content.assemble(("Nothing left this device", "$success bold"), f" for the {of}.")
 
 
 _REACH = {
-    "asked": "So is one that they answer in part, where you ask it with /together or `jackdaw ask --together` alone; "
-    "drafts of the answer are sent then, too.",
-    "question": "So is one that they answer in part. Where you ask it with /together or `jackdaw ask --together`, and "
-    "only there, drafts of the answer are sent, too.",
-    "fitting": "So is one that they answer in part. Where that is sooner, as link.together = fitting says, drafts of "
-    "the answer are sent, too.",
+    "asked": "Questions that your files answer in part are sent only with /together or `jackdaw ask "
+    "--together`, along with drafts of the answer.",
+    "question": "Questions that your files answer in part are sent as well. Drafts of the answer are sent only "
+    "with /together or `jackdaw ask --together`.",
+    "fitting": "Questions that your files answer in part are sent as well, with drafts of the answer where that "
+    "is faster (link.together = fitting).",
 }
 """By `link.together`: what may leave for questions that the files answer in part."""
 
-_DRAFTS = "Drafts repeat what stands in your files: whoever runs the server can read facts, names and numbers in them."
+_DRAFTS = "Drafts repeat text of your files: whoever runs the server can read facts, names and numbers in them."
 _OPEN = (
-    "As link.privacy = open says, what your model makes of your files is sent with them, token by token: far more can "
-    "be read in that."
+    "With link.privacy = open, your model's token probabilities are sent with the drafts, which "
+    "reveal far more of your files."
 )
 
 
 def ways(companion: Companion | None) -> Content:
     """Return the text about what may leave: to a companion server, if it may be asked, and to download models."""
-    asked = "Questions are answered on this device alone. There is no server that Jackdaw could send anything to."
-    other = "It goes to the network for one thing: model files"
+    asked = "Questions are answered on this device alone. No server is connected."
+    other = "Jackdaw uses the network only for model files"
     if companion:
         address, own = safe(companion.address), companion.settings
         asked = f"Questions are answered on this device alone: {address} may not be asked, as link.allowed is off."
         if own.allowed:
             asked = (
-                f"A question that your own files do not answer is sent to {address}, and where the answer moves there, "
-                "what was written of it. Your files, their names and passages never are. link.allowed = false ends "
-                f"it.\n\n{_REACH[own.together]} {_DRAFTS}"
+                f"A question that your own files do not answer is sent to {address}. If the answer moves "
+                "there, its text so far is sent, too. Your files, their names and passages are never "
+                f"sent. To send nothing, set link.allowed = false.\n\n{_REACH[own.together]} {_DRAFTS}"
             )
             asked += f" {_OPEN}" if own.privacy == "open" else ""
-            other = "Beyond that, it goes to the network for model files alone"
+            other = "Otherwise, Jackdaw uses the network only for model files"
     lines = (
         asked,
         "",
-        f"{other}, when you fetch them. Whoever keeps them sees which one was asked for, and nothing of yours.",
+        f"{other}, when you download them. Their host sees which file you download, and none of your data.",
         "",
-        "Your files, questions, answers and what is kept ahead lie in folders that only you can open: `jackdaw paths` "
-        "names them.",
+        "Your files, questions, answers and caches are in folders that only you can open. To "
+        "list the folders: jackdaw paths",
     )
     return Content("\n").join(map(Content, lines))

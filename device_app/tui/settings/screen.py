@@ -155,7 +155,7 @@ class SettingsScreen(AreaScreen):
             self._list.highlighted = ids.index(chosen.setting.key) if chosen and chosen.setting.key in ids else 1
             self._moved()
         elif self._all:
-            self._about.update(f"No setting holds “{safe(self._filter.value)}”. Esc clears the filter.")
+            self._about.update(f"No setting contains “{safe(self._filter.value)}”. Esc clears the filter.")
 
     def _chosen(self) -> Preference | None:
         option = self._list.highlighted_option
@@ -178,7 +178,7 @@ class SettingsScreen(AreaScreen):
         self._editor.focus()
         self._announce("")
         choose = "Up and Down choose · " if preference.setting.choices else ""
-        self.status.doing = f"{choose}Enter keeps it · Esc leaves it"
+        self.status.doing = f"{choose}Enter saves · Esc cancels"
 
     @on(Input.Submitted, "#editor")
     def _submitted(self, event: Input.Submitted) -> None:
@@ -200,7 +200,7 @@ class SettingsScreen(AreaScreen):
         try:
             await work()
         except NothingFound:
-            self._announce("It is the default already.")
+            self._announce("The setting has its default already.")
             return
         except JackdawError as error:
             self._announce(safe(str(error)))

@@ -19,7 +19,7 @@ _EFFECTS = {
     "answer": "Takes effect with the next question.",
     "knowledge": "Takes effect for files read from now on.",
     "cache": "Takes effect immediately.",
-    "daemon": "A running daemon notices by itself.",
+    "daemon": "Takes effect in the running daemon.",
     "link": "Takes effect with the next question.",
     "app": "Takes effect immediately.",
     "app.mouse": "Takes effect when Jackdaw starts again.",
@@ -43,7 +43,7 @@ def fixed(preference: Preference) -> str:
     if preference.origin.layer <= Layer.FILE:
         return ""
     place = preference.origin.place
-    return f"From {place} in the environment, which goes before the file. Unset it there to change it here."
+    return f"Set by the environment variable {place}. Unset that variable to change the setting here."
 
 
 def row(preference: Preference, width: int) -> Content:
@@ -62,7 +62,7 @@ def about(preference: Preference) -> Content:
     lines = [Content.assemble((setting.key, "$primary bold"), f"  {safe_line(spelled(preference.value))}")]
     if reason := fixed(preference):
         return Content("\n").join([*lines, Content(setting.description), Content.styled(reason, "$warning")])
-    takes = f"It takes {setting.accepts}. {effect(setting.key)}"
+    takes = f"Values: {setting.accepts}. {effect(setting.key)}"
     lines += [
         Content.styled(origin(preference), "$quiet"),
         Content(setting.description),
@@ -78,7 +78,9 @@ def megabytes(size: int) -> str:
 
 def title(model: Model, width: int) -> Content:
     """Return a model's line in the list."""
-    state = "in use" if model.used else {"present": "here", "missing": "not here", "damaged": "damaged"}[model.state]
+    state = (
+        "in use" if model.used else {"present": "here", "missing": "not downloaded", "damaged": "damaged"}[model.state]
+    )
     if unfit(model) and not model.used:
         state = "does not fit"
     style = "$success" if model.used else "$warning" if unfit(model) or model.state == "damaged" else "$quiet"
@@ -92,12 +94,10 @@ def unfit(model: Model) -> str:
     """Return why the model does not fit this device now; "" if it does."""
     cast = model.forecast
     if not cast.fits_disk:
-        return (
-            f"It does not fit the disk: fetching takes {megabytes(cast.fetch)}, {megabytes(cast.free_disk)} are free."
-        )
+        return f"The disk is too full: the download needs {megabytes(cast.fetch)}, {megabytes(cast.free_disk)} is free."
     if not cast.fits_memory:
         needs, free = megabytes(cast.memory or 0), megabytes(cast.free_memory)
-        return f"It does not fit the memory: it needs {needs}, {free} are free."
+        return f"The memory is too small: the model needs {needs}, {free} is free."
     return ""
 
 
@@ -109,14 +109,14 @@ def takes(model: Model, shelf: Shelf) -> Content:
         lines.append(Content.styled(reason, "$warning"))
     lines.append(Content())
     lines += _memory(model)
-    disk = f"{megabytes(cast.fetch)} to fetch it" if cast.fetch else "nothing more"
+    disk = f"{megabytes(cast.fetch)} to download" if cast.fetch else "nothing more"
     lines.append(_pair("Disk", f"{disk}; {megabytes(cast.free_disk)} free"))
     lines.append(_pair("Caches", f"hold {megabytes(shelf.held)} of {megabytes(shelf.limit)}"))
     lines.append(_pair("Licence", safe_line(model.licence)))
     if model.kind == "engine" and not model.used:
         lines += [
             Content(),
-            Content.styled("Kept answers and states belong to one model: another one starts with none.", "$quiet"),
+            Content.styled("Saved answers and states belong to one model. A new model starts with none.", "$quiet"),
         ]
     return Content("\n").join(lines)
 
@@ -126,9 +126,9 @@ def offer(model: Model, *, warned: bool) -> str:
     if model.used:
         return "in use"
     if not model.forecast.fits_disk:
-        return "no room to fetch it"
-    verb = "uses it" if model.state == "present" else f"fetches {megabytes(model.size) if model.size else 'it'}"
-    return f"Enter {verb}" + (" all the same" if unfit(model) and warned else "")
+        return "no room to download"
+    verb = "uses it" if model.state == "present" else f"downloads {megabytes(model.size) if model.size else 'it'}"
+    return f"Enter {verb}" + (" anyway" if unfit(model) and warned else "")
 
 
 def progress(fetch: Fetch, width: int) -> Content:
@@ -145,7 +145,7 @@ def _memory(model: Model) -> list[Content]:
     cast = model.forecast
     free = f"{megabytes(cast.free_memory)} free"
     if cast.weights is None:
-        return [_pair("Memory", f"known once it is here; {free}")]
+        return [_pair("Memory", f"known after download; {free}")]
     lines = [_pair("Memory", f"about {megabytes(cast.weights + cast.attention)}; {free}")]
     if cast.attention:
         lines.append(_pair("", f"{megabytes(cast.weights)} of weights"))

@@ -76,7 +76,7 @@ def test_a_command_is_read(typed: str, action: str, given: str) -> None:
     ("typed", "expected"),
     [
         ("/serch", "Did you mean /search"),
-        ("/quit now", "takes nothing"),
+        ("/quit now", "takes no words"),
         ("/cache foo", "/cache answers"),
         ("/ahead", "/ahead now or /ahead pause"),
         ("/ahead foo", "/ahead now or /ahead pause"),
@@ -121,7 +121,7 @@ async def test_in_a_browser_its_own_keys_are_named_by_their_commands(
     async with person.at(120, 40):
         assert "/new  ^o earlier" in person.sees()
         await person.sends("/help")
-        await person.until(lambda: "Ctrl+N, Ctrl+Q, Ctrl+T, Ctrl+W are the browser's own" in person.sees())
+        await person.until(lambda: "The browser uses Ctrl+N, Ctrl+Q, Ctrl+T, Ctrl+W itself" in person.sees())
         await person.presses("escape")
         await person.sends("/settings")
         await person.until(lambda: person.app.screen.PLACE == "settings")
@@ -139,7 +139,7 @@ async def test_the_footer_names_the_way_to_all_else_and_what_holds(person: Any, 
         assert {"? help", "^p all", "^q quit"} <= set(_keys(person))
         assert [key[:2] for key in _keys(person)].count("a ") == 1
         await person.presses("p")
-        await person.until(lambda: "p go on" in _keys(person))
+        await person.until(lambda: "p resume" in _keys(person))
         await person.app.perform("model")
         await person.until(lambda: "Esc back" in person.sees())
 

@@ -78,7 +78,7 @@ async def test_a_flood_of_pasted_text_is_refused_and_a_page_is_taken(person: Any
     async with person.at():
         person.chat.composer.post_message(events.Paste("x" * 200_000))
         await person.until(person.messages)
-        assert "200,000 characters are too many" in person.messages()[0]
+        assert "has 200,000 characters; at most" in person.messages()[0]
         assert person.chat.composer.text == ""
         person.chat.composer.post_message(events.Paste("two\r\nlines \x1b[31mred"))
         await person.until(lambda: person.chat.composer.text)
@@ -88,7 +88,7 @@ async def test_a_flood_of_pasted_text_is_refused_and_a_page_is_taken(person: Any
 async def test_a_flood_that_comes_as_keys_is_refused_when_sent(person: Any) -> None:
     async with person.at():
         await person.sends("x" * 5_000)
-        assert any("5,000 characters are too many" in message for message in person.messages())
+        assert any("has 5,000 characters; at most" in message for message in person.messages())
         assert not person.chat.transcript.views
 
 
@@ -142,7 +142,7 @@ async def test_an_answer_comes_back_when_the_one_in_its_place_fails(
                 else:
                     await person.presses("ctrl+r")
                 await person.until(
-                    lambda: any("The answer from before is back." in message for message in person.messages())
+                    lambda: any("The earlier answer is shown again." in message for message in person.messages())
                 )
                 await person.settled()
                 assert store.turns(1) == before
@@ -262,8 +262,8 @@ async def test_missing_models_are_offered_and_fetched(
 
     monkeypatch.setattr(Weights, "pull", pull)
     async with person.at():
-        assert "The models are not here yet" in person.sees()
-        assert "Enter fetches them" in person.sees()
+        assert "Models to download" in person.sees()
+        assert "Enter downloads them" in person.sees()
         await person.presses("enter")
         await person.until(lambda: person.chat.status.doing == "ready")
         await person.asks(DRILL)
@@ -297,7 +297,9 @@ async def test_an_empty_store_says_how_to_begin(person: Any) -> None:
 async def test_nothing_found_says_which_filter_matches_nothing(person: Any, notes: Path) -> None:
     async with person.at():
         await person.asks("kind:zebra who?")
-        assert "kind:zebra matches nothing that was read. There are: note." in " ".join(person.sees().split())
+        assert "kind:zebra matches nothing that was read. Kinds that were read: note." in " ".join(
+            person.sees().split()
+        )
 
 
 async def test_a_link_is_named_and_not_followed(

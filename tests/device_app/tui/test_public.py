@@ -38,7 +38,7 @@ async def test_the_servers_answer_wears_its_badge_its_source_and_what_left(
         assert "Rivers.txt · the server" in seen
         await person.presses("escape", "1")
         await person.until(lambda: "Source 1 of 1" in person.sees())
-        assert "public passages" in person.sees()
+        assert "One of the server's passages" in person.sees()
         assert "ten countries" in person.sees()
         await person.presses("escape")
         await person.sends("/why")
@@ -84,7 +84,7 @@ async def test_asked_together_the_person_agrees_once_and_sees_both_sides(
         await person.until(lambda: len(person.chat.transcript.views) == 1 and "● together" in person.sees())
         await person.settled()
         await person.sends("/why")
-        await person.until(lambda: "both sides wrote it, as was asked for" in person.sees())
+        await person.until(lambda: "both sides wrote the answer, as you asked" in person.sees())
 
 
 @pytest.mark.parametrize("no", ["n", "escape"])
@@ -101,7 +101,7 @@ async def test_who_does_not_agree_asks_nobody(person: Any, notes: Path, connecte
 async def test_without_a_server_nothing_is_asked_together(person: Any, notes: Path) -> None:
     async with person.at(100, 40):
         await person.sends("/together")
-        await person.until(lambda: "Type what you ask behind it" in person.sees())
+        await person.until(lambda: "Type your question after the command" in person.sees())
         await person.sends(f"/together {DANUBE}")
         await person.until(lambda: "No companion server is connected" in person.sees())
         assert person.chat.composer.text == f"/together {DANUBE}"
@@ -128,4 +128,4 @@ async def test_what_follows_on_a_servers_answer_is_told_to_be_asked_whole(
         await person.until(lambda: "the companion server is asked" in person.sees())
         await person.asks(DANUBE)
         await person.asks("And where does it rise?")
-        assert "ask it whole" in " ".join(person.sees().split())
+        assert "Ask the question in full" in " ".join(person.sees().split())

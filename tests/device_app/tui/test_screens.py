@@ -221,7 +221,7 @@ def test_why_an_answer(looks: Any, notes: Path, talk: ConversationStore, size: A
     async def opens(person: Any) -> None:
         await opened(person)
         await person.presses("escape", "up", "w")
-        await person.until(lambda: "none is near" in person.sees() or size[1] < 24)
+        await person.until(lambda: "no saved answer" in person.sees() or size[1] < 24)
 
     assert looks(size, opens)
 

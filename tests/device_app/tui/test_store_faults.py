@@ -58,7 +58,7 @@ async def test_a_store_that_is_taken_away_is_told_and_taken_up_when_it_is_back(
         await person.asks(DRILL)
         home.rename(away)
         await person.asks("Who has the old saw?")
-        assert "is gone: its folder or disk was taken away" in " ".join(person.sees().split())
+        assert "is gone: its folder or disk was removed" in " ".join(person.sees().split())
         shutil.copytree(away, home)  # as a backup is put back
         await person.asks("Who has the old saw?")
         assert "● device" in person.sees()
@@ -128,9 +128,9 @@ async def test_another_app_may_take_away_what_is_shown(person: Any, notes: Path,
         await other.presses("y")
         assert run(["knowledge", "remove", str(notes)]) == 0
         await person.presses("escape", "1")
-        await person.until(lambda: "has changed or gone since" in " ".join(person.sees().split()))
+        await person.until(lambda: "was changed or deleted" in " ".join(person.sees().split()))
         await person.presses("escape", "w")
-        await person.until(lambda: "none is near it" in person.sees())
+        await person.until(lambda: "no saved answer is similar" in person.sees())
         await person.presses("escape", "escape")
         await person.asks("Who has the old saw?")
         assert "nothing found" in person.sees()

@@ -18,11 +18,11 @@ QUOTE = "“Petra has borrowed the blue drill.” [1]"
     [
         ({"support": "word for word"}, "✓ word for word in [1]"),
         ({"support": "proven"}, QUOTE),
-        ({"support": "near", "evidence": None, "nearest": NEARBY}, "nearest: Petra has a drill. [2]"),
-        ({"support": "near"}, "nearest: Petra has borrowed the blue drill. [1]"),  # of an earlier version
+        ({"support": "near", "evidence": None, "nearest": NEARBY}, "nearest sentence: Petra has a drill. [2]"),
+        ({"support": "near"}, "nearest sentence: Petra has borrowed the blue drill. [1]"),  # of an earlier version
         ({"support": "near", "evidence": None}, None),
         ({"support": None, "evidence": None}, None),
-        ({"support": "word for word", "evidence": None, "quoted": True}, "✓ in the words of your files"),
+        ({"support": "word for word", "evidence": None, "quoted": True}, "✓ quoted from your files"),
     ],
 )
 def test_how_far_the_sources_carry_it(record: Any, different: dict[str, Any], shown: str | None) -> None:
@@ -53,6 +53,6 @@ def test_a_guess_is_folded_below_the_passages_that_stand_for_an_answer(record: A
     assert "The drill lies on the shelf." in folded
     assert "Bergen" not in folded
     assert "▸ the model's guess" in folded
-    assert "▾ the model's guess, which nothing there supports: in" in shown
+    assert "▾ the model's guess, which the sources do not support: in" in shown
     assert "Bergen" in shown
     assert "\x1b" not in shown

@@ -92,7 +92,7 @@ def life(device: Device, keep: Keep, notes: Path) -> Device:
         rows.put(name, parent, "fake", passage, tokens, tokens * 23_000)
     rows.used(["a", "a", "a", "b", "b", "c"])
     device.counters.set("predicted_passage", 1)
-    did = Step("answer", "Who has the old saw?", "predicted from Tools; answers too", 240, 12, 900.0)
+    did = Step("answer", "Who has the old saw?", "predicted from Tools; with its answer", 240, 12, 900.0)
     write_private(device.paths.daemon_status, msgspec.json.encode(Status(4711, "waiting", "all is done", did)).decode())
     at = (NOW - timedelta(minutes=40)).timestamp()
     os.utime(device.paths.daemon_status, (at, at))

@@ -56,7 +56,7 @@ async def test_it_shows_what_was_saved_what_is_ahead_and_the_space(person: Any, 
             "no daemon: ",
             "Last  answer, 40 min ago",
             "answer 2 questions that wait",
-            "predict from 3 passages",
+            "predict questions from 3 passages",
             "of 100.0 MB",
             "of 1.0 GB",
         ):
@@ -102,7 +102,7 @@ async def test_a_list_is_filtered_while_it_is_typed(person: Any, life: Device) -
         assert "out of date · asked" in person.sees()
         assert "waits · predicted" in person.sees()
         await person.presses(*"ladder ben")
-        await person.until(lambda: "2 hold “ladder ben”" in person.sees())
+        await person.until(lambda: "2 with “ladder ben”" in person.sees())
         await person.presses("escape")
         await person.until(lambda: "7 kept" in person.sees())
         await person.presses("escape")
@@ -114,7 +114,7 @@ async def test_an_answer_is_shown_whole_with_whether_it_would_serve(person: Any,
         await opened(person)
         await listed(person, "a")
         await person.presses("enter")
-        await person.until(lambda: "serves: the same question" in person.sees())
+        await person.until(lambda: "can be used: the same question" in person.sees())
         assert isinstance(person.app.screen, WholeScreen)
         assert "2.4 s to make" in person.sees()
         await person.presses("escape")
@@ -125,9 +125,9 @@ async def test_states_are_listed_by_passage_and_shown_with_what_they_served(pers
     async with person.at(100, 40):
         await opened(person)
         await listed(person, "s")
-        assert "The instructions before every question" in person.sees()
+        assert "The instructions in every prompt" in person.sees()
         await person.presses("down", "down", "enter")
-        await person.until(lambda: "Answers drawn from it" in person.sees())
+        await person.until(lambda: "Answers from this passage" in person.sees())
         assert "at 1 place in prompts" in person.sees()
 
 
@@ -199,7 +199,7 @@ async def test_a_limit_can_be_typed_where_it_is_shown(person: Any, life: Device,
     async with person.at():
         await opened(person)
         await person.presses("l", *"qa seven", "enter")
-        await person.until(lambda: any("is no limit" in message for message in person.messages()))
+        await person.until(lambda: any("is not a limit" in message for message in person.messages()))
         await person.presses(*["backspace"] * 5, "7", "enter")
         await person.until(lambda: any(message.startswith("Answers may take 7 MB") for message in person.messages()))
 
@@ -211,7 +211,7 @@ async def test_pausing_is_seen_by_the_daemon(person: Any, life: Device, paths: P
         await person.until(lambda: "■ paused" in person.sees())
         assert paths.daemon_paused.exists()
         await person.presses("w")
-        await person.until(lambda: any("Press p to let it go on." in message for message in person.messages()))
+        await person.until(lambda: any("Press p to resume." in message for message in person.messages()))
         await person.presses("p")
         await person.until(lambda: "no daemon: " in person.sees())
         assert not paths.daemon_paused.exists()
@@ -220,9 +220,9 @@ async def test_pausing_is_seen_by_the_daemon(person: Any, life: Device, paths: P
 async def test_work_ahead_here_fills_the_cache(person: Any, notes: Path, device: Device) -> None:
     async with person.at(120, 40):
         await opened(person)
-        assert "Nothing yet. Once files were added" in person.sees()
+        assert "No suggestions yet. After you add files" in person.sees()
         await person.presses("w")
-        await person.until(lambda: any("All that could be prepared" in message for message in person.messages()))
+        await person.until(lambda: any("All possible answers" in message for message in person.messages()))
         await person.until(lambda: "You may ask" in person.sees() and "Nothing yet" not in person.sees())
         assert device.qa_bank.entries.totals().predicted
 
@@ -250,11 +250,11 @@ async def test_work_ahead_gives_way_to_a_question(person: Any, life: Device, end
         await person.presses("w")
         await person.until(began.is_set)
         screen._look()
-        await person.until(lambda: "working here" in person.sees())
+        await person.until(lambda: "preparing answers" in person.sees())
         await person.presses("escape")
         await person.asks("Who has the blue drill?")
         assert ended.is_set()
-        assert any("It stopped: you asked something." in message for message in person.messages())
+        assert any("Preparing stopped: you asked something." in message for message in person.messages())
 
 
 async def test_work_ahead_gives_way_to_what_may_become_a_question(
@@ -269,7 +269,9 @@ async def test_work_ahead_gives_way_to_what_may_become_a_question(
         assert not ended.is_set()
         await person.presses("w")
         await person.until(ended.is_set)
-        await person.until(lambda: any("It stopped: you are typing." in message for message in person.messages()))
+        await person.until(
+            lambda: any("Preparing stopped: you are typing." in message for message in person.messages())
+        )
 
 
 async def test_work_ahead_of_another_process_is_left_alone(person: Any, life: Device, paths: Paths) -> None:
@@ -278,7 +280,7 @@ async def test_work_ahead_of_another_process_is_left_alone(person: Any, life: De
             await opened(person)
             assert "process 4711" in person.sees()
             await person.presses("w")
-            await person.until(lambda: any("works ahead already" in message for message in person.messages()))
+            await person.until(lambda: any("is running already" in message for message in person.messages()))
 
 
 async def test_tab_goes_through_the_views(person: Any, life: Device) -> None:
@@ -368,7 +370,7 @@ async def test_a_limit_that_the_environment_overrules_is_said_to_be(
     async with person.at():
         await opened(person)
         await command(person, "/limit kv 5")
-        await person.until(lambda: any("JACKDAW_CACHE_KV_MB is set in the environment" in t for t in person.messages()))
+        await person.until(lambda: any("JACKDAW_CACHE_KV_MB overrides this value" in t for t in person.messages()))
         assert "kv_mb = 5" in paths.config_file.read_text()
 
 
@@ -377,4 +379,4 @@ async def test_states_are_found_by_the_name_of_their_file(person: Any, life: Dev
         await opened(person)
         await listed(person, "s")
         await person.presses(*"drill.md")
-        await person.until(lambda: "1 hold “drill.md”" in person.sees())
+        await person.until(lambda: "1 with “drill.md”" in person.sees())

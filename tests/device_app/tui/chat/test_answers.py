@@ -163,7 +163,7 @@ async def test_a_source_that_is_gone_is_told(person: Any, store: ConversationSto
         await person.presses("ctrl+o", "enter")
         await person.until(lambda: person.chat.transcript.views)
         await person.sends("/sources 2")
-        await person.until(lambda: "has changed or gone" in " ".join(person.sees().split()))
+        await person.until(lambda: "was changed or deleted" in " ".join(person.sees().split()))
         assert "Anna has the old saw." in person.sees()
 
 
@@ -183,7 +183,7 @@ async def test_why_says_that_an_answer_which_is_none_is_not_kept(person: Any, no
         await person.asks(DRILL)
         await person.sends("/why")
         await person.until(lambda: f"1.00 {DRILL}" in person.sees())
-        assert "it could not be answered" in person.sees()
+        assert "the question could not be answered" in person.sees()
         assert "this answer itself" not in person.sees()
 
 

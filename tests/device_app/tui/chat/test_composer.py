@@ -23,7 +23,7 @@ async def test_up_edits_the_last_question(person: Any, notes: Path) -> None:
 async def test_commands_are_offered_and_completed(person: Any, notes: Path) -> None:
     async with person.at():
         await person.presses("slash", "h")
-        assert "Every command and every key." in person.sees()
+        assert "List all commands and keys." in person.sees()
         await person.presses("tab")
         assert person.chat.composer.text == "/help"
         await person.presses("enter")

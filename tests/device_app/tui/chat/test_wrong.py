@@ -19,7 +19,7 @@ async def test_a_marked_answer_is_not_given_again(person: Person, notes: Path, s
         await person.sends("/regen")
         await person.until(lambda: MARKED[:40] in person.sees())
         await person.settled()
-        assert "Nearest to it:" in person.sees()
+        assert "Nearest passages:" in person.sees()
         assert PETRA not in (person.chat.transcript.views[-1].answer)
 
 

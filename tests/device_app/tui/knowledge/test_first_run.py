@@ -19,7 +19,7 @@ async def test_a_key_reads_a_likely_folder_and_a_key_asks_about_it(person: Any, 
         await person.presses("1")
         await read(person)
         await person.until(lambda: "for example" in person.sees())
-        assert "4 files looked at, 3 new passages · 1 could not be read" in person.sees()
+        assert "4 files checked, 3 new passages · 1 unreadable" in person.sees()
         assert set(person.chat.choices()) >= {"What is the guest password?", "When is the dentist appointment?"}
         assert len(person.chat.choices()) == 3
         place = person.chat.choices().index("What is the guest password?") + 1
@@ -65,7 +65,7 @@ async def test_a_folder_without_anything_to_read_says_so_and_another_can_be_chos
     async with person.at():
         await person.sends("/add ~/Downloads")
         await read(person)
-        assert "No file there is of a kind that can be read." in person.sees()
+        assert "The folder has no files of a readable kind." in person.sees()
         assert person.chat.choices() == ["/add ~/Documents"]
 
 

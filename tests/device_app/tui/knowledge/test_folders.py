@@ -114,7 +114,7 @@ async def test_the_files_of_a_folder_are_filtered_while_it_is_typed(person: Any,
         await person.until(lambda: "drill.md" not in person.sees())
         assert "dentist.md" in person.sees()
         await person.presses(*" saw")
-        await person.until(lambda: "No name holds “dent saw”." in person.sees())
+        await person.until(lambda: "No file name contains “dent saw”." in person.sees())
         await person.presses("escape")
         await person.until(lambda: "drill.md" in person.sees())
         await person.presses("slash", *"DRILL", "enter", "enter")

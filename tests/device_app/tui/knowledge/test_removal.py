@@ -51,7 +51,7 @@ async def test_a_file_of_a_folder_that_is_still_read_would_come_back(person: Any
         await person.until(lambda: "drill.md" in person.sees())
         await person.presses("d", "y")
         await person.until(lambda: "dentist.md" not in person.sees())
-        assert "is still read" in person.messages()[-1]
+        assert "will be read again" in person.messages()[-1]
 
 
 async def test_what_is_removed_while_it_is_read_is_not_paused(person: Any, me: Path, held: Any) -> None:

@@ -126,7 +126,7 @@ def test_nothing_is_known(looks: Any, size: Any) -> None:
 
 @pytest.mark.parametrize("phase", [Phase.GIVING_WAY, Phase.PAUSED, Phase.WAITING, Phase.FAILED])
 def test_reading_stands_still(looks: Any, phase: Phase) -> None:
-    why = {Phase.WAITING: "another process of Jackdaw is reading files", Phase.FAILED: "The disk is full."}
+    why = {Phase.WAITING: "another Jackdaw process is reading files", Phase.FAILED: "The disk is full."}
 
     async def steps(person: Any) -> None:
         await opened(person)

@@ -47,8 +47,8 @@ async def test_what_a_model_takes_is_told(person: Any) -> None:
         assert "145 MB of weights" in seen
         assert "94 MB for 4,096 tokens" in seen
         await person.presses("down", "down")
-        assert "386 MB to fetch it; 50.0 GB free" in person.sees()
-        assert "Enter fetches 386 MB" in person.sees()
+        assert "386 MB to download; 50.0 GB free" in person.sees()
+        assert "Enter downloads 386 MB" in person.sees()
 
 
 async def test_a_model_that_is_here_is_used_at_once(person: Any, paths: Paths) -> None:
@@ -57,7 +57,7 @@ async def test_a_model_that_is_here_is_used_at_once(person: Any, paths: Paths) -
         await person.presses("down", "enter")
         await person.until(lambda: 'name = "smollm2-135m-q4_1"' in used(paths))
         await person.until(lambda: person.chat.title_bar.model == "smollm2-135m-q4_1")
-        assert "smollm2-135m-q4_1 is used from now on." in person.messages()
+        assert "smollm2-135m-q4_1 is the model used from now on." in person.messages()
 
 
 async def test_a_model_is_fetched_and_used_by_its_name(person: Any, paths: Paths) -> None:
@@ -78,8 +78,8 @@ async def test_what_does_not_fit_the_memory_is_said_first_and_done_when_asked_ag
     device(memory=1_200_000_000)
     async with person.at():
         await opened(person, "smollm2-1.7b")
-        assert "does not fit the memory: it needs 1.9 GB, 1.2 GB are free" in person.sees()
-        assert "all the same" in person.sees()
+        assert "memory is too small: the model needs 1.9 GB, 1.2 GB is free" in person.sees()
+        assert "anyway" in person.sees()
         assert used(paths) == ""
         await person.presses("enter")
         await person.until(lambda: "smollm2-1.7b" in used(paths))
@@ -90,17 +90,17 @@ async def test_what_does_not_fit_the_disk_is_not_fetched(person: Any, device: An
     async with person.at():
         await opened(person, "smollm2-1.7b")
         await person.presses("enter", "enter")
-        assert "It does not fit the disk: fetching takes 1.1 GB, 1.0 GB are free." in person.messages()
+        assert "The disk is too full: the download needs 1.1 GB, 1.0 GB is free." in person.messages()
         assert used(paths) == ""
 
 
 async def test_a_fetch_is_shown_and_stopped(person: Any, paths: Paths, slow: Event) -> None:
     async with person.at():
         await opened(person, "smollm2-360m")
-        await person.until(lambda: "50% · 193 MB of 386 MB" in person.sees() and "^x stop fetching" in person.sees())
+        await person.until(lambda: "50% · 193 MB of 386 MB" in person.sees() and "^x stop download" in person.sees())
         await person.presses("ctrl+x")
-        await person.until(lambda: "Fetching smollm2-360m was stopped." in person.messages())
-        await person.until(lambda: "stop fetching" not in person.sees())
+        await person.until(lambda: "The download of smollm2-360m was stopped." in person.messages())
+        await person.until(lambda: "stop download" not in person.sees())
         assert used(paths) == ""
 
 
@@ -110,7 +110,7 @@ async def test_a_fetch_goes_on_when_its_screen_is_left(person: Any, paths: Paths
         await person.until(lambda: "50%" in person.sees())
         await person.presses("escape")
         slow.set()
-        await person.until(lambda: "smollm2-360m is used from now on." in person.messages())
+        await person.until(lambda: "smollm2-360m is the model used from now on." in person.messages())
         assert "smollm2-360m" in used(paths)
 
 
@@ -119,7 +119,7 @@ async def test_one_fetch_at_a_time(person: Any, slow: Event) -> None:
         screen = await opened(person, "smollm2-360m")
         await person.until(lambda: "50%" in person.sees())
         await person.presses("down", "enter")
-        assert screen.status.doing == "one fetch at a time"
+        assert screen.status.doing == "only one download at a time"
 
 
 async def test_the_app_ends_in_the_middle_of_a_fetch(person: Any, slow: Event) -> None:

@@ -19,10 +19,10 @@ def shown(link: Link) -> str:
     ("link", "said", "unsaid"),
     [
         (replace(LINK, allowed=False), "may not be asked", "rafts"),
-        (replace(LINK, together="asked"), "alone; drafts of the answer are sent then", "far more"),
-        (LINK, "and only there, drafts of the answer are sent", "far more"),
-        (replace(LINK, together="fitting"), "Where that is sooner", "only there"),
-        (replace(LINK, privacy="open"), "far more can be read in that", "fitting"),
+        (replace(LINK, together="asked"), "sent only with /together", "far more"),
+        (LINK, "Drafts of the answer are sent only with", "far more"),
+        (replace(LINK, together="fitting"), "where that is faster", "only with"),
+        (replace(LINK, privacy="open"), "reveal far more of your files", "fitting"),
     ],
 )
 def test_it_follows_the_settings(link: Link, said: str, unsaid: str) -> None:
@@ -31,4 +31,4 @@ def test_it_follows_the_settings(link: Link, said: str, unsaid: str) -> None:
 
 
 def test_without_a_server_there_is_nobody_to_send_to() -> None:
-    assert "no server that Jackdaw could send anything to" in str(ways(None))
+    assert "No server is connected" in str(ways(None))

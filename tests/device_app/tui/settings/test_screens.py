@@ -90,7 +90,7 @@ def test_a_model_being_fetched(looks: Any, size: Any, monkeypatch: pytest.Monkey
 def test_private(looks: Any, size: Any) -> None:
     async def steps(person: Any) -> None:
         person.app.action_private()
-        await person.until(lambda: "kept here" in person.sees() or "been asked yet" in person.sees())
+        await person.until(lambda: "stored here" in person.sees() or "been asked yet" in person.sees())
 
     assert looks(size, steps)
 

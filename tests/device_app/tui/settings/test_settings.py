@@ -50,7 +50,7 @@ async def test_typing_filters_by_name_and_by_what_it_does(person: Any) -> None:
         assert [option.id for option in screen._list.options if option.id] == ["daemon.battery_temperature"]
         assert "daemon.battery_temperature" in person.sees()
         await person.presses(*" zzz")
-        assert "No setting holds" in person.sees()
+        assert "No setting contains" in person.sees()
         await person.presses("escape")
         assert len([option for option in screen._list.options if option.id]) == len(SETTINGS)
         await person.presses("escape")
@@ -64,7 +64,7 @@ async def test_a_value_is_checked_as_the_command_line_checks_it(person: Any, pat
         await typed(person, "9")
         with pytest.raises(SettingError) as wrong:
             fit(SETTINGS["answer.temperature"], "9", "typed here")
-        await person.until(lambda: "It takes a number" in person.sees())
+        await person.until(lambda: "Values: a number" in person.sees())
         assert str(wrong.value)[:40] in person.sees()
         assert not paths.config_file.exists()
 
@@ -84,7 +84,7 @@ async def test_a_value_is_written_beside_the_comments(person: Any, paths: Paths)
         await person.until(lambda: "the default" in person.sees())
         assert paths.config_file.read_text() == "# mine\n[answer]\nmax_tokens = 77  # short\n"
         await person.presses("ctrl+b")
-        await person.until(lambda: "It is the default already." in person.sees())
+        await person.until(lambda: "The setting has its default already." in person.sees())
 
 
 async def test_what_the_environment_sets_is_not_changed_here(
@@ -165,7 +165,7 @@ async def test_a_theme_that_the_environment_overrules_is_said_to_be(
         await person.sends("/theme light")
         await written(person, paths, 'theme = "light"')
         await person.until(
-            lambda: any("JACKDAW_APP_THEME is set in the environment" in message for message in person.messages())
+            lambda: any("JACKDAW_APP_THEME overrides this value" in message for message in person.messages())
         )
 
 
