@@ -128,7 +128,7 @@ def test_a_server_that_is_killed_counts_on_and_its_code_goes_on(
     waiting.kill()  # the code stays valid for its ten minutes, though nobody shows it any more
     waiting.communicate()
     server.serve(port)
-    with pytest.raises(NotPaired, match="2 of its tries"):
+    with pytest.raises(NotPaired, match="2 tries"):
         pair(wrong, "stranger")
     phone = device("phone")
     assert phone.json("connect", shown["link"], "--yes")["pin"] == invitation.pin  # the key is made once

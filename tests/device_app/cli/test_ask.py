@@ -56,7 +56,7 @@ def test_the_best_support_and_none_are_told_apart(jackdaw: Any, monkeypatch: pyt
     near = Evidence(1, "Petra has a drill.", 0.6)
     monkeypatch.setattr(evidence, "behind", lambda *_: Carried(None, near, "near"))
     text = jackdaw(*question, "--fresh").out
-    assert "nearest: Petra has a drill. [1]" in text
+    assert "nearest sentence: Petra has a drill. [1]" in text
     assert "“" not in text
 
 

@@ -83,7 +83,7 @@ def test_a_question_is_noted_and_keeps_the_device_busy(jackdaw: Any, paths: Path
     assert Activity(paths.activity).last() is not None
     refused = jackdaw("daemon", "run-once", "--when-idle")
     assert refused.code == 3
-    assert "a question came less than 5 minutes ago" in refused.err
+    assert "a question was asked less than 5 minutes ago" in refused.err
     assert json.loads(jackdaw("daemon", "run-once", "--json").out)["stopped"] is None
 
 

@@ -217,7 +217,7 @@ def test_a_server_with_another_key_is_not_asked_and_the_next_step_is_named(
     assert "the server's key is not the one" in jackdaw("status").out
     asked = json.loads(jackdaw("ask", "--json", DANUBE).out)
     assert (asked["found"], asked["egress"]["bytes"]) == (False, 0)
-    assert "Pair again: jackdaw-server pair" in jackdaw("doctor").out
+    assert "pair again: jackdaw-server pair" in jackdaw("doctor").out
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_of_a_question_that_the_files_did_not_answer_it_promises_no_answer_from_
     sent = "the question is sent if your files turn out not to answer it." if server else "nothing is sent."
     expected = f"The question is tried again on this device, with your own files; {sent}"
     assert shown.startswith(f"{expected} The last time, the question could not be answered: {NOT_TOLD} ")
-    assert f"1.00 {QUESTION} cannot be used: it could not be answered" in shown
+    assert f"1.00 {QUESTION} cannot be used: the question could not be answered" in shown
     assert explained(jackdaw, QUESTION)["road"] == "files"
     (notes / "lent.md").write_text(f"# Lent\n\n{QUESTION} Petra has borrowed the blue drill, the blue drill.\n")
     jackdaw("add")
@@ -258,7 +258,7 @@ def test_the_last_answer_is_explained(connected: Served, jackdaw: Any) -> None:
     assert "on this device, from 1 passage of your own, with fake" in words(jackdaw("why").out)
     assert words(jackdaw("why").out).endswith("Left the device nothing")
     jackdaw("ask", QUESTION)
-    assert f"with what was kept: “{QUESTION}” (1.00)" in words(jackdaw("why").out)
+    assert f"with a saved answer: “{QUESTION}” (1.00)" in words(jackdaw("why").out)
     jackdaw("ask", f"in:drill.md {DANUBE}")
     assert "I found nothing" in jackdaw("why").out
 
