@@ -177,8 +177,9 @@ class CompanionServer(Service):
         return None
 
     def _admit_to_pair(self, connection: ServerConnection) -> Response | None:
-        """Admit a device to pairing, without a token, if a code is open and the server does TLS, to which its proofs
-        are bound.
+        """Let a device connect for pairing, without a token: None, or the refusal if no pairing code is waiting.
+
+        TLS is required, since the proofs that both sides exchange are bound to the TLS certificate.
         """
         if self.settings.serve.certificate and self.ready and self._pairing and self._pairing.is_open():
             return None

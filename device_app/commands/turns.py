@@ -86,7 +86,7 @@ class TurnStore(ConversationStore):
         *,
         egress: dict[str, Any] | None = None,
     ) -> None:
-        """Store an answer; a complete one replaces the old turns."""
+        """Store an answer; a complete one replaces the turn that was asked again, and all turns after it."""
         ConversationStore.write(self, turn_id, answer, record, egress=egress)
         if record is not None:
             self.stands()

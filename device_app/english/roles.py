@@ -61,8 +61,10 @@ def _is_helped(words: Sequence[str]) -> bool:
 
 
 def _order(words: Sequence[str], roles: Mapping[str, str]) -> list[str]:
-    """Return the words of `roles` in their order, without times and places. Joined words are sorted, and an owner after
-    "of" comes before what it owns: the number of the pharmacy is the pharmacy's number.
+    """Return the words that have a role, in sentence order, without times and places: the same for rephrasings.
+
+    Words joined by "and" are sorted. An owner after "of" is put before its property: "the number of the pharmacy" gives
+    the list of "the pharmacy's number".
     """
     order: list[list[str]] = []
     for place, word in enumerate(words):

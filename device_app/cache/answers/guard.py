@@ -163,7 +163,11 @@ def _is_brief(new: Wording, old: Wording) -> bool:
 
 
 def _changes_parts(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> bool:
-    """Whether agent and object are exchanged. Where content words differ as well, only names are compared."""
+    """Whether the new question swaps who acts and who is acted on: "did Ann pay Bob", "did Bob pay Ann".
+
+    `missing` and `unasked` are the stems that only one of the questions has: if a long one differs, only the order
+    of names is compared.
+    """
     names, same = new.names | old.names, _same(new, old)
     changed = [stem for stem in missing if new.content[stem] not in same]
     changed += [stem for stem in unasked if old.content[stem] not in same.values()]

@@ -46,7 +46,7 @@ class Weighed:
         return tuple(dict.fromkeys(map(self.decide, _COINS)))
 
     def terms(self, prompt: int, round_trip_s: float = 0.0) -> Terms:
-        """Return the terms for hand-overs while the answer to a prompt of this length is written."""
+        """Return what decides hand-overs of an answer: costs and paces of both sides, for a prompt of that length."""
         return Terms(
             costs=self.costs,
             prompt=prompt,
