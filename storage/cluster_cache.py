@@ -7,7 +7,8 @@ for what another has pinned, and lets go as it proceeds, so that one larger than
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Condition
 from typing import Final
 
@@ -23,6 +24,9 @@ READERS: Final = 8
 
 AHEAD: Final = 32
 """Clusters that are pinned or on their way before the one that is scanned: enough to keep the readers busy."""
+
+PATIENCE_S: Final = 0.01
+"""Seconds for which the first of those on their way is waited for before it is looked which of the others came."""
 
 AT_ONCE: Final = 16
 """Clusters in memory that are pinned together: of each alone, the lock would take a tenth of the time."""
@@ -110,7 +114,7 @@ class ClusterCache:
         try:
             while ready or missing or pinned:
                 self._pin_next(missing, pinned, victims)
-                resident = next((resident for resident in pinned if resident.loaded.done()), None)
+                resident = _first_done(pinned)
                 if resident is None and ready:
                     several = [ready.popleft() for _ in range(min(len(ready), AT_ONCE))]
                     for cluster, data in self.ready(several, missing):
@@ -123,7 +127,8 @@ class ClusterCache:
                     if not pinned:
                         yield missing[0], self._unshared(missing.popleft())
                 elif resident is None:
-                    wait([resident.loaded for resident in pinned], return_when=FIRST_COMPLETED)
+                    with suppress(TimeoutError):  # what was asked for first mostly comes first
+                        pinned[0].loaded.exception(PATIENCE_S)
                 else:
                     yield _scanned(resident)
                     victims.append(resident.cluster)
@@ -194,6 +199,7 @@ class ClusterCache:
         memory = memoryview(pages_of_memory(room))
         with self._changed:
             self._ahead.demand_reads += 1
+            self._throughput.begin(time.monotonic())
         self._fill(memory, first, start + length - first)
         return memory[start - first : start - first + length]
 
@@ -201,6 +207,7 @@ class ClusterCache:
         with self._changed:
             if resident.is_dropped:
                 return
+            self._throughput.begin(time.monotonic())
         try:
             self._fill(resident.memory, resident.first, resident.length)
         except BaseException as error:
@@ -211,9 +218,7 @@ class ClusterCache:
             resident.loaded.set_result(None)
 
     def _fill(self, memory: memoryview, first: int, length: int) -> None:
-        """Read what a question waits for, before anything that none waits for."""
-        with self._changed:
-            self._throughput.begin(time.monotonic())
+        """Read what a question waits for, before anything that none waits for; that it begins is noted already."""
         read = 0
         try:
             self._file.read(memory, first, length)
@@ -225,6 +230,12 @@ class ClusterCache:
                 self._ahead.demand_reads -= 1
                 if not self._ahead.demand_reads:
                     self._changed.notify_all()
+
+
+def _first_done(pinned: deque[Resident]) -> Resident | None:
+    if pinned and pinned[0].loaded.done():  # nearly always, if any is
+        return pinned[0]
+    return next((resident for resident in pinned if resident.loaded.done()), None)
 
 
 def _scanned(resident: Resident) -> tuple[int, memoryview]:

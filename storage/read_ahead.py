@@ -192,6 +192,7 @@ class ReadAhead:
         self.bytes_read = 0
         self._reader = reader
         self._brought: dict[int, int] = {}
+        self._asked: set[int] = set()
 
     @property
     def is_idle(self) -> bool:
@@ -205,6 +206,7 @@ class ReadAhead:
         with reader.changed:
             reader.relieve()
             self.waiting.clear()
+            self._asked.clear()
             for cluster in clusters:
                 if reader.residents.get(cluster):
                     self.held.add(cluster)
@@ -218,6 +220,7 @@ class ReadAhead:
         reader = self._reader
         asked = set(clusters)
         with reader.changed:
+            self._asked |= asked
             residents = reader.residents
             self.waiting.clear()
             self.held &= asked
@@ -244,4 +247,5 @@ class ReadAhead:
     def note(self, cluster: int, size: int) -> None:
         """So many bytes of a cluster were read for it, which no question waited for. With the lock."""
         self.bytes_read += size
-        self._brought[cluster] = size
+        if cluster not in self._asked:  # else it came while the question was searched, and was of use
+            self._brought[cluster] = size
