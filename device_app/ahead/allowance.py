@@ -20,8 +20,8 @@ LOOK_S = 30.0
 
 
 def rules_while_typing(rules: Rules) -> Rules:
-    """Return the rules without quiet and load: somebody is there, and the answer will need the machine in any case."""
-    return replace(rules, quiet_minutes=0.0, load=1.0)
+    """Return the rules without quiet: somebody is there. On a busy machine, reading would delay keys."""
+    return replace(rules, quiet_minutes=0.0)
 
 
 def refusal(conditions: Conditions, rules: Rules, spent: str | None, *, paused: bool) -> str | None:

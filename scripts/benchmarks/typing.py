@@ -190,7 +190,7 @@ def _missed(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 @contextmanager
 def _app(home: Path, store: Path, folder: Path, threads: int, *, reads: bool) -> Iterator[Arm]:
-    """The app on a home with the store in it: no kept answer serves, and neither battery nor heat stops reading."""
+    """The app on a home with the store in it: no kept answer serves, and neither power, heat nor load stops reading."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("JACKDAW_", "TEXTUAL_"))}
     own |= {
         HOME_VARIABLE: str(home),
@@ -201,6 +201,7 @@ def _app(home: Path, store: Path, folder: Path, threads: int, *, reads: bool) ->
         "JACKDAW_ANSWER_MAX_TOKENS": "48",
         "JACKDAW_DAEMON_MAINS": "false",
         "JACKDAW_DAEMON_TEMPERATURE": "150",
+        "JACKDAW_DAEMON_LOAD": "1",
         **{f"JACKDAW_{part}_THREADS": str(threads) for part in ("MODEL", "EMBEDDER")},
     }
     paths = Paths.locate(own)

@@ -179,7 +179,8 @@ def test_nothing_is_read_below_its_chance() -> None:
     ("conditions", "rules", "spent", "paused", "why"),
     [
         (Conditions(), Daemon(), None, False, None),
-        (Conditions(quiet_s=0.0, load_per_core=1.0), Daemon(), None, False, None),
+        (Conditions(quiet_s=0.0, load_per_core=0.4), Daemon(), None, False, None),
+        (Conditions(load_per_core=0.6), Daemon(), None, False, "other programs"),
         (Conditions(), Daemon(), None, True, "paused"),
         (Conditions(), Daemon(), "200,000 tokens", False, "tokens"),
         (Conditions(on_mains=False, battery_percent=90), Daemon(), None, False, "on battery"),
