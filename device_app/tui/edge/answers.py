@@ -16,7 +16,6 @@ from device_app.question.typed import ReadWhileTyping
 from device_app.tui import messages
 from device_app.tui.edge.following import Following
 from device_app.tui.edge.thread import ANSWERS, DeviceThread
-from device_app.tui.edge.typing import Typing
 from shared.errors import GaveWay, JackdawError, StoreError
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from device_app.device import Device
     from device_app.inference.local import LocalSource
     from device_app.question.answer import Events
+    from device_app.tui.edge.typing import Typing
     from device_app.tui.edge.writing import Writing
 
 Post = Callable[[Any], object]
@@ -67,8 +67,8 @@ class Answers:
         self._following = Following(post)
         self._request: Request | None = None
         self.typed_at = 0.0
-        self._typing = Typing(self)
-        self._is_loaded = self._loads_late = False
+        self._typing: Typing | None = None
+        self._loads_late = False
         self._closed = Event()
 
     def start(self) -> None:
@@ -77,7 +77,7 @@ class Answers:
 
     def ask(self, request: Request) -> None:
         """Answer the question. The last message is Finished, Stopped or Failed."""
-        asked = replace(request, typed=self._typing.sent())
+        asked = replace(request, typed=self._typing.sent()) if self._typing else request
         self._request = asked
         self._submit(lambda device: self._answer(device, asked))
 
@@ -95,7 +95,7 @@ class Answers:
         if self._loads_late:
             self._loads_late = False
             self._submit(self._load)
-        if self._is_loaded:
+        if self._typing:
             self._typing.typed(text)
 
     def fetch(self) -> None:
@@ -140,7 +140,8 @@ class Answers:
     def close(self) -> None:
         """Stop the current answer, and free the model."""
         self._closed.set()
-        self._typing.close()
+        if self._typing:
+            self._typing.close()
         self.stop()
         self._thread.close()
 
@@ -172,9 +173,10 @@ class Answers:
 
     def _load(self, device: Device) -> None:
         from device_app.commands.models import refused
+        from device_app.tui.edge.typing import Typing
 
         loading = device.begin_loading()
-        self._is_loaded = True  # or soon
+        self._typing = self._typing or Typing(self)
         self._following.expect(device)
         device.assistant.embedder.embed(["warm"])
         loading.result()
