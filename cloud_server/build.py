@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from datetime import UTC, datetime
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.measurements import MeasurementFile
 from cloud_server.retrieval.corpus import Corpus
 from cloud_server.retrieval.folder import FolderIndex
+from cloud_server.retrieval.gpu import GpuTier, torch_on
 from cloud_server.retrieval.index import Index
 from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.retrieval.versions import Versions
@@ -133,8 +135,12 @@ def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:
         from cloud_server.scale.milvus import MilvusCorpus
 
         return MilvusCorpus(milvus, embedder)
-    own = settings.retrieval
-    return IndexCorpus(_index_folder(paths, settings), embedder, own.probes, round(own.memory_mb * 1_000_000))
+    own, gpu = settings.retrieval, None
+    if own.gpu_mb:
+        torch_on("cuda")  # not when the index is opened: then it would be too late to say so
+        gpu = partial(GpuTier, memory=round(own.gpu_mb * 1_000_000))
+    memory = round(own.memory_mb * 1_000_000)
+    return IndexCorpus(_index_folder(paths, settings), embedder, own.probes, memory, gpu=gpu)
 
 
 def index(paths: Paths, settings: Settings, threads: int, codec: Codec | None = None) -> Index:

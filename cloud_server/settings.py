@@ -150,6 +150,15 @@ class Retrieval:
             "disk when a question needs them.",
         ),
     ] = 1_000.0
+    gpu_mb: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1_000_000,
+            description="Megabytes of them that lie on a GPU too, which scans them while the processor scans the rest "
+            "(extra `gpu`, CUDA); 0 uses none.",
+        ),
+    ] = 0.0
     relevance: Annotated[
         float, Meta(ge=0, le=1, description="Least cosine similarity to the question for a passage to become a source.")
     ] = 0.3

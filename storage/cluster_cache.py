@@ -70,9 +70,9 @@ class ClusterCache:
         with self._changed:
             return self._residents.is_ready(cluster)
 
-    def read_ahead(self) -> ReadAhead:
-        """For a question that will be asked soon."""
-        return self._ahead.begin()
+    def read_ahead(self, on_arrival: Callable[[int], None] | None = None) -> ReadAhead:
+        """For a question that will be asked soon; `on_arrival` gets each cluster that was read for it."""
+        return self._ahead.begin(on_arrival)
 
     def read(self, clusters: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
         """Each cluster with its bytes, in this order; they are to be used before the next one is asked for.

@@ -26,6 +26,10 @@ class Hotness:
             self._scores = {cluster: score / self._step for cluster, score in self._scores.items()}
             self._step = 1.0
 
+    def score(self, cluster: int) -> float:
+        """How hot a cluster is, beside others at the same time."""
+        return self._scores.get(cluster, 0.0)
+
     def coldest(self, clusters: Iterable[int]) -> Sequence[int]:
         """These in the order in which they can be spared best."""
-        return sorted(clusters, key=lambda cluster: self._scores.get(cluster, 0.0))
+        return sorted(clusters, key=self.score)

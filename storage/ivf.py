@@ -5,15 +5,16 @@ Nothing is mapped, as what is missing of a mapped file ends the process. Knows n
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import local
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from storage.cluster_cache import ClusterCache
-from storage.ivf_files import Layout, Numbers, Vectors, faiss_with, inverted, read_clusters
+from storage.ivf_files import Codes, Layout, Numbers, Vectors, faiss_with, inverted, read_clusters
 from storage.list_file import PAGE, ListFile
 
 ITERATIONS = 10
@@ -62,6 +63,24 @@ def train(
         on_iteration(iteration + 1, ITERATIONS)
     assert centroids is not None
     return centroids
+
+
+class FastShare(Protocol):
+    """What a `FastTier` scans of a search, meanwhile."""
+
+    @property
+    def clusters(self) -> Collection[int]:
+        """Those that it scans."""
+
+    def candidates(self) -> Sequence[tuple[Codes, Numbers]]:
+        """Of each question, the vectors with their numbers that may be among its nearest; none where it scans none."""
+
+
+class FastTier(Protocol):
+    """Holds clusters where they are scanned faster than in memory, if not as FAISS would."""
+
+    def begin(self, asking: Mapping[int, Sequence[int]], vectors: Vectors, k: int) -> AbstractContextManager[FastShare]:
+        """Scan those of the clusters that it holds, each for the vectors of these places."""
 
 
 class Ivf:
@@ -129,21 +148,29 @@ class Ivf:
             del data  # what the cluster lies in may go before the next one comes
         return nearest.ranked()
 
-    def scan_many(self, probed: Sequence[Numbers], vectors: Vectors, k: int) -> list[tuple[Numbers, Vectors]]:
+    def scan_many(
+        self, probed: Sequence[Numbers], vectors: Vectors, k: int, fast: FastTier | None = None
+    ) -> list[tuple[Numbers, Vectors]]:
         """The same for each of several vectors, shape (questions, dimensions), in the clusters that it probed.
 
         A cluster is read once and scanned for all that ask for it, those in memory first. Only where a tie decides who
         is the last of the `k` does the order of the clusters matter: that question is scanned again in its own order.
+        What `fast` holds is scanned there meanwhile, and what it names is ranked here: the results are the same.
         """
         every = [self._nearest(vector, k + 1) for vector in vectors]
-        asking: dict[int, list[_Nearest]] = {}
-        for clusters, nearest in zip(probed, every, strict=True):
+        asking: dict[int, list[int]] = {}
+        for place, clusters in enumerate(probed):
             for cluster in self.present(clusters):
-                asking.setdefault(cluster, []).append(nearest)
-        for cluster, data in self.cache.read_any(asking):
-            for nearest in asking[cluster]:
-                nearest.scan(self._scanner(), cluster, data)
-            del data  # what the cluster lies in may go before the next one comes
+                asking.setdefault(cluster, []).append(place)
+        with fast.begin(asking, vectors, k + 1) if fast else nullcontext() as share:
+            elsewhere = frozenset(share.clusters if share else ())
+            for cluster, data in self.cache.read_any(cluster for cluster in asking if cluster not in elsewhere):
+                for place in asking[cluster]:
+                    every[place].scan(self._scanner(), cluster, data)
+                del data  # what the cluster lies in may go before the next one comes
+            if share and elsewhere:
+                for nearest, (codes, numbers) in zip(every, share.candidates(), strict=True):
+                    nearest.scan_rows(self._scanner(), codes, numbers)
         return [
             self.scan(clusters, vector, k) if nearest.is_tied() else nearest.ranked(k)
             for clusters, vector, nearest in zip(probed, vectors, every, strict=True)
@@ -186,9 +213,15 @@ class _Nearest:
         size, vector_bytes = int(self._layout.sizes[cluster]), self._layout.vector_bytes
         vectors = np.frombuffer(data, np.uint8, size * vector_bytes)
         rows = np.frombuffer(data, np.int64, size, size * vector_bytes)
+        self.scan_rows(scanner, vectors, rows, cluster)
+
+    def scan_rows(self, scanner: Any, codes: Codes, numbers: Numbers, cluster: int = 0) -> None:
+        """Scan these vectors, whose numbers are given, as those of a cluster."""
         scanner.set_query(self._asked)
         scanner.set_list(cluster, 0.0)
-        scanner.scan_codes(size, self._pointer(vectors), self._pointer(rows), *self._into, self._heap.k)
+        if len(numbers):
+            pointers = self._pointer(codes), self._pointer(numbers)
+            scanner.scan_codes(len(numbers), *pointers, *self._into, self._heap.k)
 
     def ranked(self, most: int | None = None) -> tuple[Numbers, Vectors]:
         """Numbers and products, best first. Nothing is scanned after this."""

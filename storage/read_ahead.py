@@ -6,7 +6,7 @@ they never evict; and to a rate, so that the processor is left to the model. Wha
 
 import time
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Condition
@@ -68,9 +68,9 @@ class AheadReader:
         seen = self.throughput.rate
         return self._bucket.rate if seen is None else min(self._bucket.rate, seen)
 
-    def begin(self) -> "ReadAhead":
-        """For another question."""
-        question = ReadAhead(self)
+    def begin(self, on_arrival: Callable[[int], None] | None = None) -> "ReadAhead":
+        """For another question; `on_arrival` gets each cluster that was read for it."""
+        question = ReadAhead(self, on_arrival)
         with self.changed:
             self._questions.add(question)
         return question
@@ -115,7 +115,10 @@ class AheadReader:
                     question.note(resident.cluster, min(size, len(resident.bytes)))
                 elif not resident.is_demanded:
                     self.bytes_wasted += size
+                on_arrival = question.on_arrival if question and resident.is_ready else None
                 del question
+            if on_arrival:
+                on_arrival(resident.cluster)
 
     def _next(self) -> "tuple[ref[ReadAhead], Resident] | None":
         """The nearest cluster that waits, of the question for which least was read, with its room in memory."""
@@ -186,7 +189,8 @@ class AheadReader:
 class ReadAhead:
     """What is read ahead for one question, and held in memory for it. Safe for several threads."""
 
-    def __init__(self, reader: AheadReader) -> None:
+    def __init__(self, reader: AheadReader, on_arrival: Callable[[int], None] | None = None) -> None:
+        self.on_arrival = on_arrival
         self.waiting: deque[int] = deque()
         self.held: set[int] = set()
         self.bytes_read = 0

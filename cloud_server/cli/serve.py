@@ -131,11 +131,15 @@ def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) 
 
 
 def _of_each(settings: Settings, sharing: int) -> Settings:
-    """The settings of each of so many replicas that share this machine: its cores, and the memory of the index."""
+    """The settings of each of so many replicas that share this machine: its cores, and the memory of the index.
+
+    A GPU's is shared, too.
+    """
     own, retrieval = settings.model, settings.retrieval
     threads = own.threads or max(1, threads_of(0) // sharing)
     memory = max(1.0, retrieval.memory_mb / sharing)
-    return replace(settings, model=replace(own, threads=threads), retrieval=replace(retrieval, memory_mb=memory))
+    shared = replace(retrieval, memory_mb=memory, gpu_mb=retrieval.gpu_mb / sharing)
+    return replace(settings, model=replace(own, threads=threads), retrieval=shared)
 
 
 def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: bool) -> None:

@@ -1,16 +1,22 @@
 """A version of the index that is open: its vectors and its texts. It stays whole when another one becomes current."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from cloud_server.retrieval.corpus import Vector
+from cloud_server.retrieval.gpu import GpuFailed, GpuTier
 from cloud_server.retrieval.versions import IndexMetadata, read_facts
-from shared.errors import StoreCorrupt
+from shared.errors import StoreCorrupt, StoreError
 from shared.protocol.messages import PublicPassage
 from storage.ivf import Ivf, probes_for
 from storage.ivf_files import Numbers, Vectors
 from storage.public_passages import PassageFiles
+
+log = logging.getLogger(__name__)
 
 _SERIES_SHIFT = 32
 """A passage's id is its number in the index, and above that the series: ids of an index that was rebuilt differ."""
@@ -24,21 +30,53 @@ class OpenIndex:
     vectors: Ivf
     passages: PassageFiles
     probes: int
+    gpu: GpuTier | None = None
 
     @classmethod
-    def open(cls, folder: Path, memory: int, probes: int) -> "OpenIndex":
-        """At most `memory` bytes of vectors are held; 0 `probes` are as many as suit it. Raises StoreCorrupt."""
+    def open(cls, folder: Path, memory: int, probes: int, gpu: Callable[[Ivf], GpuTier] | None = None) -> "OpenIndex":
+        """At most `memory` bytes of vectors are held; 0 `probes` are as many as suit it. Raises StoreCorrupt.
+
+        Where the `gpu` has no room, it is done without.
+        """
         facts = read_facts(folder)
         vectors = Ivf(folder, memory)
         passages = PassageFiles([folder / name for name in facts.files])
         if not len(vectors) == len(passages) == facts.passages:
             raise StoreCorrupt(f"The files in {folder} do not belong together. Build the index again.")
         probes = probes or probes_for(vectors.clusters, len(vectors))
-        return cls(facts, vectors, passages, min(probes, vectors.clusters))
+        tier = None
+        try:
+            tier = gpu(vectors) if gpu else None
+        except StoreError as error:
+            log.error("the index is searched without a GPU", extra={"detail": str(error)})  # noqa: TRY400
+        return cls(facts, vectors, passages, min(probes, vectors.clusters), tier)
 
     def probe(self, vector: Vector) -> Numbers:
         """The clusters that are searched for this vector, the nearest first."""
         return self.vectors.probe(vector, self.probes)
+
+    def scan_ready(self, vector: Vector, k: int) -> tuple[Numbers, Vectors]:
+        """The nearest in what is in memory or on the GPU. Raises StoreCorrupt, StoreError."""
+        probed = self.probe(vector)
+        if self.gpu is None:
+            return self.vectors.scan_ready(probed, vector, k)
+        ready = np.array([cluster for cluster in probed.tolist() if self.is_near(cluster)], np.int64)
+        return self.scan_many([ready], vector[None], k)[0]
+
+    def is_near(self, cluster: int) -> bool:
+        """Whether a cluster is scanned without a read."""
+        return self.vectors.cache.is_ready(cluster) or self.is_on_gpu(cluster)
+
+    def is_on_gpu(self, cluster: int) -> bool:
+        """Whether it is scanned there."""
+        return self.gpu is not None and self.gpu.is_here(cluster)
+
+    def scan_many(self, probed: Sequence[Numbers], vectors: Vectors, k: int) -> list[tuple[Numbers, Vectors]]:
+        """What `Ivf.scan_many` gives, with the GPU where there is a working GPU. Raises the same."""
+        try:
+            return self.vectors.scan_many(probed, vectors, k, self.gpu)
+        except GpuFailed:
+            return self.vectors.scan_many(probed, vectors, k)
 
     def passages_of(self, numbers: Numbers, cosines: Vectors) -> list[PublicPassage]:
         """The passages of these numbers. Raises StoreCorrupt, StoreError."""

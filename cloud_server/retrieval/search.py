@@ -4,11 +4,12 @@ A version that another process switches to is opened by the next question; searc
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 
 from cloud_server.retrieval.corpus import Vector
+from cloud_server.retrieval.gpu import GpuTier
 from cloud_server.retrieval.lookahead import GenerationTimes, LookaheadMode
 from cloud_server.retrieval.opened import OpenIndex
 from cloud_server.retrieval.searcher import Searcher
@@ -16,7 +17,7 @@ from cloud_server.retrieval.tickets import IndexTicket
 from cloud_server.retrieval.versions import IndexMetadata, Versions
 from shared.errors import JackdawError, StoreCorrupt, UsageError
 from shared.protocol.messages import PublicPassage
-from storage.ivf import MEMORY
+from storage.ivf import MEMORY, Ivf
 from storage.ivf_files import Numbers
 
 log = logging.getLogger(__name__)
@@ -38,12 +39,13 @@ class IndexCorpus:
         probes: int = 0,
         memory: int = MEMORY,
         mode: LookaheadMode = "progressive",
+        gpu: Callable[[Ivf], GpuTier] | None = None,
     ) -> None:
-        """At most `memory` bytes of vectors are held; 0 `probes` are as many as suit the index."""
+        """At most `memory` bytes of vectors are held, and some on a `gpu`; 0 `probes` are as many as suit the index."""
         self._versions = Versions(folder)
         self._embedder = embedder
         self._probes = probes
-        self._memory, self._mode = memory, mode
+        self._memory, self._mode, self._gpu = memory, mode, gpu
         self._times = GenerationTimes()
         self._searcher = Searcher()
         self._opened: OpenIndex | None = None
@@ -119,7 +121,7 @@ class IndexCorpus:
         folder = self._versions.current()
         for _ in range(_ATTEMPTS):
             try:
-                opened = OpenIndex.open(folder, self._memory, self._probes)
+                opened = OpenIndex.open(folder, self._memory, self._probes, self._gpu)
                 break
             except StoreCorrupt:
                 before, folder = folder, self._versions.current()

@@ -96,7 +96,7 @@ def _answer(led: Sequence[_Search]) -> None:
     try:
         probed = [clusters for search in led for clusters in search.probed]
         vectors = np.stack([vector for search in led for vector in search.vectors])
-        hits = iter(led[0].index.vectors.scan_many(probed, vectors, led[0].most))
+        hits = iter(led[0].index.scan_many(probed, vectors, led[0].most))
         for search in led:
             search.hits = [next(hits) for _ in search.vectors]
     except BaseException as error:

@@ -9,7 +9,7 @@ from cloud_server.retrieval.lookahead import GenerationTimes, LookaheadMode, bud
 from cloud_server.retrieval.opened import OpenIndex
 from shared.protocol.messages import PublicPassage
 from storage.ivf_files import Numbers
-from storage.read_ahead import Coverage
+from storage.read_ahead import Coverage, ReadAhead
 
 _RANKED = 4
 """Times the clusters of a question that are ranked for its look-ahead: they fill the budget where they are small."""
@@ -42,7 +42,9 @@ class IndexTicket:
         self._opened, self._search = opened, search
         self._times, self._pipeline, self._mode = times, pipeline, mode
         self._index = opened()
-        self._ahead = self._index.vectors.cache.read_ahead() if self._index else None
+        self._gpu = self._index.gpu if self._index else None
+        on_arrival = self._gpu.on_arrival if self._gpu else None
+        self._ahead = self._index.vectors.cache.read_ahead(on_arrival) if self._index else None
         self._since = time.monotonic()
         self._is_refined = False
         self._near: Vector | None = None
@@ -63,7 +65,7 @@ class IndexTicket:
         index, near = self._index, self._near
         if index is None or near is None or most < 1:
             return []
-        return index.passages_of(*index.vectors.scan_ready(index.probe(near), near, most))
+        return index.passages_of(*index.scan_ready(near, most))
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """What `Corpus.search` gives, sooner. Look-ahead ends with it, until it is refined again."""
@@ -75,17 +77,23 @@ class IndexTicket:
         self._times.learn(self._pipeline, time.monotonic() - self._since, is_refined=self._is_refined)
         try:
             probed = index.probe(vector)
-            self.coverage = ahead.settle(index.vectors.present(probed))
+            asked = [cluster for cluster in index.vectors.present(probed) if not index.is_on_gpu(cluster)]
+            self.coverage = ahead.settle(asked)
             return self._search(index, [vector], most, [probed])[0] if most > 0 else []
         finally:
-            ahead.close()
+            self._let_go(ahead)
             self._since, self._is_refined = time.monotonic(), False
 
     def close(self) -> None:
         """Nothing more is read or held for it."""
         ahead, self._index, self._ahead = self._ahead, None, None
         if ahead:
-            ahead.close()
+            self._let_go(ahead)
+
+    def _let_go(self, ahead: ReadAhead) -> None:
+        ahead.close()
+        if self._gpu:
+            self._gpu.let_go(ahead)
 
     def _fetch(self, vector: Vector, share: float, *, is_more: bool = False) -> None:
         """Spend a share of the budget near a vector; `is_more`: on top of what was brought already."""
@@ -99,6 +107,7 @@ class IndexTicket:
         ready, read = budget(own, cache.ahead.rate, self._times.mean(self._pipeline), cache.memory)
         if is_more:
             ready, read = round(cache.memory / share), min(ready, read)
-        ahead.fetch(
-            within_budget(ranked, index.vectors.bytes_of, cache.is_ready, round(share * ready), round(share * read))
-        )
+        chosen = within_budget(ranked, index.vectors.bytes_of, index.is_near, round(share * ready), round(share * read))
+        if self._gpu:
+            self._gpu.hold(ahead, chosen)
+        ahead.fetch(cluster for cluster in chosen if not index.is_on_gpu(cluster))

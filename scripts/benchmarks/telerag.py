@@ -3,7 +3,7 @@ ahead of questions whose final form is still being written.
 
 With --data, vectors are made around real ones and real questions are rewritten (`telerag_data`), their texts replayed
 (`telerag_ahead`); what questions share is counted (`telerag_reuse`). Without it, all vectors are made and only searches
-as they are asked are timed (`telerag_cold`).
+as they are asked are timed (`telerag_cold`). A GPU helps in both where there is one (`telerag_gpu`).
 """
 
 import tempfile
@@ -17,10 +17,11 @@ from models.llama_model import LlamaModel
 from scripts.benchmarks.telerag_ahead import DISKS, decode_ratio, measured, opened, ratios
 from scripts.benchmarks.telerag_cold import Arms, made_index, questions
 from scripts.benchmarks.telerag_data import MODEL, Around, Asked, make, real
+from scripts.benchmarks.telerag_gpu import cooperative
 from scripts.benchmarks.telerag_reuse import hit_rates, overlap, together
 from scripts.places import step, weights
 from storage.ivf import probes_for
-from storage.ivf_files import Codec
+from storage.ivf_files import Codec, Vectors
 
 PASSAGES, QUICK_PASSAGES = 800_000, 80_000
 PROBES, QUICK_PROBES = (64, 128, 256, 512), (64, 256)
@@ -40,7 +41,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
         if arguments.data is None:
             step(f"an index of {passages:,} passages")
             made_index(folder, passages, CODEC, arguments.threads)
-            return _plain(Arms(folder, questions(QUESTIONS)), quick) | {"passages": passages}
+            made = questions(QUESTIONS)
+            return _plain(Arms(folder, made), quick) | _gpu(folder, made, quick) | {"passages": passages}
         asked = real(
             arguments,
             QUICK_QUESTIONS if quick else QUESTIONS,
@@ -50,6 +52,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         step(f"an index of {passages:,} passages")
         make(folder, Around(asked.passages), passages, CODEC, arguments.threads)
         figures = _plain(Arms(folder, asked.questions[:QUESTIONS]), quick)
+        figures |= _gpu(folder, asked.questions[:QUESTIONS], quick)
         _ahead(figures, folder, asked, quick)
         engine = LlamaCppEngine(LlamaModel(weights(MODEL).path(find(MODEL))), threads=arguments.threads)
         figures["decode_ratio"] = decode_ratio(engine, folder, QUICK_DECODES if quick else DECODES)
@@ -67,6 +70,10 @@ def _plain(arms: Arms, quick: bool) -> dict[str, Any]:
         for rival in ("mapped", "faiss_prefetch")
     }
     return {"telerag": {"native": {CODEC: {"plain": measured}}}, "ratio": bars}
+
+
+def _gpu(folder: Path, asked: Vectors, quick: bool) -> dict[str, Any]:
+    return {"gpu": cooperative(folder, asked, QUICK_PROBES if quick else PROBES)}
 
 
 def _ahead(figures: dict[str, Any], folder: Path, asked: Asked, quick: bool) -> None:

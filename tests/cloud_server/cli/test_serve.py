@@ -188,9 +188,10 @@ def test_with_its_own_certificate_devices_are_paired(tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(("memory", "sharing", "each"), [(1000.0, 4, 250.0), (1000.0, 1, 1000.0), (2.0, 8, 1.0)])
 def test_replicas_of_one_machine_share_the_memory_of_its_index(memory: float, sharing: int, each: float) -> None:
     settings = Settings()
-    settings = replace(settings, retrieval=replace(settings.retrieval, memory_mb=memory))
+    settings = replace(settings, retrieval=replace(settings.retrieval, memory_mb=memory, gpu_mb=100.0))
     shared = serve._of_each(settings, sharing)
     assert shared.retrieval.memory_mb == each
+    assert shared.retrieval.gpu_mb == 100.0 / sharing
     assert 1 <= shared.model.threads <= max(1, (os.cpu_count() or 1) // sharing)
 
 

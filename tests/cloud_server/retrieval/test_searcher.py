@@ -13,7 +13,7 @@ from cloud_server.retrieval.opened import OpenIndex
 from cloud_server.retrieval.searcher import Hits, Searcher
 from cloud_server.retrieval.versions import Versions
 from shared.errors import StoreError
-from storage.ivf import Ivf
+from storage.ivf import FastTier, Ivf
 from storage.ivf_files import Numbers, Vectors
 from tests.cloud_server.retrieval.conftest import Make, Write, numbered
 from tests.cloud_server.retrieval.test_tickets import vector
@@ -33,12 +33,14 @@ class Watched(Ivf):
         self.may_go_on = threading.Event()
         self.may_go_on.set()
 
-    def scan_many(self, probed: Sequence[Numbers], vectors: Vectors, k: int) -> list[tuple[Numbers, Vectors]]:
+    def scan_many(
+        self, probed: Sequence[Numbers], vectors: Vectors, k: int, fast: FastTier | None = None
+    ) -> list[tuple[Numbers, Vectors]]:
         self.groups.append(len(probed))
         assert self.may_go_on.wait(30)
         if any(self.fails in clusters.tolist() for clusters in probed):
             raise StoreError("The disk failed.")
-        return super().scan_many(probed, vectors, k)
+        return super().scan_many(probed, vectors, k, fast)
 
 
 @pytest.fixture

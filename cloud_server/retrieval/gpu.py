@@ -1,0 +1,253 @@
+"""Clusters on a GPU, the tier above memory: the search's one door to torch, behind the extra `gpu`.
+
+The GPU scans the clusters that have come while the processor scans the others (TeleRAG, section 4.3). The authors wait
+for no copy; here a scan waits for each that it needs. What could be among the nearest goes back, for FAISS to rank.
+"""
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from threading import Lock
+from types import TracebackType
+from typing import Any, Final
+
+import numpy as np
+
+from cloud_server.retrieval.gpu_rows import NOBODY, GpuRows, Segment, blocks, margin, segments
+from shared.errors import StoreError, UsageError
+from storage.ivf import Ivf
+from storage.ivf_files import NUMBER, Codes, Numbers, Vectors
+
+log = logging.getLogger(__name__)
+
+_BLOCK: Final = 1 << 17
+"""Rows that become floats at a time: beside the clusters, 200 MB for vectors of 384."""
+
+_SLOTS: Final = 2
+"""Clusters in pinned memory: one is filled while the other is copied."""
+
+
+class GpuFailed(StoreError):
+    """The GPU gave up in the middle of a question."""
+
+
+def torch_on(device: str) -> Any:
+    """torch, which computes there. Raises UsageError where it is not installed, or sees no such device."""
+    try:
+        import torch
+    except ImportError:
+        raise UsageError(
+            "retrieval.gpu_mb needs torch. Install it with: pip install 'jackdaw[gpu]', or set it to 0."
+        ) from None
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UsageError(
+            f"retrieval.gpu_mb needs a GPU with CUDA, and torch {torch.__version__} sees none. Set it to 0, or install "
+            "the GPU's driver and the build of torch for it."
+        )
+    return torch
+
+
+class GpuTier:
+    """Clusters of `vectors` in at most `memory` bytes of a device, which fits one vector at least. Safe for several
+    threads.
+
+    When the device fails, it is done without: that is logged, and whoever searches gets GpuFailed once at the most.
+    """
+
+    def __init__(self, vectors: Ivf, memory: int, device: str = "cuda") -> None:
+        """Raises UsageError as `torch_on`, StoreError where the device has no such memory."""
+        torch = self._torch = torch_on(device)
+        layout, sizes = vectors.files.layout, vectors.sizes
+        self._vectors, self._vector_bytes = vectors, layout.vector_bytes
+        rows = min(memory // (layout.vector_bytes + NUMBER.itemsize), len(vectors))
+        kind = {"f32": torch.float32, "f16": torch.float16}[layout.codec]
+        largest, is_cuda = min(int(sizes.max()), rows), device == "cuda"
+        try:
+            self._codes = torch.empty((rows, layout.dimensions), dtype=kind, device=device)
+            self._numbers = torch.empty(rows, dtype=torch.int64, device=device)
+            self._slots = [
+                (
+                    torch.empty((largest, layout.dimensions), dtype=kind, pin_memory=is_cuda),
+                    torch.empty(largest, dtype=torch.int64, pin_memory=is_cuda),
+                )
+                for _ in range(_SLOTS)
+            ]
+            self._stream = torch.cuda.Stream() if is_cuda else None
+            if self._stream:  # copies wait for what was in this memory before, and what comes there later for copies
+                self._stream.wait_stream(torch.cuda.current_stream())
+                self._codes.record_stream(self._stream)
+                self._numbers.record_stream(self._stream)
+        except RuntimeError as error:
+            raise StoreError(f"The GPU has no {memory:,} bytes ({error}). Lower retrieval.gpu_mb.") from error
+        self._rows = GpuRows(rows, sizes)
+        self._slot_events: list[Any] = [None] * _SLOTS
+        self._arrivals: dict[int, Any] = {}
+        self._changed = Lock()
+        self._copier = ThreadPoolExecutor(1, thread_name_prefix="clusters-gpu")
+        self._is_copying = self._is_off = False
+        self._copies = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits to be copied."""
+        with self._changed:
+            return not self._is_copying
+
+    def is_here(self, cluster: int) -> bool:
+        """Whether a cluster can be scanned on the device."""
+        with self._changed:
+            return not self._is_off and self._rows.is_here(cluster)
+
+    def hold(self, question: object, clusters: Sequence[int]) -> None:
+        """Copy these, nearest first, as they come into memory, and keep them until `let_go`."""
+        with self._changed:
+            self._rows.hold(question, clusters)
+            self._wake()
+
+    def let_go(self, question: object) -> None:
+        """The question is over."""
+        with self._changed:
+            self._rows.let_go(question)
+
+    def on_arrival(self, cluster: int) -> None:
+        """A cluster was read into memory."""
+        with self._changed:
+            self._rows.has_arrived(cluster)
+            self._wake()
+
+    def begin(self, asking: Mapping[int, Sequence[int]], vectors: Vectors, k: int) -> "_Share":
+        """Scan those of the clusters that are there, each for the vectors of these places. Implements `FastTier`."""
+        with self._changed:
+            pinned = [] if self._is_off else self._rows.pin(asking)
+            events = [self._arrivals[segment.cluster] for segment in pinned]
+        share = _Share(self, asking, [segment.cluster for segment in pinned])
+        if pinned:
+            try:
+                share.chosen = self._chosen(segments(pinned), events, asking, vectors, k)
+            except RuntimeError as error:
+                self._fail(error)
+                self.end((), share.clusters)
+                share.clusters = ()
+        return share
+
+    def end(self, asked: Collection[int], scanned: Collection[int]) -> None:
+        """Let go of what was scanned, and take what was asked for and is not there, if it is worth it."""
+        with self._changed:
+            self._rows.unpin(scanned)
+            self._rows.offer(cluster for cluster in asked if not self._rows.is_here(cluster))
+            self._wake()
+
+    def _chosen(
+        self,
+        ordered: Sequence[Segment],
+        events: Sequence[Any],
+        asking: Mapping[int, Sequence[int]],
+        vectors: Vectors,
+        k: int,
+    ) -> tuple[Any, Any]:
+        """Which rows may be among the `k` nearest of each vector, shape (vectors, rows), and where those rows lie."""
+        torch, device = self._torch, self._codes.device
+        for event in events:
+            if event:
+                torch.cuda.current_stream().wait_event(event)
+        asked = np.zeros((len(vectors), len(ordered)), np.bool_)
+        for column, segment in enumerate(ordered):
+            if segment.cluster != NOBODY:
+                asked[list(asking[segment.cluster]), column] = True
+        lengths = torch.tensor([segment.rows for segment in ordered], device=device)
+        rows = sum(segment.rows for segment in ordered)
+        is_asked = torch.from_numpy(asked).to(device).repeat_interleave(lengths, dim=1, output_size=rows)
+        ranges = blocks(ordered, _BLOCK)
+        questions = torch.from_numpy(np.ascontiguousarray(vectors, np.float32)).to(device)
+        # Whatever lies in a gap, even NaN, is left out before anything is compared.
+        products = torch.cat([questions @ self._codes[first:stop].float().T for first, stop in ranges], 1)
+        products.masked_fill_(~is_asked, -torch.inf)
+        precision, dimensions = torch.get_float32_matmul_precision(), vectors.shape[1]
+        off = [[margin(dimensions, float(np.linalg.norm(vector)), precision)] for vector in vectors]
+        last = products.topk(min(k, rows), dim=1).values[:, -1:]
+        is_near = (products >= last - 2 * torch.tensor(off, device=device)) & is_asked
+        return is_near, torch.cat([torch.arange(first, stop, device=device) for first, stop in ranges])
+
+    def fetched(self, chosen: tuple[Any, Any]) -> list[tuple[Codes, Numbers]]:
+        """The chosen rows of each vector, as they lie in the file. Raises GpuFailed."""
+        try:
+            is_near, rows = chosen
+            hits = is_near.nonzero()
+            places = rows[hits[:, 1]]
+            codes = self._codes[places].cpu().view(self._torch.uint8).numpy()
+            numbers, ends = self._numbers[places].cpu().numpy(), is_near.sum(dim=1).cumsum(0).cpu().numpy()[:-1]
+        except RuntimeError as error:
+            self._fail(error)
+            raise GpuFailed(f"The GPU failed ({error}).") from error
+        return list(zip(np.split(codes, ends), np.split(numbers, ends), strict=True))
+
+    def _wake(self) -> None:
+        """See that what waits is copied. With the lock."""
+        if not self._is_copying and not self._is_off:
+            try:
+                self._copier.submit(self._copy_all)
+            except RuntimeError:  # the process ends
+                return
+            self._is_copying = True
+
+    def _copy_all(self) -> None:
+        while segment := self._next():
+            event, has_come = None, False
+            try:
+                for _, data in self._vectors.cache.ready([segment.cluster]):
+                    event, has_come = self._copy(segment, data), True
+            except RuntimeError as error:
+                self._fail(error)
+            with self._changed:
+                self._arrivals[segment.cluster] = event
+                self._rows.settle(segment.cluster, has_come=has_come)
+
+    def _next(self) -> Segment | None:
+        with self._changed:
+            segment = None if self._is_off else self._rows.next()
+            self._is_copying = segment is not None
+            return segment
+
+    def _copy(self, segment: Segment, data: memoryview) -> Any:
+        """Copy a cluster through pinned memory; what is recorded behind it, None where nothing is to be waited for."""
+        start, rows, _ = segment
+        slot = self._copies % _SLOTS
+        self._copies += 1
+        if last := self._slot_events[slot]:
+            last.synchronize()
+        codes, numbers = (part[:rows] for part in self._slots[slot])
+        size = rows * self._vector_bytes
+        codes.view(self._torch.uint8).numpy()[:] = np.frombuffer(data, np.uint8, size).reshape(rows, -1)
+        numbers.numpy()[:] = np.frombuffer(data, NUMBER, rows, size)
+        with self._torch.cuda.stream(self._stream) if self._stream else nullcontext():
+            self._codes[start : start + rows].copy_(codes, non_blocking=True)
+            self._numbers[start : start + rows].copy_(numbers, non_blocking=True)
+            self._slot_events[slot] = self._stream.record_event() if self._stream else None
+        return self._slot_events[slot]
+
+    def _fail(self, error: Exception) -> None:
+        with self._changed:
+            is_new, self._is_off = not self._is_off, True
+        if is_new:
+            log.error("the GPU failed, and is done without until the next start", extra={"detail": str(error)})
+
+
+class _Share:
+    """What the device scans of a search. Implements `FastShare`."""
+
+    def __init__(self, tier: GpuTier, asked: Collection[int], clusters: Collection[int]) -> None:
+        self.clusters = clusters
+        self.chosen: tuple[Any, Any] | None = None
+        self._tier, self._asked = tier, asked
+
+    def __enter__(self) -> "_Share":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.chosen = None
+        self._tier.end(self._asked, self.clusters)
+
+    def candidates(self) -> list[tuple[Codes, Numbers]]:
+        """Vectors that may be among the nearest, for each question. Raises GpuFailed."""
+        return self._tier.fetched(self.chosen) if self.chosen else []
