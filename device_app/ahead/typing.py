@@ -42,6 +42,9 @@ subjects of mails; of the subjects, whose words are searched by parts too, fewer
 as a question says less in its first words.
 """
 
+KEY_S = 0.03
+"""So soon after a key, no batch of the model begins: the screen goes first."""
+
 _ENDS = (".", "?", "!")
 
 Ranking = Sequence[tuple[int, float]]
@@ -155,6 +158,16 @@ def finishes(draft: Draft, passage: int, share: float) -> bool:
         return False
     likely = 0.9 if draft.searched == searchable(draft.text, is_whole=True) else 0.5
     return likely * share >= (1 - likely) * (1 - share)
+
+
+def fits(since_key_s: float, gap_s: float, piece_s: float) -> bool:
+    """Return whether a batch of the model that begins now, and takes `piece_s`, would end before the next key.
+
+    `gap_s` is what usually lies between two keys; after twice that, nobody is taken to be typing.
+    """
+    if since_key_s < KEY_S:
+        return False
+    return since_key_s >= 2 * gap_s or since_key_s + piece_s <= gap_s
 
 
 def _is_whole(draft: Draft, now: float) -> bool:

@@ -13,7 +13,7 @@ from functools import partial
 from threading import Condition, Event, Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
-from device_app.ahead.typing import MOST_CHARACTERS, Draft, Ranking, Read, Search, Wait, finishes, next_step
+from device_app.ahead.typing import MOST_CHARACTERS, Draft, Ranking, Read, Search, Wait, finishes, fits, next_step
 from device_app.question.typed import ReadWhileTyping
 from shared.errors import JackdawError
 
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from device_app.settings import Settings
     from storage.paths import Paths
 
-KEY_S = 0.03
-"""So soon after a key, no batch of the model begins: the screen goes first."""
-
 _LOOK_S = 0.01
+_GAP_S, _PIECE_S = 0.3, 0.1
+"""What is taken to lie between two keys, and a batch of the model to take, before that is known."""
+
+_MOST_GAP_S = 1.0
+"""From a longer gap, nothing is learned about the pace."""
 
 
 class Lender(Protocol):
@@ -70,13 +72,16 @@ class Typing:
         self._question = _Question()
         self._thread: Thread | None = None
         self._closed = False
-        self.typed_at = -KEY_S
+        self._typed_at = -_MOST_GAP_S
+        self._gap_s, self._piece_s = _GAP_S, _PIECE_S
 
     def typed(self, text: str) -> None:
         """Take the text of the composer after a key. Returns at once."""
         with self._changed:
-            self.typed_at = self._clock()
-            self._question.draft = self._question.draft.typed(text[: MOST_CHARACTERS + 1], self.typed_at)
+            before, self._typed_at = self._typed_at, self._clock()
+            if self._typed_at - before < _MOST_GAP_S:
+                self._gap_s += (self._typed_at - before - self._gap_s) / 4
+            self._question.draft = self._question.draft.typed(text[: MOST_CHARACTERS + 1], self._typed_at)
             if self._thread is None and not self._closed:
                 self._thread = Thread(target=self._run, name="typing", daemon=True)
                 self._thread.start()
@@ -149,17 +154,25 @@ class Typing:
     def _read(self, question: _Question, passage: int, device: Device) -> tuple[Reading, int]:
         from device_app.ahead.typed_reading import read
 
-        reading = read(device, passage, partial(self._gives_way, question, passage))
+        began: list[float] = []
+        reading = read(device, passage, partial(self._gives_way, question, passage, began))
         if reading.tokens:
             question.read.passages.append(passage)
             question.read.tokens += reading.tokens
             question.read.ms += reading.ms
         return reading, device.begin_loading().result().engine.info.parameters
 
-    def _gives_way(self, question: _Question, passage: int, share: float) -> bool:
-        """Return whether the reading has to end, with so much of it done; wait where a key was pressed just now."""
+    def _gives_way(self, question: _Question, passage: int, began: list[float], share: float) -> bool:
+        """Return whether the reading has to end, with so much of it done; wait where a key is about to come.
+
+        `began` holds when the batch began that has ended now.
+        """
+        if began and share:
+            self._piece_s += (self._clock() - began.pop() - self._piece_s) / 2
         while not (question.ended.is_set() or self._lender.is_awaited):
-            if self._clock() - self.typed_at >= KEY_S:
+            now = self._clock()
+            if fits(now - self._typed_at, self._gap_s, self._piece_s):
+                began[:] = [now]
                 return False
             time.sleep(_LOOK_S)
         return self._closed or not (question.is_sent and finishes(question.draft, passage, share))

@@ -21,6 +21,7 @@ from device_app.ahead.typing import (
     Wait,
     chance,
     finishes,
+    fits,
     next_step,
     searchable,
 )
@@ -128,6 +129,25 @@ def test_only_what_the_answer_likely_needs_is_read_to_its_end(
     state: Draft, passage: int, share: float, goes_on: bool
 ) -> None:
     assert finishes(state, passage, share) is goes_on
+
+
+@pytest.mark.parametrize(
+    ("since_key_s", "gap_s", "piece_s", "begins"),
+    [
+        (0.01, 0.3, 0.001, False),
+        (0.05, 0.3, 0.1, True),
+        (0.19, 0.3, 0.1, True),
+        (0.21, 0.3, 0.1, False),
+        (0.31, 0.3, 0.1, False),
+        (0.05, 0.3, 0.9, False),
+        (0.6, 0.3, 0.9, True),
+        (0.05, 0.0, 0.9, True),
+    ],
+)
+def test_a_batch_begins_where_it_ends_before_the_next_key_or_none_comes(
+    since_key_s: float, gap_s: float, piece_s: float, begins: bool
+) -> None:
+    assert fits(since_key_s, gap_s, piece_s) is begins
 
 
 def test_a_text_that_was_erased_is_forgotten_but_not_what_it_cost() -> None:
