@@ -28,6 +28,9 @@ _LOOK_S = 0.01
 _GAP_S, _PIECE_S = 0.3, 0.1
 """What is taken to lie between two keys, and a batch of the model to take, before that is known."""
 
+_FORGETS = 0.8
+"""What is kept, with each key, of how long a batch seems to take while none begins."""
+
 _MOST_GAP_S = 1.0
 """From a longer gap, nothing is learned about the pace."""
 
@@ -169,8 +172,11 @@ class Typing:
         """
         if began and share:
             self._piece_s += (self._clock() - began.pop() - self._piece_s) / 2
+        typed_at = self._typed_at
         while not (question.ended.is_set() or self._lender.is_awaited):
             now = self._clock()
+            if typed_at != self._typed_at:  # so that a slow batch is tried again some keys later
+                typed_at, self._piece_s = self._typed_at, self._piece_s * _FORGETS
             if fits(now - self._typed_at, self._gap_s, self._piece_s):
                 began[:] = [now]
                 return False
