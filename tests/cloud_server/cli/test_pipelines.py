@@ -77,9 +77,9 @@ def test_what_finds_more_than_plain_is_turned_on_for_that_model(questions: Path,
     result = run("measure", questions)
     assert result.exit_code == 0, result.output
     assert f"Running the pipelines: 1 of {COUNT * len(PIPELINES)}" in result.stderr
-    assert f"smollm2-135m, as published: {COUNT} questions, 1 passage each, just now." in result.stdout
+    assert f"smollm2-135m, as published: {COUNT} questions, 1 passage each, " in result.stdout
     assert "answers where a device names none" in result.stdout
-    assert run("list").stdout == result.stdout
+    assert run("list").stdout.splitlines()[1:] == result.stdout.splitlines()[1:]  # the first one tells its age
     [measured] = report("list")["measurements"]
     by_name = {measured["pipeline"]: measured for measured in measured["pipelines"]}
     assert list(by_name) == list(PIPELINES)

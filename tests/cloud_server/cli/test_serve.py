@@ -44,9 +44,9 @@ def test_nobody_listens_without_a_token_nor_openly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr(serve, "find_spec", lambda name: name)
-    assert "There is no token" in refused(*many)
+    assert "There is no access token" in refused(*many)
     allow(tmp_path)
-    assert "there is no certificate" in refused("--host", "0.0.0.0", "--replicas", "2")
+    assert "the server needs a certificate" in refused("--host", "0.0.0.0", "--replicas", "2")
 
 
 def test_beyond_this_machine_it_takes_a_certificate_of_its_own_and_needs_no_token_to_pair(

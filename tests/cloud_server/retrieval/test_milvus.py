@@ -140,7 +140,7 @@ def test_what_is_added_keeps_the_ids_and_is_not_added_twice(fill: Fill, uri: str
     assert made.add([second]).unchanged == 1
     other = FakeEmbedder()
     other.fingerprint = "another"
-    with pytest.raises(UsageError, match="Build it again"):
+    with pytest.raises(UsageError, match="Build the index again"):
         fill(other).add([source("c.jsonl")])
 
 
@@ -213,7 +213,7 @@ def test_facts_of_any_length_are_kept(fill: Fill, uri: str, source: Write, monke
     ]
     client = MilvusClient(uri)
     client.upsert(milvus.HEADS, [{"id": 0, "vector": [1.0, 0.0], "text": "{"}])
-    with pytest.raises(StoreCorrupt, match="Build it again"):
+    with pytest.raises(StoreCorrupt, match="Build the index again"):
         made.index.held()
 
 
@@ -285,7 +285,7 @@ def test_a_milvus_that_is_silent_or_gone_is_said_to_be_so(
                 corpus.search(vector("Danube"), 1)
         finally:
             process.kill()
-    with pytest.raises(StoreError, match="Check that it runs"):
+    with pytest.raises(StoreError, match="Check that Milvus runs"):
         corpus.search(vector("Danube"), 1)
     assert len(corpus) == 0
 
@@ -319,7 +319,7 @@ def test_a_file_that_another_process_has_open_is_said_to_be_so(uri: str, fill: F
         "except StoreError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program, uri], capture_output=True, text=True, check=True)
-    assert "one process at a time" in done.stdout
+    assert "only one process may have it open" in done.stdout
     assert done.stderr == ""
 
 
@@ -327,7 +327,7 @@ def test_a_file_that_another_process_has_open_is_said_to_be_so(uri: str, fill: F
     ("wrong", "said"),
     [
         ("http://anna:secret@127.0.0.1:19530", "holds a password"),
-        ("http://milvus.example:19530", "in the open"),
+        ("http://milvus.example:19530", "unencrypted"),
         ("http://[::1", "is no address"),
     ],
 )

@@ -205,10 +205,10 @@ GENERATED: dict[str, tuple[Callable[[], Lie], str]] = {
         instead(m.Queued, *(m.Queued(1, 1, 100) for _ in range(m.MOST_QUEUED + 1))),
         "queued more than 1000 times",
     ),
-    "control characters alone": (instead(m.Tokens, tokens(*b"\x1b\x07\x1b\x00"), END, None), "can be read"),
+    "control characters alone": (instead(m.Tokens, tokens(*b"\x1b\x07\x1b\x00"), END, None), "no readable text"),
     "blanks without end": (
         instead(m.Tokens, lambda said: structs.replace(said, ids=(10,) * len(said.ids))),
-        "can be read",
+        "no readable text",
     ),
     "no token": (instead(m.Tokens, END, None), "wrote nothing"),
     "a failure with a forged line": (
@@ -243,7 +243,7 @@ GENERATED |= {
     "a long query": (instead(m.Tokens, [21, 1, 1, "hyde", ["?" * 513], []]), "no valid message"),
     "a pipeline that nobody knows": (instead(m.Tokens, [21, 1, 1, "magic", [], []]), "no valid message"),
     "a round in version 1": (round_in_version_1, "in protocol version 1"),
-    "rounds that trickle": (trickling(m.Tokens), "keeps its first token"),
+    "rounds that trickle": (trickling(m.Tokens), "first token is too late"),
 }
 
 FOUND: dict[str, tuple[Callable[[], Lie], str]] = {

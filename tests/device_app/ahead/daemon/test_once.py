@@ -80,7 +80,7 @@ def test_a_run_ends_when_its_time_is_over(scene: "Scene") -> None:
 
     scene.work = endless
     report = scene.daemon().once(force=True, seconds=60)
-    assert (len(report.steps), report.stopped) == (3, "1 minutes are over")
+    assert (len(report.steps), report.stopped) == (3, "the time limit of 1 minutes was reached")
 
 
 def test_a_device_in_use_is_left_alone_unless_it_is_forced(scene: "Scene") -> None:

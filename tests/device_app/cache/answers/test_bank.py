@@ -150,7 +150,7 @@ def test_another_recipe_is_another_answer(device: Device) -> None:
     assert considered.serves
     other = replace(device.options(), bare="another model")
     (considered,) = device.assistant.similar(QUESTION, other)
-    assert (considered.serves, considered.reason) == (False, "answered by another model or under other settings")
+    assert (considered.serves, considered.reason) == (False, "the answer is from another model or other settings")
 
 
 def test_what_is_over_the_limit_is_evicted_the_longest_unused_first(device: Device) -> None:

@@ -42,7 +42,7 @@ async def whole(person: Any, screen: CacheScreen) -> None:
     """The first of them, whole."""
     await answers(person, screen)
     await person.presses("enter")
-    await person.until(lambda: "serves" in str(person.app.screen.query_one("#part-1", Static).content))
+    await person.until(lambda: "be used" in str(person.app.screen.query_one("#part-1", Static).content))
 
 
 @PHONE

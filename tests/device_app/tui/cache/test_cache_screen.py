@@ -55,7 +55,7 @@ async def test_it_shows_what_was_saved_what_is_ahead_and_the_space(person: Any, 
             "2,340 not computed",
             "no daemon: ",
             "Last  answer, 40 min ago",
-            "answer 2 questions that wait",
+            "answer 2 waiting questions",
             "predict questions from 3 passages",
             "of 100.0 MB",
             "of 1.0 GB",
@@ -98,7 +98,7 @@ async def test_a_list_is_filtered_while_it_is_typed(person: Any, life: Device) -
     async with person.at():
         await opened(person)
         await listed(person, "a")
-        assert "asked · served 6 times" in person.sees()
+        assert "asked · used 6 times" in person.sees()
         assert "out of date · asked" in person.sees()
         assert "waits · predicted" in person.sees()
         await person.presses(*"ladder ben")
@@ -147,10 +147,10 @@ async def test_clearing_says_what_goes_and_waits_for_a_yes(person: Any, life: De
     async with person.at():
         await opened(person)
         await command(person, "/clear answers")
-        await person.until(lambda: any("y to clear 7 kept questions" in message for message in person.messages()))
+        await person.until(lambda: any("y to clear 7 saved questions" in message for message in person.messages()))
         assert life.qa_bank.entries.totals().entries == 7
         await person.presses("y")
-        await person.until(lambda: any(message.startswith("Cleared.") for message in person.messages()))
+        await person.until(lambda: any(message.startswith("Cache cleared.") for message in person.messages()))
         assert life.qa_bank.entries.totals().entries == 0
         assert life.qkv_tree.rows.all()
 
@@ -342,7 +342,7 @@ async def test_keys_are_heeded_while_it_is_cleared(person: Any, life: Device, mo
         await person.presses("y", "escape")
         assert person.app.screen is person.chat
         go.set()
-        await person.until(lambda: any(message.startswith("Cleared.") for message in person.messages()))
+        await person.until(lambda: any(message.startswith("Cache cleared.") for message in person.messages()))
 
 
 async def test_looks_do_not_take_each_others_place_and_tell_a_failure_once(

@@ -173,7 +173,7 @@ async def test_a_paste_of_a_megabyte_is_refused_before_anything_is_searched(
 ) -> None:
     async with person.at():
         person.app.post_message(_paste("Who has the blue drill? " * 45_000))
-        await person.until(lambda: any("too many" in message for message in person.messages()))
+        await person.until(lambda: any("are allowed" in message for message in person.messages()))
         await person.pilot.pause(0.3)
         assert not slices(paths)
 

@@ -63,7 +63,7 @@ async def test_a_folder_that_vanishes_is_told(person: Any, me: Path) -> None:
         (me / "Documents").rename(me / "elsewhere")
         await opened(person)
         await person.presses("u")
-        await person.until(lambda: "could not be read" in person.sees())
+        await person.until(lambda: "unreadable" in person.sees())
         assert person.app.is_running
 
 
