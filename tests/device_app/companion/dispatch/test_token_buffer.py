@@ -56,7 +56,7 @@ def test_a_token_that_is_not_the_next_is_refused(index: int) -> None:
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan")])
 def test_a_reader_who_does_not_read_is_refused(rate: float) -> None:
-    with pytest.raises(ValueError, match="reader"):
+    with pytest.raises(ValueError, match="reading rate"):
         TokenBuffer[int](rate)
 
 

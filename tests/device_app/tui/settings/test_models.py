@@ -69,7 +69,7 @@ async def test_a_model_is_fetched_and_used_by_its_name(person: Any, paths: Paths
 async def test_an_unknown_name_is_told(person: Any) -> None:
     async with person.at():
         await opened(person, "gpt-9[bold]")
-        await person.until(lambda: "There is no model gpt-9[bold]." in person.messages())
+        await person.until(lambda: "There is no model named gpt-9[bold]." in person.messages())
 
 
 async def test_what_does_not_fit_the_memory_is_said_first_and_done_when_asked_again(
