@@ -293,7 +293,7 @@ def test_where_it_pays_and_is_agreed_to_both_sides_write(home: Home, monkeypatch
     answer = asked(home, reach="fitting", sampling=SamplingSettings(temperature=2.0, seed=4))
     assert (answer.origin, [hit.side for hit in answer.hits]) == ("aggregated", ["device", "server"])
     assert answer.decided[0] == "your files say nothing of “european” and “countries” and “flow”"
-    assert answer.decided[1].startswith("read in ")
+    assert answer.decided[1].startswith("a joint answer is read in ")
     assert any("draft tokens" in item for item in answer.egress.items)
     assert home.assistant.bank.entries.totals().entries == 0
 
@@ -338,7 +338,7 @@ def test_a_server_that_is_to_be_spared_writes_its_share_and_no_more(
     by_both = [answer.origin == "aggregated" for answer in written]
     assert 0.4 < sum(by_both) / len(by_both) < 1.0
     assert not by_both[-1]
-    assert "the server is spared" in written[-1].decided[1]
+    assert "link.spare saves money on the server" in written[-1].decided[1]
 
 
 def test_drafts_that_were_judged_are_remembered(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

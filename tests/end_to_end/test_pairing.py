@@ -123,7 +123,7 @@ def bytes_of(said: str | bytes) -> bytes:
         (relays, "the code is wrong"),
         (answers_itself, "does not know the code"),
         (reflects, "does not know the code"),
-        (says_it_is_done, "Update the older"),
+        (says_it_is_done, "another version of pairing"),
     ],
 )
 def test_who_stands_in_between_while_a_code_is_typed_learns_nothing_and_pairs_nothing(
@@ -255,15 +255,15 @@ def test_a_certificate_that_the_system_trusts_is_not_pinned(
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        (b"\x00\x01", "Update the older"),
-        (b'{"type":"challenge","nonce":"' + b"A" * 43 + b'=","version":2}', "Update the older"),
+        (b"\x00\x01", "another version of pairing"),
+        (b'{"type":"challenge","nonce":"' + b"A" * 43 + b'=","version":2}', "another version of pairing"),
         (x.encoded(x.Refused("over")), "no code is open"),
         (x.encoded(x.Refused("busy")), "Try again"),
         (x.encoded(x.Refused("failed")), "server's log"),
         (x.encoded(x.Refused("wrong", 3)), "3 tries are left for this code"),
-        (b'{"type":"refused","reason":"\\u001b[2Jevil"}', "Update the older"),
-        (x.encoded(x.Done("phone")), "Update the older"),
-        (b" " * 100_000, "Update the older"),
+        (b'{"type":"refused","reason":"\\u001b[2Jevil"}', "another version of pairing"),
+        (x.encoded(x.Done("phone")), "another version of pairing"),
+        (b" " * 100_000, "another version of pairing"),
         (b"x" * 300_000, "Is the server running"),
     ],
 )
@@ -285,7 +285,7 @@ def test_what_a_server_says_that_lies_is_told_in_our_own_words(pairing: Pairing,
     [
         ("404 Not Found", "no code is open"),
         ("503 Full", "full or shutting down"),
-        ("302 Found", "elsewhere"),
+        ("302 Found", "the server has moved"),
         ("200 OK", "200"),
     ],
 )

@@ -140,4 +140,4 @@ def test_a_server_that_ended_is_said_not_to_run(server: ServerHome) -> None:
     os.kill(process.pid, signal.SIGTERM)
     assert process.wait(60) == 0
     done = server.run("pair")
-    assert (done.returncode, "Start it first" in done.stderr) == (2, True)
+    assert (done.returncode, "Start one first" in done.stderr) == (2, True)

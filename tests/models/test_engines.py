@@ -121,7 +121,12 @@ def test_decoding_equals_prefilling_one_token(engine: Engine) -> None:
     tokens = engine.tokenize(TEXT)[:20]
     whole = engine.prefill(0, tokens)
     engine.rollback(0, 1)
-    assert same(engine, engine.decode({0: tokens[-1]})[0], whole)
+    alone = engine.prefill(0, tokens[-1:])
+    engine.rollback(0, 1)
+    assert same(engine, engine.decode({0: tokens[-1]})[0], alone)
+    # Not to the bit: without AVX-512, llama.cpp computes a single token by other kernels than twenty.
+    assert np.abs(alone - whole).max() < 0.5
+    assert np.argmax(alone) == np.argmax(whole)
 
 
 def test_logits_are_the_callers_to_keep(engine: Engine) -> None:

@@ -53,7 +53,7 @@ def test_it_gives_way_within_a_part_or_not_at_all(count: int, looks: int) -> Non
         assert np.array_equal(interruptible(inner, after(looks)).prefill(0, tokens), expected)
         assert inner.tokens(0) == (*BEFORE, *tokens)
     else:
-        with pytest.raises(GaveWay, match="goes on when"):
+        with pytest.raises(GaveWay, match="continues when"):
             interruptible(inner, after(looks)).prefill(0, tokens)
         assert inner.tokens(0) == BEFORE
     assert len(inner.parts) == min(looks, parts)

@@ -91,7 +91,7 @@ def test_there_less_its_first_tokens_it_is_exact_but_for_rounding(engine: Engine
     engine.prefill(0, [*tokens(engine, HEAD), *kv_slice.tokens[:7]])
     engine.join_moved(0, kv_slice, 7)
     # The tokens left out leave their cells to what comes next, and sums round by where a cell lies.
-    assert divergence(expected, engine.prefill(0, tokens(engine, TAIL))) < 0.005
+    assert divergence(expected, engine.prefill(0, tokens(engine, TAIL))) < 0.02
 
 
 def test_elsewhere_it_stands_at_the_end_with_what_it_read_where_it_was_cut(engine: Engine) -> None:

@@ -216,7 +216,7 @@ def counts_wrongly(_server: CompanionServer) -> None:
         ),
         (is_not_ready, FRAMES, "/readyz: 503 not ready"),
         (stays_busy, 200, "The server writes, or has connected, what is gone"),
-        pytest.param(greets_in_no_language, 200, "ProtocolError: A frame holds no valid message", marks=pytest.mark.long),
+        pytest.param(greets_in_no_language, 200, "ProtocolError: A frame holds no valid", marks=pytest.mark.long),
         (counts_wrongly, FRAMES, "ProtocolError: Tokens came at index 1 where 0 is next"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -79,7 +79,7 @@ WALK = (
     (ESCAPE, "unreadable"),
     (ESCAPE, "ready"),
     ("/cache" + ENTER, "Background work"),
-    ("l", "megabytes"),
+    ("l", "Megabytes"),
     (PASTED + ENTER, "is not a limit"),
     (ESCAPE, "w work now"),
     ("a", "asked"),

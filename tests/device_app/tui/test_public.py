@@ -71,9 +71,9 @@ async def test_asked_together_the_person_agrees_once_and_sees_both_sides(
     (notes / "trip.md").write_text(TRIP)
     assert run(["add", str(notes)], fake_device) == 0
     async with person.at(100, 40):
-        await person.until(lambda: "the companion server is asked" in person.sees())
+        await person.until(lambda: "companion server is asked" in person.sees())
         await person.sends(f"/together {DANUBE}")
-        await person.until(lambda: "Press y to let drafts leave" in person.sees())
+        await person.until(lambda: "Press y to send drafts" in person.sees())
         await person.presses("y")
         await person.until(lambda: "● together" in person.sees())
         assert not person.chat.composer.text
@@ -90,9 +90,9 @@ async def test_asked_together_the_person_agrees_once_and_sees_both_sides(
 @pytest.mark.parametrize("no", ["n", "escape"])
 async def test_who_does_not_agree_asks_nobody(person: Any, notes: Path, connected: Served, no: str) -> None:
     async with person.at(100, 40):
-        await person.until(lambda: "the companion server is asked" in person.sees())
+        await person.until(lambda: "companion server is asked" in person.sees())
         await person.sends(f"/together {DANUBE}")
-        await person.until(lambda: "Press y to let drafts leave" in person.sees())
+        await person.until(lambda: "Press y to send drafts" in person.sees())
         await person.presses(no)
         assert not person.chat.transcript.views
         assert person.chat.composer.text == f"/together {DANUBE}", "it need not be typed again"
@@ -111,7 +111,7 @@ async def test_what_was_fetched_is_shown_beside_ones_own(person: Any, notes: Pat
     (notes / "rowed.md").write_text("We rowed on the Danube through Vienna in May.")
     assert run(["add", str(notes)], fake_device) == 0
     async with person.at(100, 40):
-        await person.until(lambda: "the companion server is asked" in person.sees())
+        await person.until(lambda: "companion server is asked" in person.sees())
         await person.asks("Through which European countries does the Danube flow, where we rowed?")
         assert "● from both" in person.sees()
         assert "rowed.md" in person.sees()
@@ -125,7 +125,7 @@ async def test_what_follows_on_a_servers_answer_is_told_to_be_asked_whole(
     person: Any, notes: Path, connected: Served
 ) -> None:
     async with person.at(100, 40):
-        await person.until(lambda: "the companion server is asked" in person.sees())
+        await person.until(lambda: "companion server is asked" in person.sees())
         await person.asks(DANUBE)
         await person.asks("And where does it rise?")
         assert "Ask the question in full" in " ".join(person.sees().split())
