@@ -47,6 +47,8 @@ class Runs:
 def pages_of_memory(size: int) -> mmap.mmap:
     """Memory that begins with a page; the kernel gives it when it is first written to. Raises StoreError."""
     try:
+        if hasattr(mmap, "MAP_PRIVATE"):  # shared pages stay the file's in memory when they are given back
+            return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         return mmap.mmap(-1, size)
     except OSError as error:
         raise StoreError(f"There is no memory for {size:,} bytes of the index. Lower retrieval.memory_mb.") from error

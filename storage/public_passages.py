@@ -89,7 +89,10 @@ class _PassageFile:
         first, end = self._ends(row)
         if not 0 <= first <= end <= self._size - self._texts:
             raise self._damaged()
-        return _decoder.decode(self._bytes(self._texts + first, end - first))
+        try:
+            return _decoder.decode(self._bytes(self._texts + first, end - first))
+        except msgspec.DecodeError:
+            raise self._damaged() from None
 
     def _ends(self, row: int) -> tuple[int, int]:
         """Return the start and end offset of the passage in the file's texts."""

@@ -4,6 +4,7 @@ They give way: to reads that a question waits for, in pieces; to what is pinned,
 they never evict; and to a rate, so that the processor is left to the model. What fails here is read again when asked.
 """
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
@@ -17,6 +18,8 @@ from storage.list_file import PAGE, ListFile
 from storage.pacing import Throughput, TokenBucket
 from storage.pressure import LOOK_S, available, limit
 from storage.residents import Resident, Residents
+
+log = logging.getLogger(__name__)
 
 RATE: Final = 500e6
 """Bytes a second: at 500 MB/s a model on the same processor kept .97 of its speed, at full speed .70."""
@@ -118,7 +121,10 @@ class AheadReader:
                 on_arrival = question.on_arrival if question and resident.is_ready else None
                 del question
             if on_arrival:
-                on_arrival(resident.cluster)
+                try:
+                    on_arrival(resident.cluster)
+                except Exception:  # whoever waits for arrivals fails alone: reads go on
+                    log.exception("what waits for clusters that were read ahead failed")
 
     def _next(self) -> "tuple[ref[ReadAhead], Resident] | None":
         """The nearest cluster that waits, of the question for which least was read, with its room in memory."""

@@ -93,6 +93,8 @@ def test_memory_that_was_given_back_is_the_kernels(tmp_path: Path, monkeypatch: 
     for _ in cache.read_any([]):
         pass
     assert process.memory_info().rss < before - 3 * size
+    arena = cache._residents.arena
+    assert set(arena.view(0, PAGE)) == {0}  # shared pages would have kept what was in them
     lists.check_any(cache, range(4))
 
 

@@ -47,6 +47,14 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path, kept: int) -> None
         PassageFiles([file])
 
 
+def test_a_passage_of_damaged_bytes_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "passages"
+    write_passages(file, [PassageText("a", "b", "c")])
+    file.write_bytes(file.read_bytes()[:-6] + b"\xff" * 6)
+    with pytest.raises(StoreCorrupt, match="damaged"):
+        PassageFiles([file]).read(0)
+
+
 def test_a_file_of_something_else_and_one_that_is_gone_are_refused(tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"x" * 100)
     for name in ("other", "gone"):

@@ -283,6 +283,21 @@ def test_the_rate_is_kept(tmp_path: Path) -> None:
     assert time.monotonic() - started >= (16 - READERS) / 40
 
 
+def test_what_fails_when_a_cluster_comes_ends_no_reader(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [PAGE] * 6)
+    cache = lists.cache(6 * PAGE, rate=FAST)
+
+    def fail(cluster: int) -> None:
+        raise RuntimeError("The GPU is gone.")
+
+    question = cache.read_ahead(fail)
+    question.fetch(range(6))
+    until(lambda: idle(cache))
+    assert all(map(cache.is_ready, range(6)))
+    question.close()
+    check_quiet(cache)
+
+
 def test_many_questions_ahead_and_at_once_get_their_own(tmp_path: Path) -> None:
     lists = Lists(tmp_path, [2000 + 300 * cluster for cluster in range(40)])
     cache = lists.cache(20 * PAGE, rate=FAST)
