@@ -187,7 +187,8 @@ class Assistant:
         """
         source = self.source()
         prompt = prompts.build("", [passage], source.template)
-        is_wanted = source.room(prompt) > 0 and 0 < source.missing(prompt, self.tree) <= most_bytes
+        is_kept = source.engine.info.sliceable and source.room(prompt) > 0  # else it would be read for nothing
+        is_wanted = is_kept and 0 < source.missing(prompt, self.tree) <= most_bytes
         return source.prefill(prompt, self.tree) if is_wanted else None
 
     def states_kept(self, request: Request, hits: Sequence[Hit]) -> set[int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Condition, Event, Thread
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from device_app.ahead.typing import MOST_CHARACTERS, Draft, Ranking, Read, Search, Wait, finishes, fits, next_step
 from device_app.question.typed import ReadWhileTyping
-from shared.errors import JackdawError
 
 if TYPE_CHECKING:
     from device_app.ahead.allowance import Allowance
@@ -118,8 +117,8 @@ class Typing:
                     continue
             try:
                 self._do(question, step, allowance)
-            except (JackdawError, CancelledError, RuntimeError):
-                question.ended.set()  # an answer says what is wrong, where it still is
+            except Exception:  # whatever fails here fails an answer too, which says so; later questions are read for
+                question.ended.set()
 
     def _next(self) -> _Question | None:
         """Return the question being typed, once something may be done for it; None once all is closed."""
