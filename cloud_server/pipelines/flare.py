@@ -52,7 +52,7 @@ def flare(inquiry: Inquiry) -> Steps:
         if sentence:
             yield Say(sentence, passages)
             accepted += tuple(token.token for token in sentence)
-        ended = draft.whole and not draft.stopped
+        ended = draft.whole and not draft.stopped and len(sentence) == len(draft.tokens)
         if ended or not sentence or len(accepted) >= inquiry.max_tokens:
             return Answer(fused(rankings, inquiry.most), accepted, whole=True)
     return Answer(fused(rankings, inquiry.most), accepted)

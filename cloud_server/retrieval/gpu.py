@@ -102,8 +102,9 @@ class GpuTier:
     def hold(self, question: object, clusters: Sequence[int]) -> None:
         """Copy these, nearest first, as they come into memory, and keep them until `let_go`."""
         with self._changed:
-            self._rows.hold(question, clusters)
-            self._wake()
+            if not self._is_off:
+                self._rows.hold(question, clusters)
+                self._wake()
 
     def let_go(self, question: object) -> None:
         """The question is over."""
@@ -113,8 +114,9 @@ class GpuTier:
     def on_arrival(self, cluster: int) -> None:
         """A cluster was read into memory."""
         with self._changed:
-            self._rows.has_arrived(cluster)
-            self._wake()
+            if not self._is_off:
+                self._rows.has_arrived(cluster)
+                self._wake()
 
     def begin(self, asking: Mapping[int, Sequence[int]], vectors: Vectors, k: int) -> "_Share":
         """Scan those of the clusters that are there, each for the vectors of these places. Implements `FastTier`."""
@@ -135,8 +137,9 @@ class GpuTier:
         """Let go of what was scanned, and take what was asked for and is not there, if it is worth it."""
         with self._changed:
             self._rows.unpin(scanned)
-            self._rows.offer(cluster for cluster in asked if not self._rows.is_here(cluster))
-            self._wake()
+            if not self._is_off:
+                self._rows.offer(cluster for cluster in asked if not self._rows.is_here(cluster))
+                self._wake()
 
     def _chosen(
         self,

@@ -21,6 +21,11 @@ def test_a_sure_answer_looks_nothing_more_up() -> None:
     assert all(write.answers and write.probabilities for write in trace.writes)
 
 
+def test_what_stands_behind_a_tab_is_not_lost() -> None:
+    trace = fed(flare, f"{FIRST}\tTrees too.", "Trees too.", results={QUESTION: passages(1)})
+    assert "Trees too." in trace.said
+
+
 @pytest.mark.parametrize(
     ("likely", "query"),
     [
