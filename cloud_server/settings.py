@@ -165,8 +165,8 @@ class Retrieval:
     anchored: Annotated[
         bool,
         Meta(
-            description="What a pipeline's model writes is looked up half-way between it and the question; off, by "
-            "itself, as the pipelines were published.",
+            description="Search with the mean of the vectors of the question and of a pipeline's text; off: with the "
+            "text's vector alone, as published.",
         ),
     ] = True
 

@@ -64,7 +64,7 @@ def listed(as_json: bool) -> None:
     "measure",
     examples=(
         ("Measure all", "jackdaw-server pipelines measure questions.jsonl"),
-        ("By the best five passages", "jackdaw-server pipelines measure questions.jsonl --passages 5"),
+        ("Measure recall in the best five passages", "jackdaw-server pipelines measure questions.jsonl --passages 5"),
     ),
 )
 @click.argument("path", metavar="QUESTIONS", type=click.Path(path_type=Path))

@@ -143,7 +143,7 @@ class GpuRows:
         return None
 
     def settle(self, cluster: int, *, has_come: bool) -> None:
-        """Whether what was to be copied is there now."""
+        """End a cluster's copy to the GPU: keep its place if the copy succeeded, else free it."""
         self._coming.discard(cluster)
         if not has_come:
             self._drop(cluster)

@@ -37,7 +37,7 @@ _EMPTY_LINES = re.compile(r"\r?\n[^\S\n]*\r?\n\s*")
 
 
 class SourceFile(Struct, frozen=True):
-    """A file as it was found. `name` is what devices see of its path: never what lies above what was named."""
+    """A file found for an index. Devices see only `name`: its path below the file or folder named to the command."""
 
     path: str
     name: str

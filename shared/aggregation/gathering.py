@@ -14,7 +14,7 @@ GATHER_S: Final = 0.025
 
 
 class Gathering:
-    """The messages that one side has to send, in order."""
+    """The drafts and settled tokens that one side still has to send to the other, in sending order."""
 
     def __init__(self, ahead: int) -> None:
         """Create an empty queue whose messages hold at most `ahead` drafts each."""
