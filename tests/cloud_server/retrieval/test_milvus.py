@@ -140,7 +140,7 @@ def test_what_is_added_keeps_the_ids_and_is_not_added_twice(fill: Fill, uri: str
     assert made.add([second]).unchanged == 1
     other = FakeEmbedder()
     other.fingerprint = "another"
-    with pytest.raises(UsageError, match="Build the index again"):
+    with pytest.raises(UsageError, match="Build it again"):
         fill(other).add([source("c.jsonl")])
 
 

@@ -104,7 +104,7 @@ async def test_a_list_is_filtered_while_it_is_typed(person: Any, life: Device) -
         await person.presses(*"ladder ben")
         await person.until(lambda: "2 with “ladder ben”" in person.sees())
         await person.presses("escape")
-        await person.until(lambda: "7 kept" in person.sees())
+        await person.until(lambda: "7 saved" in person.sees())
         await person.presses("escape")
         assert person.app.screen is person.chat
 
