@@ -26,6 +26,7 @@ MEASURED = {"asked": 40, **dict.fromkeys(("f1", "contains", "rouge_l", "tokens",
 FIGURES = {"xquad": {"adapter": {"best": MEASURED}}, "skills": {"adapter": {"chats": []}}}
 
 
+@pytest.mark.timeout(1200)  # two trainings, which take minutes on two slow cores
 def test_folders_become_an_adapter_with_its_card_and_once_only(
     tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
