@@ -1,7 +1,7 @@
 """Decides what to do next for a question. Pure: called again whenever more is known.
 
 `plan` returns an action with its reasons or, where that cannot be decided yet, the one fact that is missing. So no fact
-is looked up in vain: no model is loaded for a quote, and no server asked where the files answer.
+is looked up needlessly: no model is loaded for a quote, and no server asked where the files answer.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def _origins(answers: "Totals") -> str:
 
 
 def _while_typing(typed: dict[str, int]) -> str:
-    return f"{typed['passages']:,} passages read, {typed['in_vain']:,} of them in vain: {typed['tokens']:,} tokens"
+    return f"{typed['passages']:,} passages read, {typed['in_vain']:,} of them not used: {typed['tokens']:,} tokens"
 
 
 def _space(taken: int, limit: int, evicted: int) -> str:

@@ -281,7 +281,7 @@ def _rows(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
             f"first token after {first['usual']:.2f} s, nearly always within {first['late']:.2f} s; "
             f"a thousand such answers cost {1000 * cost:.2g} in your currency"
         )
-        yield side.capitalize(), f"{times}\nan answer begun by the {side} {after}: {move['reason']}"
+        yield side.capitalize(), f"{times}\nan answer that the {side} began {after}: {move['reason']}"
     joules, measured = plan["energy"]["joules_per_gflop"], plan["energy"]["measured"]
     said = (
         f"{measured:.0%} measured by the battery, the rest set by daemon.joules_per_gflop" if measured >= 0.005 else ""
