@@ -26,9 +26,10 @@ def choose(ask: m.Ask, version: int, preferred: Callable[[], m.Pipeline]) -> m.P
     """The pipeline that the device names or, where it names none, the server's preferred one.
 
     Plain where there is nothing to look up for, where both sides write, where an answer that is under way comes along,
-    and for a device that could not be told of rounds.
+    where passages alone are asked for, which the device waits for briefly, and for a device that could not be told of
+    rounds.
     """
     goes_on = bool(ask.accepted or ask.accepted_text)
     if version < 2 or ask.ahead or ask.sources or not ask.passages or goes_on:
         return PLAIN
-    return ask.pipeline or preferred()
+    return ask.pipeline or (preferred() if ask.generate else PLAIN)

@@ -16,7 +16,7 @@ from device_app.answering import quoting
 from device_app.english import query
 from models.interruptible import interruptible
 from shared import prompt as prompts
-from shared.errors import GaveWay, UsageError
+from shared.errors import GaveWay, NotWritable, StoreError, UsageError
 
 if TYPE_CHECKING:
     from device_app.device import Device
@@ -33,11 +33,12 @@ GiveWay = Callable[[float], bool]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What reading one passage took; it is `done` unless it was broken off."""
+    """What reading one passage took; it is `done` unless it was broken off. `is_kept`: its states could be stored."""
 
     tokens: int
     ms: float
     done: bool
+    is_kept: bool = True
 
 
 def nearest(device: Device, text: str) -> Ranking:
@@ -63,14 +64,14 @@ def nearest(device: Device, text: str) -> Ranking:
 def read(device: Device, passage: int, give_way: GiveWay) -> Reading:
     """Keep the attention states of a passage, unless they are kept already; stop within a batch where `give_way()`.
 
-    The model is waited for while it loads. Raises StoreError, WeightsError, EngineError, StoreFull, NotWritable.
+    The model is waited for while it loads. Raises StoreError, WeightsError, EngineError.
     """
     stored = device.knowledge.passages([passage]).get(passage)
     loaded = device.begin_loading().result()
     if stored is None or give_way(0.0):
         return Reading(0, 0.0, done=stored is None)
     size = max(loaded.uncached(prompts.build("", [stored], loaded.template), device.qkv_tree), 1)
-    began, before, done = time.perf_counter(), loaded.engine.computed, True
+    began, before, done, is_kept = time.perf_counter(), loaded.engine.computed, True, True
 
     def gives_way() -> bool:
         return give_way(min(1.0, (loaded.engine.computed - before) / size))
@@ -81,5 +82,7 @@ def read(device: Device, passage: int, give_way: GiveWay) -> Reading:
         assistant.read(stored, device.qkv_tree.limit * MOST_SHARE)
     except GaveWay:
         done = False
+    except (StoreError, NotWritable):
+        is_kept = False
     tokens = loaded.engine.computed - before
-    return Reading(tokens, (time.perf_counter() - began) * 1000 if tokens else 0.0, done)
+    return Reading(tokens, (time.perf_counter() - began) * 1000 if tokens else 0.0, done, is_kept)

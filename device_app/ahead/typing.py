@@ -80,7 +80,8 @@ class Draft:
     """A question that is being typed: its `text`, when that `changed_at`, and what was done for it so far.
 
     `ranking` is that of the last search, which was for `searched`; `leads` counts the searches in a row that ranked the
-    same passage first. `read` are the passages that were read or needed no reading.
+    same passage first. `read` are the passages that were read or needed no reading; `broken_off` counts readings that
+    were begun and not finished.
     """
 
     text: str = ""
@@ -90,6 +91,7 @@ class Draft:
     ranking: Ranking = ()
     leads: int = 0
     read: frozenset[int] = field(default_factory=frozenset)
+    broken_off: int = 0
 
     def typed(self, text: str, now: float) -> Draft:
         """Return the draft with another text; a text that was erased forgets its ranking, not what was spent on it."""
@@ -102,8 +104,10 @@ class Draft:
         leads = self.leads + 1 if stays else min(len(ranking), 1)
         return replace(self, searched=text, searches=self.searches + 1, ranking=tuple(ranking[:RANKED]), leads=leads)
 
-    def has_read(self, passage: int) -> Draft:
-        """Return the draft after the passage was read, or turned out to need no reading."""
+    def has_read(self, passage: int, *, is_broken_off: bool = False) -> Draft:
+        """Return the draft after the passage was read, turned out to need no reading, or was read in part."""
+        if is_broken_off:
+            return replace(self, broken_off=self.broken_off + 1)
         return replace(self, read=self.read | {passage})
 
 
@@ -113,7 +117,8 @@ def next_step(draft: Draft, now: float) -> Step:
     text = searchable(draft.text, is_whole=is_whole)
     if text and text != draft.searched and draft.searches < MOST_SEARCHES:
         return Search(text)
-    passage = _likeliest(draft, is_whole=is_whole) if text and len(draft.read) < MOST_PASSAGES else None
+    is_open = bool(text) and len(draft.read) + draft.broken_off < MOST_PASSAGES
+    passage = _likeliest(draft, is_whole=is_whole) if is_open else None
     if passage is not None:
         return Read(passage)
     return Wait() if is_whole or not draft.text else Wait(draft.changed_at + PAUSE_S - now)

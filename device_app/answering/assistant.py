@@ -269,4 +269,5 @@ class Assistant:
                     yield answer or event
         finally:
             if not answer:
+                self._records.count_typing(request.typed, ())
                 self.conversations.write(turn.id, "".join(said).strip(), egress=request.ledger.egress.as_json())

@@ -1,5 +1,6 @@
 """What is stored of a finished answer: its turn in the history, the caches' counters, and the answer to serve again."""
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -32,11 +33,18 @@ class Records:
                 kv_hits=sum(part.segments_cached + part.segments_moved for part in trace.all),
                 kv_tokens_saved=sum(part.tokens_cached + part.tokens_moved for part in trace.all),
                 kv_tokens_computed=sum(part.tokens_prefilled for part in trace.all),
-                typed_tokens=typed.tokens,
-                typed_passages=len(typed.passages),
-                typed_in_vain=len(typed.passages) - typed.served(joined),
             )
+        self.count_typing(typed, joined)
         return answer
+
+    def count_typing(self, typed: ReadWhileTyping, joined: Collection[int]) -> None:
+        """Count what was read while the question was typed. `joined` are the passages whose states were used."""
+        with suppress(StoreError):
+            self.bank.counters.add(
+                typed_tokens=typed.tokens,
+                typed_passages=typed.readings,
+                typed_in_vain=typed.readings - typed.served(joined),
+            )
 
     def keep(self, request: Request, answer: Answer, newest: int, fingerprint: str) -> None:
         """Keep the answer, or the fact that there is none; an answer marked wrong is kept as an abstention.

@@ -36,7 +36,7 @@ from storage.vectors import Vectors
 PASSAGE_TOKENS: Final = 1.4 * PASSAGE_WORDS
 """Tokens expected in a passage of the server, before it is fetched."""
 
-NAMED: Final = "what is done by a pipeline that was named, the server does alone"
+NAMED: Final = "a pipeline that was named writes no joint answer"
 
 NEAR: Final = 3 * RELEVANCE_TEMPERATURE
 """A server's passage whose similarity is this much below the best one's would weigh under .05, and is dropped."""

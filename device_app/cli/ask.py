@@ -88,6 +88,8 @@ def command(
     if pipeline is not None and (local_only or together):
         other = "--local-only asks nobody" if local_only else "with --together both sides write"
         raise UsageError(f"--pipeline says how the companion server answers, and {other}. Leave one of them out.")
+    if pipeline is not None and show_prompt:
+        raise UsageError("--show-prompt asks no server, and --pipeline is a server's. Leave one of them out.")
     if again and (question or follow or show_prompt):
         raise UsageError("--again repeats the last question as it was asked. Run: jackdaw ask --again")
     text, fresh = "" if again else _question(question), fresh or again

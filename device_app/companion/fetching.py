@@ -43,7 +43,8 @@ class Search:
         )
         request = link.ask(ask, lambda _, event: inbox.put(event))
         try:
-            self.passages = self._sources(inbox, started + waiting.LIMITS.passages_s)
+            limit = waiting.LIMITS.sources_s if pipeline else waiting.LIMITS.passages_s
+            self.passages = self._sources(inbox, started, limit)
             self.seconds = time.monotonic() - started
         except LinkError as error:
             raise LinkError(link.blamed(str(error))) from None
@@ -51,13 +52,16 @@ class Search:
             request.cancel()
             self.sent_bytes = request.sent_bytes
 
-    def _sources(self, inbox: SimpleQueue[RequestEvent], deadline: float) -> Sequence[m.PublicPassage]:
+    def _sources(self, inbox: SimpleQueue[RequestEvent], started: float, limit: float) -> Sequence[m.PublicPassage]:
+        """Wait for the passages, `limit` seconds from the start and from each round, but not for ever."""
+        deadline = started + limit
         while event := next_event(inbox, deadline):
             match event:
                 case m.Sources(_, passages):
                     return passages
                 case m.Round():
                     self.rounds.add(event)
+                    deadline = min(time.monotonic() + limit, started + waiting.LIMITS.rounds_s)
                 case m.Failed(_, code, message):
                     raise LinkError(message or f"the server could not search ({code})")
                 case m.Finished():

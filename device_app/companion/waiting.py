@@ -27,6 +27,9 @@ class WaitLimits:
     sources_s: float = 10.0
     """Limit for passages that the answer needs."""
 
+    rounds_s: float = 30.0
+    """Limit for all rounds of a server's pipeline together, before its passages."""
+
     token_s: float = 5.0
     """Limit for the next token, beyond what the server promised; then the device writes."""
 

@@ -11,12 +11,18 @@ from typing import Any
 class ReadWhileTyping:
     """The passages whose attention states were computed before the question was sent: their ids, in order.
 
-    `tokens` were computed for them in `ms` milliseconds, those of readings that were broken off included.
+    `tokens` were computed for them in `ms` milliseconds, those of the readings included that were `broken_off`.
     """
 
     passages: list[int] = field(default_factory=list)
+    broken_off: int = 0
     tokens: int = 0
     ms: float = 0.0
+
+    @property
+    def readings(self) -> int:
+        """The number of passages that were begun."""
+        return len(self.passages) + self.broken_off
 
     def served(self, joined: Collection[int]) -> int:
         """Return how many of the passages are among those whose states the answer has joined."""
@@ -25,4 +31,4 @@ class ReadWhileTyping:
     def as_json(self, joined: Collection[int]) -> dict[str, Any]:
         """Return the `read_while_typing` object of an answer's trace."""
         served = self.served(joined)
-        return {"passages": len(self.passages), "served": served, "tokens": self.tokens, "ms": round(self.ms, 1)}
+        return {"passages": self.readings, "served": served, "tokens": self.tokens, "ms": round(self.ms, 1)}

@@ -30,9 +30,6 @@ from shared.trace import Trace
 
 TICK_S = 0.2
 
-MOST_ROUNDS_S = 30.0
-"""A server that looks things up for longer before it names its sources is not waited for."""
-
 ALONE = 1 << 20
 """The epoch in which the device writes alone after all others were given up: no other epoch gets this high."""
 
@@ -141,7 +138,7 @@ class Race:
                     return passages
                 case m.Round():
                     # It goes on; but not for ever.
-                    deadline = min(time.monotonic() + waiting.LIMITS.sources_s, began + MOST_ROUNDS_S)
+                    deadline = min(time.monotonic() + waiting.LIMITS.sources_s, began + waiting.LIMITS.rounds_s)
                     yield self.rounds.looked_up[-1]
                 case Broke(_, why, _):
                     raise LinkError(self._link.blamed(why))

@@ -108,6 +108,7 @@ class Composer(TextArea):
 
     def begin(self, text: str) -> None:
         """Take the focus with this text."""
+        self._is_typing = False
         self.text = text
         self.move_cursor(self.document.end)
         self.focus()
@@ -125,6 +126,10 @@ class Composer(TextArea):
         ]
         self._commands.offer(self._offered)
         self._places.follow(path_in(self.text))
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Announce the text, if a key has changed it since the last time."""
         if self._is_typing:
             self._is_typing = False
             self._typed(self.text)
@@ -164,12 +169,14 @@ class Composer(TextArea):
     def _choose(self) -> bool:
         """Send the suggestion of the typed digit, if the text is only that digit; return whether it was sent."""
         if choice := self._choice(self.text):
+            self._is_typing = False
             self.text = ""
             self.post_message(self.Sent(choice))
         return bool(choice)
 
     def action_send(self) -> None:
         """Send the text, the highlighted command, or the suggestion of a digit."""
+        self._pass_on()  # a key just before Enter: its change of the text has not been announced yet
         if self._choose():
             return
         if self._places.chosen():

@@ -77,7 +77,7 @@ class Answers:
 
     def ask(self, request: Request) -> None:
         """Answer the question. The last message is Finished, Stopped or Failed."""
-        asked = replace(request, typed=self._typing.sent()) if self._typing else request
+        asked = replace(request, typed=self._typing.sent(request.question)) if self._typing else request
         self._request = asked
         self._submit(lambda device: self._answer(device, asked))
 
@@ -85,6 +85,8 @@ class Answers:
         """Stop the current answer, within a batch of the model."""
         if self._request:
             self._request.stop.set()
+        if self._typing:
+            self._typing.stop()
 
     def typed(self) -> None:
         """Note a key press: the current answer's display waits a moment, and background work ends."""
@@ -121,6 +123,8 @@ class Answers:
 
     def reopen(self) -> None:
         """Use the current settings from the next question on."""
+        if self._typing:
+            self._typing.forget()
         self._thread.reopen()
         self.start()
 
@@ -165,7 +169,8 @@ class Answers:
             return
         for name in device.loads():
             device.weights.path(catalog.find(name))
-        if is_memory_short(catalog.find(device.settings.model.name, "engine")):
+        entry = catalog.find(device.settings.model.name, "engine")
+        if is_memory_short(entry, device.weights.path(entry)):
             self._loads_late = True
             self._post(messages.Ready(device.settings.model.name))
         else:

@@ -5,6 +5,7 @@ The screen only posts the text. Whatever is being done gives way when the questi
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -29,6 +30,9 @@ _GAP_S, _PIECE_S = 0.3, 0.1
 
 _FORGETS = 0.8
 """What is kept, with each key, of how long a batch seems to take while none begins."""
+
+_RESTS_S = 30.0
+"""What forbids reading (load, power, a budget, a pause, a full disk) is looked at again after so long."""
 
 _MOST_GAP_S = 1.0
 """From a longer gap, nothing is learned about the pace."""
@@ -71,7 +75,8 @@ class Typing:
         self._lender, self._clock = lender, clock
         self._make_allowance = allowance or _allowance
         self._changed = Condition()
-        self._question = _Question()
+        self._question, self._sent = _Question(), _Question()
+        self._not_before = -math.inf
         self._thread: Thread | None = None
         self._closed = False
         self._typed_at = -_MOST_GAP_S
@@ -89,14 +94,28 @@ class Typing:
                 self._thread.start()
             self._changed.notify()
 
-    def sent(self) -> ReadWhileTyping:
-        """End what is done for the question, which is sent now; what was read for it, once that has ended."""
+    def sent(self, text: str) -> ReadWhileTyping:
+        """End the reading for a question that is sent now, and return what was read for it, complete once that ended.
+
+        Nothing was read for another question than the typed one, which goes on being read for.
+        """
         with self._changed:
-            question, self._question = self._question, _Question()
-            question.is_sent = True
-            question.ended.set()
-            self._changed.notify()
-        return question.read
+            if self._question.draft.text.split() != text[: MOST_CHARACTERS + 1].split():
+                return ReadWhileTyping()
+            self._sent = self._question
+            self._sent.is_sent = True
+            self._forget()
+        return self._sent.read
+
+    def stop(self) -> None:
+        """The answer to the question sent last is not waited for any more: end a reading that went on for it."""
+        self._sent.is_sent = False
+
+    def forget(self) -> None:
+        """Settings or model changed: begin the question being typed anew."""
+        with self._changed:
+            self._not_before = -math.inf
+            self._forget()
 
     def close(self) -> None:
         """End the thread."""
@@ -105,17 +124,24 @@ class Typing:
             self._question.ended.set()
             self._changed.notify()
 
+    def _forget(self) -> None:
+        question, self._question = self._question, _Question()
+        question.ended.set()
+        self._changed.notify()
+
     # In the thread
 
     def _run(self) -> None:
-        allowance = self._make_allowance()
+        allowance: Allowance | None = None
         while question := self._next():
             with self._changed:
-                step = next_step(question.draft, self._clock())
+                now = self._clock()
+                step = next_step(question.draft, now) if now >= self._not_before else Wait(self._not_before - now)
                 if isinstance(step, Wait):
                     self._changed.wait(step.seconds)
                     continue
             try:
+                allowance = allowance or self._make_allowance()
                 self._do(question, step, allowance)
             except Exception:  # whatever fails here fails an answer too, which says so; later questions are read for
                 question.ended.set()
@@ -131,8 +157,11 @@ class Typing:
         if question.rules is None:
             question.rules = self._lender.begin(_rules).result()
         paths, settings = question.rules
-        if not settings.answer.read_while_typing or allowance.refusal(paths, settings.daemon):
+        if not settings.answer.read_while_typing:
             question.ended.set()
+            return
+        if allowance.refusal(paths, settings.daemon):
+            self._not_before = self._clock() + _RESTS_S
             return
         if isinstance(step, Search):
             ranking = self._lender.begin(partial(self._search, question, step.text)).result()
@@ -142,9 +171,11 @@ class Typing:
         reading, parameters = self._lender.begin(partial(self._read, question, step.passage)).result()
         if reading.tokens:
             allowance.spend(paths, settings.daemon, parameters, reading.tokens)
-        if reading.done:
+        if not reading.is_kept:
+            self._not_before = self._clock() + _RESTS_S
+        if reading.done or reading.tokens:
             with self._changed:
-                question.draft = question.draft.has_read(step.passage)
+                question.draft = question.draft.has_read(step.passage, is_broken_off=not reading.done)
 
     # In the thread with the device
 
@@ -159,7 +190,8 @@ class Typing:
         began: list[float] = []
         reading = read(device, passage, partial(self._gives_way, question, passage, began))
         if reading.tokens:
-            question.read.passages.append(passage)
+            question.read.passages += [passage] if reading.done else []
+            question.read.broken_off += not reading.done
             question.read.tokens += reading.tokens
             question.read.ms += reading.ms
         return reading, device.begin_loading().result().engine.info.parameters

@@ -15,7 +15,8 @@ ASK = m.Ask(1, "Where?", True, 3, 50, 0)
     ("changes", "version", "chosen"),
     [
         ({}, 2, "hyde"),
-        ({"generate": False}, 2, "hyde"),
+        ({"generate": False}, 2, "plain"),
+        ({"generate": False, "pipeline": "flare"}, 2, "flare"),
         ({}, 1, "plain"),
         ({"pipeline": "flare"}, 2, "flare"),
         ({"pipeline": "plain"}, 2, "plain"),

@@ -156,6 +156,14 @@ def test_a_text_that_was_erased_is_forgotten_but_not_what_it_cost() -> None:
     assert (state.searches, state.read) == (1, frozenset({7}))
 
 
+def test_readings_that_are_broken_off_count_against_the_bound() -> None:
+    state = draft("who has it?", "who has it?", CLEAR)
+    for _ in range(MOST_PASSAGES - 1):
+        state = state.has_read(7, is_broken_off=True)
+    assert next_step(state, 10.0) == Read(7)
+    assert next_step(state.has_read(7, is_broken_off=True), 10.0) == Wait()
+
+
 def test_searches_that_agree_lead() -> None:
     state = Draft()
     leads = []

@@ -81,10 +81,9 @@ Asks = Callable[[str, Callable[[], Lie]], Told]
 @pytest.fixture
 def quick(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is waited for long, and everything that needs weights is replaced."""
-    wait_at_most(monkeypatch, sources_s=1.0, token_s=0.5, passages_s=1.0, connect_s=1.0)
+    wait_at_most(monkeypatch, sources_s=1.0, token_s=0.5, passages_s=1.0, connect_s=1.0, rounds_s=2.0)
     monkeypatch.setattr("device_app.companion.dispatch.patience.PACE_S", 0.1)
     monkeypatch.setattr("device_app.companion.dispatch.patience.MOST_PROMISED_S", 2.0)
-    monkeypatch.setattr("device_app.companion.dispatch.race.MOST_ROUNDS_S", 2.0)
     monkeypatch.setattr(aggregated, "PACE_S", 0.1)
     jackdaw.make = partial(fake_device, engine=partial(Slow, 0.002))
     monkeypatch.setattr(Weighed, "terms", lambda *_: terms(DEAR_DEVICE, reading_rate=100.0, rate=500.0))

@@ -47,6 +47,7 @@ def connected(notes: Path, paths: Paths, serve: Serve, monkeypatch: pytest.Monke
     ("words", "why"),
     [
         (("--local-only",), "--local-only asks nobody"),
+        (("--show-prompt",), "--show-prompt asks no server"),
         (("--together",), "with --together both sides write"),
         ((), "no companion server is connected, or link.allowed is off"),
     ],

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from textual import _wait
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -240,3 +241,10 @@ def _record(question: str, answer: str, **different: Any) -> dict[str, Any]:
         "conversation": 1,
         **different,
     }
+
+
+def burst(person: Any, text: str) -> None:
+    """Keys as a fast typist or a slow terminal sends them: all at once."""
+    for sign in text:
+        key = {" ": "space", "\n": "enter", "?": "question_mark", "/": "slash"}.get(sign, sign)
+        person.app.post_message(Key(key, "\r" if sign == "\n" else sign))

@@ -6,21 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.events import Key, Paste
+from textual.events import Paste
 from textual.widgets._toast import Toast
 
 from device_app.tui.actions import Place, letters
 from device_app.tui.knowledge.places import PathField
 from device_app.tui.notices import NoticeLine
 from storage.conversations import ConversationStore
-from tests.device_app.tui.conftest import DRILL
-
-
-def burst(person: Any, text: str) -> None:
-    """Keys as a fast typist or a slow terminal sends them: all at once."""
-    for sign in text:
-        key = {" ": "space", "\n": "enter", "?": "question_mark", "/": "slash"}.get(sign, sign)
-        person.app.post_message(Key(key, "\r" if sign == "\n" else sign))
+from tests.device_app.tui.conftest import DRILL, burst
 
 
 @pytest.mark.parametrize("text", ["What does it say?", "odd, xx", "delete the dentist?", "dd", "/he", "1 drill"])

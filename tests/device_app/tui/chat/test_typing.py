@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -10,14 +11,18 @@ from typing import Any
 import pytest
 
 from device_app.ahead.idle import Conditions
+from device_app.answering.assistant import Assistant
 from device_app.cli import run
 from device_app.device import Device
 from device_app.settings import Settings
+from device_app.tui.chat.composer import Composer
 from models.engine import Logits
 from models.fake import FakeEngine
+from shared.errors import EngineError
+from storage.counters import Counters
 from storage.database import Database
 from storage.paths import Paths
-from tests.device_app.tui.conftest import DRILL
+from tests.device_app.tui.conftest import DRILL, burst
 from tests.devices import fake_device
 
 WAITS = Conditions()
@@ -74,6 +79,11 @@ def slices(paths: Paths) -> list[tuple[Any, ...]]:
 
 def record(person: Any) -> dict[str, Any]:
     return dict(person.chat.transcript.views[-1].turn.record)
+
+
+def refuse(*_: Any) -> Iterator[Any]:
+    raise EngineError("There is no engine today.")
+    yield
 
 
 async def types(person: Any, text: str) -> None:
@@ -210,6 +220,59 @@ async def test_settings_budgets_and_the_battery_are_obeyed(
         assert "read_while_typing" not in record(person)["trace"]
 
 
+async def test_nothing_is_read_where_no_states_can_be_kept(person: Any, notes: Path, paths: Paths) -> None:
+    class Sliding(Gated):
+        def __init__(self) -> None:
+            super().__init__()
+            self._info = replace(self._info, sliceable=False)
+
+    engine = Sliding()
+    person.make = partial(fake_device, engine=lambda: engine)
+    async with person.at():
+        await types(person, DRILL)
+        await person.pilot.pause(0.5)
+        assert engine.computed == 0
+        await person.pilot.press("enter")
+        await person.settled()
+        assert "read_while_typing" not in record(person)["trace"]
+
+
+async def test_what_is_read_for_an_answer_that_fails_is_counted(
+    person: Any, notes: Path, paths: Paths, engine: Gated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with person.at():
+        await types(person, DRILL)
+        await person.until(lambda: slices(paths))
+        monkeypatch.setattr(Assistant, "_answered", refuse)
+        await person.pilot.press("enter")
+        await person.until(lambda: "There is no engine today" in person.sees())
+    database = Database(paths.database)
+    counted = Counters(database).all()
+    database.close()
+    assert counted["typed_passages"] == counted["typed_in_vain"] >= 1
+
+
+async def test_a_question_from_elsewhere_is_not_the_typed_one(
+    person: Any, notes: Path, paths: Paths, engine: Gated
+) -> None:
+    async with person.at():
+        await person.asks("When is the dentist?")
+        await types(person, "Who has the blue ")
+        await person.until(lambda: slices(paths))
+        person.chat.post_message(Composer.Sent("When is the dentist, and where?"))
+        await person.settled()
+        assert "read_while_typing" not in record(person)["trace"]
+
+
+async def test_a_key_and_enter_at_once_are_one_question(person: Any, notes: Path, paths: Paths, engine: Gated) -> None:
+    async with person.at():
+        await types(person, DRILL[:-1])
+        await person.until(lambda: slices(paths))
+        burst(person, f"{DRILL[-1]}\n")
+        await person.settled()
+        assert record(person)["trace"]["read_while_typing"]["passages"] >= 1
+
+
 async def test_a_follow_up_is_read_for_as_if_alone(person: Any, notes: Path, paths: Paths, engine: Gated) -> None:
     async with person.at(100, 40):
         await person.asks(DRILL)
@@ -232,7 +295,7 @@ async def test_where_memory_is_short_the_model_is_loaded_once_somebody_types(
 
         return fake_device(paths, settings, engine)
 
-    monkeypatch.setattr("device_app.ahead.forecast.is_memory_short", lambda _: True)
+    monkeypatch.setattr("device_app.ahead.forecast.is_memory_short", lambda *_: True)
     person.make = make
     async with person.at():
         await person.pilot.pause(0.2)
