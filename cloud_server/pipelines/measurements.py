@@ -70,13 +70,13 @@ class MeasurementFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen: tuple[int, int, int] | None = None
+        self._logged: tuple[int, int, int] | None = None
         self._measurements: list[Measurement] = []
 
     def all(self) -> list[Measurement]:
         """The oldest first. Raises StoreCorrupt."""
         try:
-            facts = self._path.stat()
-            seen = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
+            seen = self._mark()
             if seen != self._seen:
                 self._measurements = msgspec.json.decode(self._path.read_bytes(), type=list[Measurement])
                 self._seen = seen
@@ -101,6 +101,21 @@ class MeasurementFile:
         try:
             measurements = self.all()
         except StoreCorrupt as error:
-            log.error("the measured pipelines cannot be read", extra={"detail": str(error)})  # noqa: TRY400
+            self._log(error)
             return PLAIN
         return next((known.preferred for known in measurements if known.conditions == conditions), PLAIN)
+
+    def _mark(self) -> tuple[int, int, int]:
+        """What changes with the file. Raises OSError."""
+        facts = self._path.stat()
+        return facts.st_mtime_ns, facts.st_size, facts.st_ino
+
+    def _log(self, error: StoreCorrupt) -> None:
+        """Once for each state of the file: every question looks at it."""
+        try:
+            mark = self._mark()
+        except OSError:
+            mark = (0, 0, 0)
+        if mark != self._logged:
+            self._logged = mark
+            log.error("the measured pipelines cannot be read", extra={"detail": str(error)})

@@ -60,3 +60,15 @@ def test_a_damaged_file_leaves_plain_and_is_named(tmp_path: Path, damage: str) -
     assert MeasurementFile(path).preferred(CONDITIONS) == "plain"
     with pytest.raises(StoreCorrupt, match="measure again"):
         MeasurementFile(path).all()
+
+
+def test_a_damaged_file_is_logged_once_and_again_when_it_is_damaged_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "pipelines.json"
+    file = MeasurementFile(path)
+    for times, damage in ((1, "{"), (2, "[1]")):
+        path.write_text(damage)
+        for _ in range(3):
+            assert file.preferred(CONDITIONS) == "plain"
+        assert caplog.messages == ["the measured pipelines cannot be read"] * times
