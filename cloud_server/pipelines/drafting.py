@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 from cloud_server.access.quota import Quota
 from cloud_server.engine.generation import Generation
-from cloud_server.engine.jobs import Broken, Displaced, Done, EngineEvent, Job
+from cloud_server.engine.jobs import Broken, Displaced, Done, EngineEvent, Job, Token
 from cloud_server.pipelines.writing import Writing
 
 
 class Drafting:
     """One request's, within the token's quota. `new_key` gives a job its key, `release_key` forgets it.
 
-    `prompt_tokens` and `generated` count those of all jobs that have ended.
+    `prompt_tokens` and `generated` count those of all its jobs until now, whatever became of them.
     """
 
     def __init__(
@@ -27,17 +27,18 @@ class Drafting:
         self._generation, self._quota, self._owner = generation, quota, owner
         self._searches = 1  # counted when the request came
         self._new_key, self._release_key = new_key, release_key
-        self._writings: dict[int, tuple[Writing, Job]] = {}
+        self._writings: dict[int, Writing] = {}
 
     def begin(self, job: Job) -> Writing | None:
         """Queue a job; None where the engine has no room for it, the queue is full, or the quota used up."""
         if self._quota.tokens_wait_s(time.monotonic()) or not self._generation.possible(job):
             return None
         key, writing = self._new_key(), Writing()
-        self._writings[key] = (writing, job)
+        self._writings[key] = writing
         if self._generation.ask(self._owner, key, job, job.max_tokens) is None:
             self._end(key)
             return None
+        self.prompt_tokens += job.prompt_tokens
         return writing
 
     def may_search(self, count: int) -> bool:
@@ -54,17 +55,16 @@ class Drafting:
         """Take what the generation brought; False where it is of no such job."""
         if event.key not in self._writings:
             return False
-        writing, job = self._writings[event.key]
-        writing.take(event)
+        self._writings[event.key].take(event)
+        if isinstance(event, Token):
+            self.generated += 1
         if isinstance(event, Done | Broken | Displaced):
-            self.prompt_tokens += job.prompt_tokens
-            self.generated += len(writing.tokens)
             self._end(event.key)
         return True
 
     def close(self) -> None:
         """Nobody waits for any of them."""
-        for key, (writing, _) in tuple(self._writings.items()):
+        for key, writing in tuple(self._writings.items()):
             self._generation.cancel(key)
             writing.drop()
             self._end(key)

@@ -128,7 +128,10 @@ def test_a_cancel_in_the_middle_leaves_no_job(serve: Serve, pipeline: str) -> No
     request = phone.asks(KENYA, pipeline=pipeline)
     until(lambda: served.server.generation.load.written > 3)
     phone.says(m.Cancel(request))
-    assert finished(phone, request).reason == "cancelled"
+    ended = finished(phone, request)
+    assert ended.reason == "cancelled"
+    assert ended.usage.prompt > 50
+    assert ended.usage.generated > 0
     until(lambda: idle(served))
     written = served.server.generation.load.written
     time.sleep(0.1)
