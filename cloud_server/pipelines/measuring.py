@@ -63,6 +63,10 @@ class QuestionTurn:
         """Search or tokenise outside the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self.readers, work)
 
+    def later(self, work: Callable[[], None]) -> None:
+        """At once: no device waits for this loop."""
+        work()
+
     def may_search(self, count: int) -> bool:
         """Always."""
         return self.drafting.may_search(count)

@@ -62,7 +62,7 @@ class Runner:
             if answer is None and self._name != PLAIN:
                 answer = await self._driven(PLAIN)
         finally:
-            self._searching.close()
+            self._turn.later(self._searching.close)
         answer = answer or Answer(())
         self._cite(answer.passages)
         if answer.whole and self._last_done and self._turn.ask.generate:

@@ -41,6 +41,9 @@ class Turn(Protocol):
         What goes wrong in it fails the request.
         """
 
+    def later(self, work: Callable[[], None]) -> None:
+        """Do this outside the event loop, whatever becomes of the request meanwhile. Never raises RequestOver."""
+
     def may_search(self, count: int) -> bool:
         """Whether the token may search so often now, which is counted then."""
 

@@ -81,6 +81,11 @@ class Request:
                 self.fail("internal", UNFORESEEN)
             raise RequestOver from error
 
+    def later(self, work: Callable[[], None]) -> None:
+        """Do this in a reader's thread, whatever becomes of the request meanwhile."""
+        with suppress(RuntimeError):  # the server ends
+            asyncio.get_running_loop().run_in_executor(self._parts.readers, work)
+
     @property
     def version(self) -> int:
         """Of the protocol, that the device speaks."""

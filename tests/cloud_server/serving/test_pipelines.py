@@ -1,10 +1,12 @@
 """Pipelines over real sockets: rounds arrive, what is written for them is charged, and nothing of them stays behind."""
 
+import threading
 import time
 from collections.abc import Callable
 
 import pytest
 
+from cloud_server.retrieval.early_search import EarlySearch
 from shared.protocol import messages as m
 from tests.companion import FACTS, Phone, Serve, Served
 from tests.scripted import Scripted
@@ -136,6 +138,22 @@ def test_a_cancel_in_the_middle_leaves_no_job(serve: Serve, pipeline: str) -> No
     written = served.server.generation.load.written
     time.sleep(0.1)
     assert served.server.generation.load.written == written
+
+
+def test_the_event_loop_waits_for_no_look_ahead_to_be_closed(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index's lock may be held for long, and every device would wait for it."""
+    refined: list[bool] = []
+    closing: list[str] = []
+    monkeypatch.setattr(EarlySearch, "refine", lambda *_: refined.append(True))
+    monkeypatch.setattr(EarlySearch, "close", lambda _: closing.append(threading.current_thread().name))
+    served = serve(Scripted({"Question": None}, seconds=0.02))
+    phone = connected(served)
+    request = phone.asks(KENYA, pipeline="hyde")
+    until(lambda: bool(refined))
+    phone.says(m.Cancel(request))
+    assert finished(phone, request).reason == "cancelled"
+    until(lambda: bool(closing))
+    assert all(name.startswith("reader") for name in closing), closing
 
 
 def test_a_device_that_is_cut_off_finds_the_rounds_when_it_comes_back(serve: Serve) -> None:
