@@ -78,6 +78,12 @@ class AheadReader:
             self._questions.add(question)
         return question
 
+    def share(self, question: "ReadAhead") -> int:
+        """Bytes of memory for a question, beside the others that hold clusters or wait for them: as much for each."""
+        with self.changed:
+            others = sum(bool(other.held or other.waiting) for other in self._questions if other is not question)
+            return self.residents.arena.size // (others + 1)
+
     def relieve(self) -> None:
         """Give memory back where the machine runs short, and take it again afterwards. With the lock.
 

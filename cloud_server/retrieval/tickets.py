@@ -104,9 +104,10 @@ class IndexTicket:
         cache = index.vectors.cache
         ranked = index.vectors.present(index.vectors.probe(vector, _RANKED * index.probes))
         own = sum(map(index.vectors.bytes_of, index.vectors.present(index.probe(vector))))
-        ready, read = budget(own, cache.ahead.rate, self._times.mean(self._pipeline), cache.memory)
+        memory = cache.ahead.share(ahead)
+        ready, read = budget(own, cache.ahead.rate, self._times.mean(self._pipeline), memory)
         if is_more:
-            ready, read = round(cache.memory / share), min(ready, read)
+            ready, read = round(memory / share), min(ready, read)
         chosen = within_budget(ranked, index.vectors.bytes_of, index.is_near, round(share * ready), round(share * read))
         if self._gpu:
             self._gpu.hold(ahead, chosen)

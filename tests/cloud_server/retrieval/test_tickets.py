@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cloud_server.retrieval.corpus import Ticket, Vector
 from cloud_server.retrieval.early_search import EarlySearch
-from cloud_server.retrieval.lookahead import LookaheadMode
+from cloud_server.retrieval.lookahead import LookaheadMode, budget
 from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.retrieval.tickets import IndexTicket
 from models.fake import FakeEmbedder
@@ -111,6 +111,24 @@ def test_half_of_the_budget_is_kept_for_what_is_being_written(index: Path) -> No
         assert (cache.bytes_read > halves[mode]) == (mode == "progressive")
         ticket.close()
     assert halves["progressive"] <= 0.6 * halves["paper"]
+
+
+def test_questions_that_are_open_at_once_share_the_memory(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shares: list[int] = []
+
+    def seen(question: int, rate: float, seconds: float | None, memory: int) -> tuple[int, int]:
+        shares.append(memory)
+        return budget(question, rate, seconds, memory)
+
+    monkeypatch.setattr("cloud_server.retrieval.tickets.budget", seen)
+    corpus = corpus_of(index)
+    first, _second = (corpus.look_ahead(vector(f"subject{number}"), "hyde") for number in (1, 20))
+    _third = corpus.look_ahead(vector("subject40"), "hyde")
+    first.refine(vector("subject2"))
+    first.close()
+    _fourth = corpus.look_ahead(vector("subject3"), "hyde")
+    whole = shares[0]
+    assert shares == [whole, whole // 2, whole // 3, whole // 3, whole // 3]
 
 
 def test_every_round_of_a_question_may_look_ahead(index: Path) -> None:
