@@ -114,6 +114,8 @@ class Runner:
     async def _read_ahead(self, writing: Writing, half: int) -> None:
         """Near what is known already, and again near the first half of what is written."""
         await self._turn.compute(self._searching.begin)
+        await writing.reach(1)
+        self._searching.starts()
         await writing.reach(half)
         if not writing.over:
             text = "".join(token.text for token in writing.tokens)

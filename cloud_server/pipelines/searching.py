@@ -25,6 +25,11 @@ class Searching:
             self._near = self._answering.vectors(self._inquiry, LookUp((self._inquiry.question,)))[0]
         self._ticket = corpus.look_ahead(self._near, self._name)
 
+    def starts(self) -> None:
+        """The model writes the first token of what will be looked up. No wait."""
+        if self._ticket:
+            self._ticket.starts()
+
     def refine(self, text: str) -> None:
         """Read ahead near what the model has written so far."""
         if self._ticket and text.strip():

@@ -15,6 +15,9 @@ Vector = npt.NDArray[np.float32]
 class Ticket(Protocol):
     """One question's look-ahead (TeleRAG, section 4). Closed when the question is over, whether it was asked or not."""
 
+    def starts(self) -> None:
+        """The model writes its first token now: time before, in the queue, is not what writing takes. No wait."""
+
     def refine(self, vector: Vector) -> None:
         """The final form will be near this: the vector of what has been written so far."""
 

@@ -16,6 +16,9 @@ class EarlySearch:
         self._search, self._near = search, vector
         self._last: tuple[bytes, int, list[PublicPassage]] | None = None
 
+    def starts(self) -> None:
+        """No time is learned."""
+
     def refine(self, vector: Vector) -> None:
         """The final form will be near this."""
         self._near = vector

@@ -54,6 +54,10 @@ class IndexTicket:
         has_refinement = self._mode == "progressive" and self._times.is_refined(self._pipeline)
         self._fetch(vector, 0.5 if has_refinement else 1.0)
 
+    def starts(self) -> None:
+        """How long the pipeline writes counts from now, not from its place in the queue."""
+        self._since = time.monotonic()
+
     def refine(self, vector: Vector) -> None:
         """Read ahead near what has been written so far, in place of what waits near the question."""
         if self._mode == "progressive":

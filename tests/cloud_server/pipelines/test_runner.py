@@ -39,6 +39,10 @@ class WatchedTicket:
         self._ticket, self._log = ticket, log
         log.append("begin")
 
+    def starts(self) -> None:
+        self._log.append("starts")
+        self._ticket.starts()
+
     def refine(self, vector: Vector) -> None:
         self._log.append("refine")
         self._ticket.refine(vector)
@@ -105,7 +109,7 @@ def test_what_a_pipeline_will_look_up_is_read_ahead_from_the_question_to_the_sea
     retrieval = retrieved(Scripted({"Write a short passage": f"{BIRDS} They are birds."}), corpus, "hyde")
     assert titles(retrieval) == ["Birds"]
     assert retrieval.tokens == len(f"{BIRDS} They are birds.")
-    assert corpus.log == ["begin", "refine", "search", "close"]
+    assert corpus.log == ["begin", "starts", "refine", "search", "close"]
 
 
 def test_several_queries_share_a_look_ahead(corpus: WatchedCorpus) -> None:

@@ -113,6 +113,17 @@ def test_half_of_the_budget_is_kept_for_what_is_being_written(index: Path) -> No
     assert halves["progressive"] <= 0.6 * halves["paper"]
 
 
+def test_time_in_the_queue_is_not_learned_as_time_of_writing(index: Path) -> None:
+    corpus = corpus_of(index)
+    for queued_s, written_s in ((500.0, 20.0), (900.0, 20.0)):
+        ticket = corpus.look_ahead(vector("subject1"), "hyde")
+        ticket._since -= queued_s
+        ticket.starts()
+        ticket._since -= written_s
+        ticket.search(vector("subject2"), 1)
+    assert corpus._times.mean("hyde") == pytest.approx(20.0, abs=5.0)
+
+
 def test_questions_that_are_open_at_once_share_the_memory(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shares: list[int] = []
 
