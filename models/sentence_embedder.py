@@ -1,4 +1,4 @@
-"""Any sentence-transformers model as an embedder: the one door to that library, behind the extra `embedders`.
+"""A sentence-transformers model as an embedder: the one door to that library, behind the extra `embedders`.
 
 Only safetensors are opened, no code of a model is run, and nothing is fetched: a model lies in a folder, or in the
 hub's cache on this machine. Knows no index.
@@ -8,12 +8,14 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -26,6 +28,23 @@ _PROMPTS: dict[Side, tuple[str, ...]] = {"query": ("query",), "passage": ("docum
 _READ = {".safetensors", ".json", ".txt", ".model"}
 _CAN_RUN_CODE = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
 _LONGEST_NAME = 80
+
+_LIBRARY = "sentence_transformers."
+_KINDS = {"Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout"}
+"""Modules whose loading is known: others name more modules and files, in configurations of their own."""
+
+_Form = TypeVar("_Form")
+
+
+class _Module(msgspec.Struct):
+    """A line of modules.json: the module's folder, and its class."""
+
+    path: str
+    type: str
+
+
+class _Configuration(msgspec.Struct):
+    prompts: dict[str, str | None] | None = None
 
 
 class SentenceEmbedder:
@@ -74,10 +93,7 @@ class SentenceEmbedder:
 
     @cached_property
     def _dimensions(self) -> int:
-        model = self._model
-        # The second is what versions before 5 call it.
-        size = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
-        return int(size())
+        return int(self._model.get_embedding_dimension())
 
     @cached_property
     def _model(self) -> Any:
@@ -115,9 +131,10 @@ def prefixes_of(name: str) -> dict[Side, str]:
 
     Raises as `SentenceEmbedder` does.
     """
-    prompts = _json(_find(name) / "config_sentence_transformers.json", {}).get("prompts") or {}
+    configuration = _read(_find(name) / "config_sentence_transformers.json", _Configuration)
+    prompts = (configuration and configuration.prompts) or {}
     return {
-        side: next((str(prompts[known]) for known in names if prompts.get(known)), "")
+        side: next((prompt for known in names if (prompt := prompts.get(known))), "")
         for side, names in _PROMPTS.items()
     }
 
@@ -153,29 +170,45 @@ def _find(name: str) -> Path:
 
 
 def _check(folder: Path) -> None:
-    """Raise UsageError for a model that could run code of its own when it is opened, and for a folder that is none."""
-    modules = _json(folder / "modules.json", [{"path": "", "type": "sentence_transformers."}])
+    """Raise UsageError for a model that could run code of its own when it is opened, and for a folder that is none;
+    WeightsDamaged where its list of modules cannot be read.
+    """
     if not (folder / "modules.json").is_file() and not (folder / "config.json").is_file():
         raise UsageError(f"{folder} is no sentence-transformers model: it has neither modules.json nor config.json.")
-    for module in modules:
-        path, kind = str(module.get("path", "")), str(module.get("type", ""))
-        if not kind.startswith("sentence_transformers."):
+    for module in _read(folder / "modules.json", list[_Module]) or [_Module("", f"{_LIBRARY}models.Transformer")]:
+        kind = module.type.rpartition(".")[2]
+        if not module.type.startswith(_LIBRARY):
             raise UsageError(
-                f"The embedder in {folder} brings code of its own ({kind}), which is never run. Choose another."
+                f"The embedder in {folder} brings code of its own ({module.type}), which is never run. Choose another."
             )
-        inside = (folder / path).absolute()
-        suffixes = {file.suffix for file in inside.iterdir()} if inside.is_dir() else set()
-        if ".." in Path(path).parts or (suffixes & _CAN_RUN_CODE and ".safetensors" not in suffixes):
+        if kind not in _KINDS:
             raise UsageError(
-                f"The embedder in {inside} has no safetensors, and other files of weights can run code when they are "
-                "opened. Choose a model with model.safetensors."
+                f"The embedder in {folder} has a module of a kind that is not opened ({kind}). Choose one of these "
+                f"alone: {', '.join(sorted(_KINDS))}."
             )
+        path = PureWindowsPath(module.path)  # which knows the separators of all systems
+        if path.anchor or ".." in path.parts:
+            raise UsageError(f"The embedder in {folder} has a module outside it ({module.path}). Choose another.")
+        _check_weights(folder / module.path, may_be_split=kind == "Transformer")
 
 
-def _json(file: Path, otherwise: Any) -> Any:
+def _check_weights(folder: Path, *, may_be_split: bool) -> None:
+    """Raise UsageError where weights lie in files that can run code, and none that are opened in their place."""
+    names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
+    known = ["model.safetensors", *(["model-*.safetensors"] if may_be_split else [])]
+    is_safe = any(fnmatchcase(name, pattern) for name in names for pattern in known)
+    if not is_safe and any(Path(name).suffix in _CAN_RUN_CODE for name in names):
+        raise UsageError(
+            f"The embedder in {folder} has no safetensors, and other files of weights can run code when they are "
+            "opened. Choose a model with model.safetensors."
+        )
+
+
+def _read(file: Path, form: type[_Form]) -> _Form | None:
+    """What a JSON file holds; None where there is none. Raises WeightsDamaged."""
     try:
-        return json.loads(file.read_text("utf-8"))
+        return msgspec.json.decode(file.read_bytes(), type=form)
     except FileNotFoundError:
-        return otherwise
-    except (OSError, ValueError) as error:
+        return None
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise WeightsDamaged(f"{file} cannot be read ({error}). Fetch the model again.") from error

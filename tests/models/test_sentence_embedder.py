@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from tests.models.test_embedder import TEXTS
 
 torch = pytest.mark.torch
 quiet = pytest.mark.filterwarnings("default")  # torch and its company warn about themselves
+behind_the_extra = pytest.mark.skipif(
+    not find_spec("sentence_transformers"), reason="checks what comes behind the extra"
+)
 NONE: dict[Side, str] = {"query": "", "passage": ""}
 E5: dict[Side, str] = {"query": "query: ", "passage": "passage: "}
 
@@ -102,6 +106,72 @@ def test_pickles_and_code_are_never_opened(model: Path, tmp_path: Path) -> None:
         SentenceEmbedder(str(model), NONE, "query")
 
 
+def modules_json(folder: Path, *modules: object) -> str:
+    """Write a list of modules behind a first that is right; the folder's name."""
+    first = {"path": "", "type": "sentence_transformers.models.Transformer"}
+    (folder / "modules.json").write_text(json.dumps([first, *modules]))
+    return str(folder)
+
+
+@behind_the_extra
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ({"path": "1", "type": "sentence_transformers.models.WordEmbeddings"}, "not opened .WordEmbeddings"),
+        ({"path": "1", "type": "sentence_transformers.base.modules.router.Router"}, "not opened .Router"),
+        ({"path": "/etc", "type": "sentence_transformers.models.Pooling"}, "outside it ./etc"),
+        ({"path": "1/../../x", "type": "sentence_transformers.models.Pooling"}, "outside it"),
+        ({"path": "..\\x", "type": "sentence_transformers.models.Pooling"}, "outside it"),
+        ({"path": "C:x", "type": "sentence_transformers.models.Pooling"}, "outside it"),
+    ],
+)
+def test_modules_of_other_kinds_and_outside_the_folder_are_refused(
+    tmp_path: Path, module: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        SentenceEmbedder(modules_json(tmp_path, module), NONE, "query")
+
+
+@behind_the_extra
+@pytest.mark.parametrize("kind", ["models.Dense", "base.modules.dense.Dense", "sentence_transformer.modules.LayerNorm"])
+def test_modules_of_known_kinds_are_opened_wherever_the_library_keeps_them(tmp_path: Path, kind: str) -> None:
+    name = modules_json(tmp_path, {"path": "2", "type": f"sentence_transformers.{kind}"})
+    SentenceEmbedder(name, NONE, "query")
+
+
+@behind_the_extra
+@pytest.mark.parametrize(
+    ("folder", "beside", "is_refused"),
+    [
+        ("", "model.safetensors", False),
+        ("", "model-00001-of-00002.safetensors", False),
+        ("", "adapter.safetensors", True),
+        ("2", "model.safetensors", False),
+        ("2", "model-00001-of-00002.safetensors", True),  # the library opens the other file there
+    ],
+)
+def test_a_pickle_is_refused_unless_what_is_opened_in_its_place_is_there(
+    tmp_path: Path, folder: str, beside: str, is_refused: bool
+) -> None:
+    name = modules_json(tmp_path, {"path": "2", "type": "sentence_transformers.models.Dense"})
+    (tmp_path / "2").mkdir()
+    for file in ("pytorch_model.bin", beside):
+        (tmp_path / folder / file).touch()
+    with pytest.raises(UsageError, match="no safetensors") if is_refused else nullcontext():
+        SentenceEmbedder(name, NONE, "query")
+
+
+@behind_the_extra
+@pytest.mark.parametrize("damage", ["", "{", "{}", "[1]", '[{"path": 1, "type": "x"}]', '[{"path": ""}]', "\xff"])
+def test_damaged_configurations_are_named(tmp_path: Path, damage: str) -> None:
+    (tmp_path / "modules.json").write_bytes(damage.encode("latin-1"))
+    with pytest.raises(WeightsDamaged, match=r"modules\.json cannot be read"):
+        SentenceEmbedder(str(tmp_path), NONE, "query")
+    (tmp_path / "config_sentence_transformers.json").write_text("[1]")
+    with pytest.raises(WeightsDamaged, match=r"transformers\.json cannot be read"):
+        prefixes_of(str(tmp_path))
+
+
 @torch
 @pytest.mark.parametrize(
     ("name", "error"),
@@ -119,7 +189,7 @@ def test_without_the_extra_it_is_named(tmp_path: Path, monkeypatch: pytest.Monke
         SentenceEmbedder(str(tmp_path), NONE, "query")
 
 
-@pytest.mark.skipif(not find_spec("sentence_transformers"), reason="checks what comes behind the extra")
+@behind_the_extra
 def test_a_folder_without_a_model_is_said_to_be_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no sentence-transformers model"):
         SentenceEmbedder(str(tmp_path), NONE, "query")
