@@ -52,7 +52,8 @@ class GpuTier:
     """Clusters of `vectors` in at most `memory` bytes of a device, which fits one vector at least. Safe for several
     threads.
 
-    When the device fails, it is done without: that is logged, and whoever searches gets GpuFailed once at the most.
+    When the device fails, it is done without: that is logged, and whoever searches gets GpuFailed once at the most. What
+    it lacks memory for is done without it, search by search.
     """
 
     def __init__(self, vectors: Ivf, memory: int, device: str = "cuda") -> None:
@@ -200,7 +201,7 @@ class GpuTier:
             try:
                 for _, data in self._vectors.cache.ready([segment.cluster]):
                     event, has_come = self._copy(segment, data), True
-            except RuntimeError as error:
+            except Exception as error:
                 self._fail(error)
             with self._changed:
                 self._arrivals[segment.cluster] = event
@@ -230,6 +231,9 @@ class GpuTier:
         return self._slot_events[slot]
 
     def _fail(self, error: Exception) -> None:
+        if isinstance(error, self._torch.OutOfMemoryError):
+            log.warning("a search is too large for the GPU, and is done by the processor", extra={"detail": str(error)})
+            return
         with self._changed:
             is_new, self._is_off = not self._is_off, True
         if is_new:
