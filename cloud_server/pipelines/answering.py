@@ -1,6 +1,6 @@
-"""The room from which everything on the server is reached: from a question to sources, from sources to a job.
+"""The steps of answering on the server: find passages for a question, and build the job that writes the answer.
 
-The mirror of `Assistant.ask` on the device; the writing itself is `generation`'s, for all devices together.
+The counterpart of the device's `Assistant.ask`. `Generation` decodes the jobs of all devices together.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,14 +20,15 @@ from shared.protocol.messages import Ask, Pipeline, PublicPassage, Sampling, Sta
 from shared.public import public_prompt
 
 _LEAST_LENGTH = 1e-6
-"""Of the sum of two unit vectors: opposite ones have no middle."""
+"""The least length by which the sum of two unit vectors is divided: the sum of opposite vectors is zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """The parts that answer. Of the engine, only its tokenizer is used here, which any thread may.
+    """The parts that answer a request. Of the engine, only the tokenizer is used here, which is safe for any thread.
 
-    `anchored` is how pipelines look up what a model wrote (`Inquiry`); `measured` says which of them is the best.
+    `anchored`: how pipelines look up queries that the model wrote (see `Inquiry`). `measured` returns the best pipeline
+    under given conditions. Passages with a cosine below `relevance` are not used.
     """
 
     engine: Engine
@@ -40,20 +41,20 @@ class Answering:
 
     @property
     def conditions(self) -> Conditions:
-        """What pipelines are measured under."""
+        """The conditions under which pipelines are measured: the model, its adapter, the embedder and `anchored`."""
         info = self.engine.info
         return Conditions(info.model_hash, info.adapter, self.embedder.fingerprint, self.anchored)
 
     def preferred(self) -> Pipeline:
-        """The pipeline that answers where a device names none."""
+        """Return the pipeline for requests whose device names no pipeline."""
         return self.measured(self.conditions)
 
     def knows(self, tokens: Sequence[int]) -> bool:
-        """Whether all of them are tokens of the model's vocabulary."""
+        """Return whether all these tokens are in the model's vocabulary."""
         return max(tokens, default=0) < self.engine.info.vocabulary
 
     def find(self, ask: Ask) -> list[PublicPassage]:
-        """What the question is answered from: the passages it names, or the nearest that are near enough."""
+        """Return the passages to answer from: those that the request names, or else the nearest relevant passages."""
         if self.corpus is None:
             return []
         if ask.sources:
@@ -64,11 +65,12 @@ class Answering:
         return list(passages)
 
     def inquiry(self, ask: Ask) -> Inquiry:
-        """What a pipeline is asked."""
+        """Return the input of a pipeline for the request."""
         return Inquiry(ask.question, ask.passages, self.template, self.anchored, ask.max_tokens)
 
     def search(self, vectors: Sequence[Vector], most: int, ticket: Ticket | None = None) -> tuple[Passages, ...]:
-        """The passages near enough to each vector, the nearest first; `ticket` is the first vector's look-ahead."""
+        """Return the relevant passages for each vector, the nearest first; `ticket` is the first vector's look-ahead.
+        """
         if self.corpus is None:
             return ((),) * len(vectors)
         settled = [ticket.search(vectors[0], most)] if ticket else []
@@ -78,7 +80,7 @@ class Answering:
         )
 
     def vectors(self, inquiry: Inquiry, step: LookUp) -> Sequence[Vector]:
-        """The vectors that are searched, one a query."""
+        """Return the vectors to search for, one per query of the step."""
         if not step.anchored:
             return list(self.embedder.embed(step.queries))
         question, *written = self.embedder.embed([inquiry.question, *step.queries])
@@ -86,7 +88,7 @@ class Answering:
         return list(sums / np.linalg.norm(sums, axis=1, keepdims=True).clip(_LEAST_LENGTH))
 
     def draft_job(self, ask: Ask, step: Write) -> Job:
-        """What there is to write for a pipeline."""
+        """Return the engine job for a text that a pipeline wants written."""
         prompt = step.prompt.joined()
         return Job(
             (self._row(prompt.head, prompt.passages[0], prompt.tail),),
@@ -99,16 +101,16 @@ class Answering:
         )
 
     def job(self, ask: Ask, begin: Ask | Start, passages: Sequence[PublicPassage], said: Sequence[int] = ()) -> Job:
-        """What there is to write: the whole answer, or on from where `begin` says that it stands.
+        """Return the engine job for the whole answer, or for its continuation after the part that `begin` has accepted.
 
-        The passages, the best first, are divided into `ask.rows` rows of about as many each, or a row for each where
-        there are fewer; a row weighs as much as its passages together, by log-sum-exp of their similarities. `said` are
-        tokens that the device has got of it since.
+        The passages, the best first, are divided into `ask.rows` rows of about equal size, or one row per passage if
+        there are fewer passages. A row is weighted by the log-sum-exp of its passages' similarities. `said` are the
+        answer's tokens that the device has received since.
         """
         prompt = public_prompt(ask.question, passages, self.template, ask.rows)
         log_weights = row_weights(row_similarities([passage.similarity for passage in passages], ask.rows))
         accepted = begin.accepted or tuple(self.engine.tokenize(begin.accepted_text))
-        # Handed over as text, the device does not count what was written before: its tokens are others.
+        # Text that the device hands over does not count towards its `max_tokens`, because its tokens are different.
         longer = len(accepted) - len(begin.accepted)
         return Job(
             tuple(self._row(prompt.head, row, prompt.tail) for row in prompt.passages),

@@ -1,4 +1,4 @@
-"""The pipelines by name, and which of them answers a request. Pure."""
+"""The pipelines by name, and the choice of a pipeline for a request. Pure."""
 
 from collections.abc import Callable
 
@@ -23,11 +23,11 @@ PIPELINES: dict[m.Pipeline, PipelineSteps] = {
 
 
 def choose(ask: m.Ask, version: int, preferred: Callable[[], m.Pipeline]) -> m.Pipeline:
-    """The pipeline that the device names or, where it names none, the server's preferred one.
+    """Return the pipeline that the device names or, if it names none, the server's preferred pipeline.
 
-    Plain where there is nothing to look up for, where both sides write, where an answer that is under way comes along,
-    where passages alone are asked for, which the device waits for briefly, and for a device that could not be told of
-    rounds.
+    Plain is used if the request wants no passages or names its sources, continues an answer, is for a joint answer, or
+    comes in protocol version 1, which has no rounds. Plain is also used if only passages are wanted and no pipeline is
+    named, because the device waits only briefly for passages.
     """
     goes_on = bool(ask.accepted or ask.accepted_text)
     if version < 2 or ask.ahead or ask.sources or not ask.passages or goes_on:

@@ -1,4 +1,6 @@
-"""What a pipeline has written for one request beside its answer: jobs in the same queue, under the same token."""
+"""The texts that a pipeline has the model write for a request besides the answer: jobs in the same queue, under the
+same access token.
+"""
 
 import time
 from collections.abc import Callable
@@ -10,7 +12,7 @@ from cloud_server.pipelines.writing import Writing
 
 
 class Drafting:
-    """One request's, within the token's quota. `new_key` gives a job its key, `release_key` forgets it.
+    """The extra jobs of one request, within the access token's quota.
 
     `prompt_tokens` and `generated` count those of all its jobs until now, whatever became of them.
     """
@@ -25,12 +27,13 @@ class Drafting:
     ) -> None:
         self.prompt_tokens = self.generated = 0
         self._generation, self._quota, self._owner = generation, quota, owner
-        self._searches = 1  # counted when the request came
+        self._searches = 1  # the request's own search, charged when it arrived
         self._new_key, self._release_key = new_key, release_key
         self._writings: dict[int, Writing] = {}
 
     def begin(self, job: Job) -> Writing | None:
-        """Queue a job; None where the engine has no room for it, the queue is full, or the quota used up."""
+        """Queue a job and return its text; None if the engine has no room, the queue is full, or the quota is used up.
+        """
         if self._quota.tokens_wait_s(time.monotonic()) or not self._generation.possible(job):
             return None
         key, writing = self._new_key(), Writing()
@@ -42,7 +45,7 @@ class Drafting:
         return writing
 
     def may_search(self, count: int) -> bool:
-        """Whether the token may search so often now, which is counted then."""
+        """Return whether the access token may search `count` times now, and charge the searches to its quota."""
         now = time.monotonic()
         while count > self._searches and not self._quota.searches_wait_s(now):
             self._quota.searched(now)
@@ -52,7 +55,7 @@ class Drafting:
         return allowed
 
     def take(self, event: EngineEvent) -> bool:
-        """Take what the generation brought; False where it is of no such job."""
+        """Process an event of the generation. Return False if the event belongs to none of these jobs."""
         if event.key not in self._writings:
             return False
         self._writings[event.key].take(event)
@@ -63,7 +66,7 @@ class Drafting:
         return True
 
     def close(self) -> None:
-        """Nobody waits for any of them."""
+        """Cancel all jobs that have not ended."""
         for key, writing in tuple(self._writings.items()):
             self._generation.cancel(key)
             writing.drop()

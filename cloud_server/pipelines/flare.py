@@ -1,5 +1,5 @@
-"""FLARE (Jiang et al., 2023), active retrieval: a sentence of the answer that the model is unsure of is looked up, and
-written again from what that brings.
+"""FLARE (Jiang et al., 2023), active retrieval: if the model is unsure of a sentence of the answer, the sentence is
+looked up and written again from the passages found.
 """
 
 import re
@@ -34,7 +34,9 @@ _SENTENCE = re.compile(r"\s*\S.*?(?:[.?!](?=\s)|(?=\n)|\Z)", re.DOTALL)
 
 
 def flare(inquiry: Inquiry) -> Steps:
-    """Say the answer sentence by sentence, at most MOST_SENTENCES; what is left is written from the last passages."""
+    """Write the answer sentence by sentence, at most MOST_SENTENCES; the rest is written from all rounds' fused
+    passages.
+    """
     [passages] = yield from looked_up(LookUp((inquiry.question,)))
     if not passages:
         return None
@@ -65,13 +67,13 @@ def _draft(inquiry: Inquiry, passages: Passages, accepted: tuple[int, ...]) -> W
 
 
 def _sentence(draft: Written) -> tuple[WrittenToken, ...]:
-    """The draft's first sentence."""
+    """Return the tokens of the draft's first sentence."""
     first = _SENTENCE.match(draft.raw)
     return draft.cut(first.end()) if first else ()
 
 
 def _query(draft: Written) -> str:
-    """The sentence without what the model is unsure of; "" where it is sure, or nothing is left."""
+    """Return the draft's first sentence without unlikely tokens; "" if the model is sure of it, or no word is left."""
     tokens = _sentence(draft)
     if not draft.says_something or all(_probability(token) >= UNSURE for token in tokens):
         return ""

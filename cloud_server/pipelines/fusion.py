@@ -1,4 +1,4 @@
-"""Rankings of passages made into one."""
+"""Fusion of several rankings of passages into one ranking."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from cloud_server.pipelines.steps import Passages
 from shared.protocol.messages import PublicPassage
 
 _DAMPING = 60
-"""Of reciprocal rank fusion (Cormack et al., 2009)."""
+"""The constant k of reciprocal rank fusion (Cormack et al., 2009)."""
 
 
 def fused(rankings: Sequence[Passages], most: int) -> Passages:
-    """The `most` passages that stand highest over all rankings, each once; of equals, the nearest to its query."""
+    """Return the `most` passages with the best fused ranks, each once; equal ranks are sorted by similarity."""
     scores: dict[int, float] = {}
     passages: dict[int, PublicPassage] = {}
     for ranking in rankings:

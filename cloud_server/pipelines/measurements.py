@@ -1,6 +1,6 @@
-"""Which pipelines are on for a model, as measured: a file in the server's data folder.
+"""The measurements that decide which pipelines are on for a model: a file in the server's data folder.
 
-Another process may measure meanwhile: every look sees what is there now.
+Another process may write the file at any time, so each call reads the file again if it has changed.
 """
 
 import logging
@@ -18,8 +18,8 @@ log = logging.getLogger(__name__)
 
 
 class Conditions(msgspec.Struct, frozen=True):
-    """What a measurement holds for: hashes of the model and its adapter, the embedder's fingerprint, and how pipelines
-    look up what a model wrote.
+    """The conditions under which a measurement is valid: the hashes of the model and its adapter, the embedder's
+    fingerprint, and how pipelines look up queries that the model wrote (see `Inquiry`).
     """
 
     model: str
@@ -29,9 +29,10 @@ class Conditions(msgspec.Struct, frozen=True):
 
 
 class PipelineRecall(msgspec.Struct, frozen=True):
-    """A pipeline's mean recall, 0 to 1, and the interval of its difference from plain's, question by question.
+    """A pipeline's mean recall, 0 to 1, and the confidence interval of its difference from the plain pipeline's recall.
 
-    `first` is the share of questions whose first passage is relevant; `tokens` are those it has written a question.
+    `first` is the share of questions whose first passage is relevant; `tokens` is the mean number of tokens that the
+    pipeline wrote for a question.
     """
 
     pipeline: Pipeline
@@ -43,12 +44,14 @@ class PipelineRecall(msgspec.Struct, frozen=True):
 
     @property
     def enabled(self) -> bool:
-        """Whether it finds more than plain, beyond chance."""
+        """Whether the pipeline has a significantly higher recall than the plain pipeline."""
         return self.pipeline != PLAIN and self.low > 0
 
 
 class Measurement(msgspec.Struct, frozen=True):
-    """Of all pipelines, over the same questions. `name` is the model's; recall is that of `passages` passages."""
+    """A measurement of all pipelines on the same questions. `name` is the model's name; recall is that of the best
+    `passages` passages.
+    """
 
     conditions: Conditions
     name: str
@@ -59,13 +62,13 @@ class Measurement(msgspec.Struct, frozen=True):
 
     @property
     def preferred(self) -> Pipeline:
-        """The enabled pipeline whose interval begins highest; plain where none is."""
+        """The enabled pipeline whose interval begins highest; plain if no pipeline is enabled."""
         enabled = [measured for measured in self.pipelines if measured.enabled]
         return max(enabled, key=lambda measured: measured.low).pipeline if enabled else PLAIN
 
 
 class MeasurementFile:
-    """The newest measurement of each model under its conditions."""
+    """The file that holds the newest measurement under each set of conditions."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -74,7 +77,7 @@ class MeasurementFile:
         self._measurements: list[Measurement] = []
 
     def all(self) -> list[Measurement]:
-        """The oldest first. Raises StoreCorrupt."""
+        """Return all measurements, the oldest first. Raises StoreCorrupt."""
         try:
             seen = self._mark()
             if seen != self._seen:
@@ -90,14 +93,14 @@ class MeasurementFile:
         return self._measurements
 
     def keep(self, measurement: Measurement) -> None:
-        """In the place of the one under the same conditions. Raises StoreCorrupt, NotWritable."""
+        """Save the measurement in place of the one with the same conditions. Raises StoreCorrupt, NotWritable."""
         with private_lock(self._path.with_suffix(".lock")), to_be_written(f"write {self._path}"):
             kept = [other for other in self.all() if other.conditions != measurement.conditions]
             text = msgspec.json.format(msgspec.json.encode([*kept, measurement])).decode()
             write_private(self._path, text + os.linesep)
 
     def preferred(self, conditions: Conditions) -> Pipeline:
-        """The pipeline to answer with; plain where nothing was measured, or it cannot be read."""
+        """Return the pipeline to answer with; plain if nothing was measured, or the file cannot be read."""
         try:
             measurements = self.all()
         except StoreCorrupt as error:

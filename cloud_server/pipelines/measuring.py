@@ -1,5 +1,5 @@
-"""Measures pipelines on questions whose answers are known, with the server's own model, embedder and index; many
-questions share the batch, as those of devices do.
+"""Measures pipelines on questions with known answers, with the server's own model, embedder and index. Many questions
+share a batch, as devices' requests do.
 """
 
 import asyncio
@@ -30,10 +30,10 @@ from shared.errors import EngineLost
 from shared.protocol import messages as m
 
 LEVEL = 1 - 0.05 / (len(PIPELINES) - 1)
-"""Of the intervals: so that all hold together in 95 of 100 measurements (Bonferroni)."""
+"""The confidence level of each interval, so that all intervals hold together in 95 of 100 measurements (Bonferroni)."""
 
 MOST_TOGETHER = 16
-"""Questions that are under way at once."""
+"""The number of questions that are measured at once."""
 
 _MAX_TOKENS = 256
 _UNLIMITED = Limits(tokens_per_minute=1e9, searches_per_minute=1e6)
@@ -43,7 +43,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """What a pipeline has come to for a question, and the tokens that it has written for that."""
+    """The passages that a pipeline found for a question, and the number of tokens that it wrote for the question."""
 
     passages: tuple[m.PublicPassage, ...]
     tokens: int
@@ -51,7 +51,7 @@ class Retrieval:
 
 @dataclass
 class QuestionTurn:
-    """A question that is measured: passages alone are wanted of it. Implements `Turn`."""
+    """A question of a measurement, for which only passages are wanted. Implements `Turn`."""
 
     ask: m.Ask
     drafting: Drafting
@@ -68,32 +68,32 @@ class QuestionTurn:
         work()
 
     def may_search(self, count: int) -> bool:
-        """Always."""
+        """Return True: the quota of a measurement is practically unlimited."""
         return self.drafting.may_search(count)
 
     def draft(self, job: Job) -> Writing | None:
-        """Queue a job; None where the engine has no room for it."""
+        """Queue a job and return its text; None if the engine has no room for the job."""
         return self.drafting.begin(job)
 
     def cite(self, passages: list[m.PublicPassage]) -> None:
-        """Take what the pipeline has come to."""
+        """Record the passages that the pipeline found."""
         self.passages = passages
 
     def note(self, looked_up: Round) -> None:
-        """Nobody listens."""
+        """Ignore the round, because no device waits for it."""
 
     def say(self, tokens: Sequence[tuple[int, str]]) -> None:
-        """Nobody listens."""
+        """Ignore the tokens, because no device waits for them."""
 
     def end(self, done: Done) -> None:
-        """Nobody listens."""
+        """Ignore the end, because no device waits for the answer."""
 
     def write(self, job: Job, begin: m.Ask | m.Start) -> None:
-        """No answer is wanted."""
+        """Ignore the job, because no answer is wanted."""
 
 
 class Workbench:
-    """Runs pipelines for questions without devices. `async with` begins and ends it."""
+    """Runs pipelines on questions without devices. `async with` starts and stops the generation."""
 
     def __init__(self, answering: Answering, batch: Batch) -> None:
         self.generation = Generation(batch, FairQueue(10_000, 10_000), self._deliver, self._lose)
@@ -114,7 +114,7 @@ class Workbench:
         self._readers.shutdown(cancel_futures=True)
 
     async def retrieve(self, pipeline: m.Pipeline, question: str, most: int) -> Retrieval:
-        """Run a pipeline for a question. Raises EngineLost, StoreError."""
+        """Run a pipeline on a question, for at most `most` passages. Raises EngineLost, StoreError."""
 
         def new_key() -> int:
             key = next(self._keys)
@@ -137,12 +137,12 @@ class Workbench:
         self._draftings.pop(key, None)
 
     def _deliver(self, events: Sequence[EngineEvent], _spent: Mapping[str, int]) -> None:
-        """On the generation's thread."""
-        with suppress(RuntimeError):  # the loop has ended before
+        """Pass events on to the event loop. Called on the generation's thread."""
+        with suppress(RuntimeError):  # the loop is closed already
             self._loop.call_soon_threadsafe(self._take, events)
 
     def _lose(self, error: BaseException) -> None:
-        """On the generation's thread."""
+        """Record that the engine has failed. Called on the generation's thread."""
         self._lost = error
 
     def _take(self, events: Sequence[EngineEvent]) -> None:
@@ -154,9 +154,10 @@ class Workbench:
 async def measure(
     workbench: Workbench, questions: Sequence[KnownQuestion], most: int, on_progress: Callable[[int], None]
 ) -> tuple[PipelineRecall, ...]:
-    """Run every pipeline for every question, the best `most` passages of each; how they compare with plain.
+    """Run every pipeline on every question, and return each pipeline's recall in its best `most` passages against
+    plain.
 
-    `on_progress` gets how many runs are over. Raises EngineLost, StoreError.
+    `on_progress` gets the number of finished runs. Raises EngineLost, StoreError.
     """
     free, over = asyncio.Semaphore(MOST_TOGETHER), count(1)
 
@@ -178,7 +179,7 @@ async def measure(
 def compared(
     questions: Sequence[KnownQuestion], retrievals: Mapping[m.Pipeline, Sequence[Retrieval]]
 ) -> tuple[PipelineRecall, ...]:
-    """Each pipeline's recall, and the interval of its difference from plain's, question by question."""
+    """Return each pipeline's recall, and the interval of its difference from plain, paired by question."""
     recalls = {
         pipeline: [known.recall(each.passages) for known, each in zip(questions, made, strict=True)]
         for pipeline, made in retrievals.items()

@@ -1,6 +1,6 @@
-"""How a request is answered: by the pipeline that was chosen for it, then one answer from what that found.
+"""Answering a request: run the chosen pipeline, then generate one answer from the passages it found.
 
-Knows no session and no engine: what becomes of it is said to the `Turn`.
+Knows no session and no engine: all results go to the `Turn`.
 """
 
 import time
@@ -14,13 +14,13 @@ from shared.protocol import messages as m
 
 
 class Pipeline:
-    """Answers requests."""
+    """Answers requests, each with the pipeline that is chosen for it."""
 
     def __init__(self, answering: Answering, metrics: Metrics) -> None:
         self._answering, self._metrics = answering, metrics
 
     async def answer(self, turn: Turn) -> None:
-        """Search, say what was found, and generate where that is asked for. Raises RequestOver."""
+        """Search, send the passages found, and generate an answer if the request wants one. Raises RequestOver."""
         name = choose(turn.ask, turn.version, self._answering.preferred)
         if name != PLAIN:
             await self._run(turn, name)
@@ -33,7 +33,7 @@ class Pipeline:
             await self.generate(turn, turn.ask)
 
     async def generate(self, turn: Turn, begin: m.Ask | m.Start) -> None:
-        """Have the answer written from what was cited. Raises RequestOver."""
+        """Queue the answer, to be written from the cited passages. Raises RequestOver."""
         job = await turn.compute(lambda: self._answering.job(turn.ask, begin, turn.passages))
         turn.write(job, begin)
 

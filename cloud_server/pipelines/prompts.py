@@ -1,5 +1,5 @@
-"""What a pipeline has the model write: prompts in the model's own chat template. What a model wrote before, or a
-passage says, is plain text in them and never a control token.
+"""The prompts of pipelines, in the model's own chat template. Passages and texts that the model wrote before are
+inserted as plain text, never as control tokens.
 """
 
 from collections.abc import Sequence
@@ -18,37 +18,38 @@ _CRITIQUE = "Does the passage support this answer to the question? Answer yes or
 
 
 def answer(inquiry: Inquiry, question: str, passages: Sequence[PublicPassage]) -> Prompt:
-    """The prompt of an answer, as a device's own is written: what is kept of either serves both."""
+    """Return the prompt for an answer, in the form of the final answer's prompt, so that both share cached KV states.
+    """
     return public_prompt(question, passages, inquiry.template)
 
 
 def hypothetical(inquiry: Inquiry) -> Prompt:
-    """A passage that might answer the question (HyDE, section 3.2)."""
+    """Return the prompt for a passage that might answer the question (HyDE, section 3.2)."""
     return instructed(_question(inquiry), (), inquiry.template, _HYPOTHETICAL)
 
 
 def decompose(inquiry: Inquiry) -> Prompt:
-    """Sub-questions of the question."""
+    """Return the prompt for sub-questions of the question."""
     return instructed(_question(inquiry), (), inquiry.template, _DECOMPOSE)
 
 
 def narrow(inquiry: Inquiry, earlier: Sequence[Exchange]) -> Prompt:
-    """The question to look up next, after those that were answered."""
+    """Return the prompt for the question to look up next, given the earlier questions and answers."""
     return instructed(_earlier(earlier) + _question(inquiry), (), inquiry.template, _NARROW)
 
 
 def judge(inquiry: Inquiry, earlier: Sequence[Exchange]) -> Prompt:
-    """Whether the question is answered by now."""
+    """Return the prompt that asks whether the earlier answers answer the whole question."""
     return instructed(_earlier(earlier) + _question(inquiry), (), inquiry.template, _JUDGE)
 
 
 def needed(inquiry: Inquiry) -> Prompt:
-    """Whether to look anything up (Self-RAG, section 3: Retrieve)."""
+    """Return the prompt that asks whether the question needs passages (Self-RAG, section 3: Retrieve)."""
     return instructed(_question(inquiry), (), inquiry.template, _NEEDED)
 
 
 def critique(inquiry: Inquiry, passage: PublicPassage, draft: str) -> Prompt:
-    """Whether the passage supports the draft (Self-RAG, section 3: IsSup)."""
+    """Return the prompt that asks whether the passage supports the draft (Self-RAG, section 3: IsSup)."""
     asked = f"{_question(inquiry)}\nAnswer: {draft}"
     return instructed(asked, [stored(passage)], inquiry.template, _CRITIQUE)
 

@@ -1,5 +1,5 @@
-"""What pipelines are measured with: questions whose answers are known, and how much of that passages hold. Pure but for
-reading the file.
+"""Questions with known answers, on which pipelines are measured, and the recall of passages found for them. Pure except
+for reading the file.
 """
 
 import re
@@ -16,15 +16,15 @@ from shared.printable import safe_line
 from shared.protocol.messages import PublicPassage
 
 RESAMPLES = 20_000
-"""Of the paired bootstrap (Efron and Tibshirani, 1993, chapter 13)."""
+"""The number of resamples in the paired bootstrap (Efron and Tibshirani, 1993, chapter 13)."""
 
 _LONGEST_QUESTION = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class KnownQuestion:
-    """A question with the ids of its relevant passages, as the index's sources name them, or answers, one of which a
-    relevant passage holds.
+    """A question with either the ids of its relevant passages, as the index's sources name them, or its possible
+    answers, one of which a relevant passage contains.
     """
 
     question: str
@@ -32,14 +32,16 @@ class KnownQuestion:
     answers: tuple[str, ...] = ()
 
     def relevant(self, passage: PublicPassage) -> bool:
-        """Whether the passage is of a relevant id or, where none is named, holds an answer."""
+        """Return whether the passage has a relevant id or, if no ids are known, contains an answer."""
         if self.ids:
             return bool(self._names(passage) & self.ids)
         text = _words(f"{passage.title} {passage.text}")
         return any(_words(answer) in text for answer in self.answers)
 
     def recall(self, passages: Sequence[PublicPassage]) -> float:
-        """The share of the ids that the passages are of; of answers, whether any passage holds one."""
+        """Return the share of the relevant ids among the passages; without ids, 1 if a passage contains an answer, else
+        0.
+        """
         if not self.ids:
             return float(any(map(self.relevant, passages)))
         names = set[str]().union(*map(self._names, passages))
@@ -58,7 +60,7 @@ class _Line(msgspec.Struct):
 
 
 def read_questions(path: Path) -> list[KnownQuestion]:
-    """The questions of a file of JSON Lines. Raises UsageError, NothingFound."""
+    """Return the questions in a file of JSON Lines. Raises UsageError, NothingFound."""
     decoder = msgspec.json.Decoder(_Line)
     questions = []
     try:
@@ -92,9 +94,9 @@ def _known(line: _Line) -> KnownQuestion:
 
 
 def interval(differences: Sequence[float], level: float) -> tuple[float, float]:
-    """The interval of their mean, by the paired bootstrap's percentiles.
+    """Return the confidence interval of the mean difference, from the percentiles of a paired bootstrap.
 
-    Equal differences are drawn together: how often each value comes is multinomial.
+    Equal differences are resampled together: the counts of the distinct values are multinomial.
     """
     values, counts = np.unique(np.asarray(differences, np.float64), return_counts=True)
     total = int(counts.sum())
@@ -105,6 +107,6 @@ def interval(differences: Sequence[float], level: float) -> tuple[float, float]:
 
 
 def _words(text: str) -> str:
-    """The words alone, with a space around each, so that one text holds another by whole words."""
+    """Return the text's words in lower case, with a space around each, so that `in` compares whole words."""
     words = " ".join(re.findall(r"\w+", text.casefold()))
     return f" {words} "

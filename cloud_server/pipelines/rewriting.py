@@ -1,4 +1,5 @@
-"""Pipelines that look up what the model makes of the question, in one round: plain, HyDE and SubQuestion."""
+"""Pipelines with one round of retrieval: plain, HyDE and SubQuestion. The last two look up texts that the model writes.
+"""
 
 import re
 
@@ -10,19 +11,20 @@ HYDE_TOKENS = 64
 SUBQUESTION_TOKENS = 96
 
 MOST_SUBQUESTIONS = 8
-"""A model that writes more has not understood: the question itself is looked up."""
+"""A model that writes more sub-questions has misunderstood: then the question itself is looked up."""
 
 _LIST_ITEM = re.compile(r"^\s*(?:\(?\d{1,3}[.):]|[-*•])\s*")
 
 
 def plain(inquiry: Inquiry) -> Steps:
-    """The question itself."""
+    """Look up the question itself."""
     [passages] = yield from looked_up(LookUp((inquiry.question,)))
     return answered_from(passages)
 
 
 def hyde(inquiry: Inquiry) -> Steps:
-    """A passage that the model makes up, which is nearer to the one that answers (HyDE, Gao et al., 2023)."""
+    """Look up a passage that the model invents, which is nearer to the answer than the question is (Gao et al., 2023).
+    """
     made_up = yield from written(Write(prompts.hypothetical(inquiry), HYDE_TOKENS, searched=True))
     if not made_up.says_something:
         return None
@@ -31,7 +33,7 @@ def hyde(inquiry: Inquiry) -> Steps:
 
 
 def subquestion(inquiry: Inquiry) -> Steps:
-    """Simpler questions that the model splits it into (as LlamaIndex's SubQuestionQueryEngine)."""
+    """Look up simpler questions into which the model splits the question (as LlamaIndex's SubQuestionQueryEngine)."""
     listed = yield from written(Write(prompts.decompose(inquiry), SUBQUESTION_TOKENS, searched=True))
     questions = _items(listed)
     if not (listed.says_something and len(questions) <= MOST_SUBQUESTIONS):
@@ -41,7 +43,8 @@ def subquestion(inquiry: Inquiry) -> Steps:
 
 
 def _items(listed: Written) -> tuple[str, ...]:
-    """The lines, each once, without their numbers; not the last, where the limit cut it short."""
+    """Return the distinct lines without list markers; the last of several is dropped if the token limit cut it short.
+    """
     lines = [_LIST_ITEM.sub("", line).strip() for line in listed.text.splitlines()]
     lines = [line for line in lines if any(character.isalnum() for character in line)]
     whole = lines if listed.whole or len(lines) < 2 else lines[:-1]

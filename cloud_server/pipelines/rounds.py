@@ -1,4 +1,4 @@
-"""Pipelines of several rounds, each looking up what came of the one before: Iterative and Iter-RetGen."""
+"""Pipelines with several rounds, each with a query from the results of the round before: Iterative and Iter-RetGen."""
 
 from cloud_server.pipelines import prompts
 from cloud_server.pipelines.fusion import fused
@@ -11,8 +11,8 @@ VERDICT_TOKENS = 4
 
 
 def iterative(inquiry: Inquiry) -> Steps:
-    """A narrower question each round, answered, until the model judges that all is answered (as LlamaIndex's
-    MultiStepQueryEngine).
+    """Look up and answer a narrower question in each round, until the model judges the whole question answered (as
+    LlamaIndex's MultiStepQueryEngine).
     """
     earlier: list[Exchange] = []
     rankings: list[Passages] = []
@@ -23,7 +23,7 @@ def iterative(inquiry: Inquiry) -> Steps:
         [passages] = yield from looked_up(LookUp((narrower.text,), inquiry.anchored))
         rankings.append(passages)
         if len(rankings) == MOST_ITERATIONS:
-            break  # no judgement changes anything
+            break  # a verdict would change nothing in the last round
         said = yield from written(Write(prompts.answer(inquiry, narrower.text, passages), LINE_TOKENS, ("\n",)))
         earlier.append(Exchange(narrower.text, said.text))
         verdict = yield from written(Write(prompts.judge(inquiry, earlier), VERDICT_TOKENS, ("\n",)))
@@ -33,7 +33,8 @@ def iterative(inquiry: Inquiry) -> Steps:
 
 
 def iter_retgen(inquiry: Inquiry) -> Steps:
-    """The question with the answer that the passages of the round before gave (Iter-RetGen, Shao et al., 2023)."""
+    """Look up the question with the answer drafted from the previous round's passages (Iter-RetGen, Shao et al., 2023).
+    """
     [passages] = yield from looked_up(LookUp((inquiry.question,)))
     for _ in range(MOST_ITERATIONS - 1):
         prompt = prompts.answer(inquiry, inquiry.question, passages)

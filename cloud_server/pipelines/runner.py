@@ -1,7 +1,7 @@
-"""Carries a pipeline's steps out: through the batch, in the same queue as all answers, and through the corpus.
+"""Carries out the steps of a pipeline: writes texts in the batch, queued with all answers, and searches the corpus.
 
-Every pipeline ends: after so many rounds, queries and texts at most, or earlier where the token's quota is used up or
-the engine has no room; then the question itself is looked up, as `plain` does.
+Every pipeline ends: rounds, queries and texts are limited. At a limit, or if the access token's quota is used up or the
+engine has no room, the question itself is looked up, as `plain` does.
 """
 
 import time
@@ -32,11 +32,11 @@ from shared.protocol import messages as m
 
 
 class _Abandoned(Exception):
-    """A pipeline cannot go on."""
+    """Raised inside the runner to end a pipeline that has reached a limit or cannot write."""
 
 
 class Runner:
-    """Runs the pipeline of this name for one request. `searched` gets the seconds that each round took to search."""
+    """Runs the named pipeline for one request. `searched` gets the seconds that each round's search took."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Runner:
         self._last_done: Done | None = None
 
     async def run(self) -> Answer:
-        """Run it to its end, and cite what the answer is from. Raises RequestOver."""
+        """Run the pipeline to its end, and cite the passages of its answer. Raises RequestOver."""
         try:
             answer = await self._driven(self._name)
             if answer is None and self._cited is not None:
@@ -70,7 +70,7 @@ class Runner:
         return answer
 
     async def _driven(self, name: m.Pipeline) -> Answer | None:
-        """None where nothing came of it."""
+        """Run the named pipeline. Return None if it found nothing or was abandoned."""
         steps = PIPELINES[name](self._inquiry)
         reply: Reply = None
         try:
@@ -112,7 +112,7 @@ class Runner:
         return Written(tokens, not done.cut, step.stops)
 
     async def _read_ahead(self, writing: Writing, half: int) -> None:
-        """Near what is known already, and again near the first half of what is written."""
+        """Read ahead near the last query, and again near the first half of the text once that half is written."""
         await self._turn.compute(self._searching.begin)
         await writing.reach(1)
         self._searching.starts()

@@ -1,5 +1,5 @@
-"""The searches of one pipeline: while the model writes what will be looked up, what lies near is read ahead (TeleRAG,
-section 4). Called by one thread at a time, any thread.
+"""The searches of one pipeline. While the model writes the next query, the clusters it will probably need are read
+ahead (TeleRAG, section 4). Any thread may call, but only one at a time.
 """
 
 from cloud_server.pipelines.answering import Answering
@@ -9,15 +9,15 @@ from shared.protocol.messages import Pipeline
 
 
 class Searching:
-    """Of the pipeline of this name. To be closed, whatever has become of it."""
+    """The searches of the named pipeline. Must always be closed."""
 
     def __init__(self, answering: Answering, inquiry: Inquiry, name: Pipeline) -> None:
         self._answering, self._inquiry, self._name = answering, inquiry, name
-        self._near: Vector | None = None  # what was looked up last
+        self._near: Vector | None = None  # the vector of the last query
         self._ticket: Ticket | None = None
 
     def begin(self) -> None:
-        """Read ahead near what was looked up last or, at first, near the question."""
+        """Read ahead near the last query or, before the first one, near the question."""
         self.close()
         if (corpus := self._answering.corpus) is None:
             return
@@ -31,13 +31,13 @@ class Searching:
             self._ticket.starts()
 
     def refine(self, text: str) -> None:
-        """Read ahead near what the model has written so far."""
+        """Read ahead near the text that the model has written so far."""
         if self._ticket and text.strip():
             self._ticket.refine(self._answering.vectors(self._inquiry, LookUp((text,), self._inquiry.anchored))[0])
 
     def look_up(self, step: LookUp) -> tuple[Passages, ...]:
-        """The passages of each query, the nearest first, that are near enough to it. The first settles what was read
-        ahead for.
+        """Return the relevant passages for each query, the nearest first. The first query ends the look-ahead and uses
+        it.
         """
         vectors = self._answering.vectors(self._inquiry, step)
         self._near = vectors[0]
@@ -47,7 +47,7 @@ class Searching:
             self.close()
 
     def close(self) -> None:
-        """Nothing more is read ahead."""
+        """Stop reading ahead."""
         ticket, self._ticket = self._ticket, None
         if ticket:
             ticket.close()

@@ -1,5 +1,5 @@
-"""What a pipeline is asked, the steps that it may yield, and what it is sent for each. No I/O, no vector, no token id
-of its own: a runner carries the steps out.
+"""The input of a pipeline, the steps that it may yield, and the reply to each step. Pipelines do no I/O and make no
+vectors or token ids: `Runner` carries out the steps.
 """
 
 import re
@@ -11,23 +11,23 @@ from shared.prompt import CHATML, ChatTemplate, Prompt, is_not_found
 from shared.protocol.messages import PublicPassage
 
 MOST_ROUNDS = 16
-"""Times that a pipeline may look something up."""
+"""The most rounds of retrieval in one pipeline."""
 
 MOST_QUERIES = 16
-"""In one round."""
+"""The most queries in one round."""
 
 MOST_WRITES = 32
-"""Texts that a pipeline may have written."""
+"""The most texts that a pipeline may have the model write."""
 
 Passages = tuple[PublicPassage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question to find `most` passages for. `max_tokens` is the length of its answer.
+    """A question for which a pipeline finds `most` passages. `max_tokens` is the greatest length of its answer.
 
-    `anchored`: a query that the model wrote is looked up half-way between it and the question (unit(½·question +
-    ½·query)); otherwise by itself, as the pipelines were published.
+    `anchored`: a query that the model wrote is searched for half-way between its vector and the question's
+    (unit(½·question + ½·query)); otherwise by its own vector, as the pipelines were published.
     """
 
     question: str
@@ -39,7 +39,7 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class WrittenToken:
-    """A token of the model's, the text that became complete with it, and how likely the model held it, where asked."""
+    """A token that the model wrote, the text that the token completed, and its probability if that was requested."""
 
     token: int
     text: str
@@ -48,11 +48,11 @@ class WrittenToken:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Have the model write up to `most` tokens; the text ends before the first of `stops`.
+    """A step: have the model write up to `most` tokens; the text ends before the first of `stops`.
 
-    `searched`: what is written will be looked up, so that what lies near its first half may be read ahead.
-    `accepted` are the tokens of the device's answer that it goes on with, and `answers` says that this is that answer:
-    it is sampled as the device wants it. All else is greedy.
+    `searched`: the text will be looked up, so the index may be read ahead near its first half. `accepted` are the
+    tokens of the device's answer that the text continues. `answers`: the text is part of that answer and is sampled
+    with the device's settings; all other texts are greedy.
     """
 
     prompt: Prompt
@@ -66,7 +66,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What came of a Write. `whole`: the model, or a stop, ended it, and not the limit."""
+    """The text that a Write produced. `whole`: the model or a stop ended the text, not the token limit."""
 
     tokens: tuple[WrittenToken, ...]
     whole: bool = True
@@ -74,45 +74,47 @@ class Written:
 
     @property
     def raw(self) -> str:
-        """All of the text, stops included."""
+        """The whole text, including stops."""
         return "".join(token.text for token in self.tokens)
 
     @property
     def text(self) -> str:
-        """The text before the first stop, without white space around it."""
+        """The text before the first stop, without surrounding white space."""
         raw = self.raw.lstrip()
         ends = [place for stop in self.stops if (place := raw.find(stop)) >= 0]
         return raw[: min(ends, default=len(raw))].strip()
 
     @property
     def stopped(self) -> bool:
-        """Whether a stop ended it: the model would have gone on."""
+        """Whether a stop ended the text, so that the model would have continued."""
         return any(stop in self.raw.lstrip() for stop in self.stops)
 
     @property
     def says_something(self) -> bool:
-        """Whether there is anything to look up: no silence, and not that the passages do not say it."""
+        """Whether the text can be looked up: it has letters or digits, and is not the reply that the passages lack the
+        answer.
+        """
         return any(character.isalnum() for character in self.text) and not is_not_found(self.text)
 
     @property
     def affirms(self) -> bool:
-        """Whether it begins with yes."""
+        """Whether the text begins with "yes"."""
         return self.text.casefold().startswith("yes")
 
     @property
     def denies(self) -> bool:
-        """Whether it begins with no."""
+        """Whether the text begins with the word "no"."""
         return re.match(r"no\b", self.text.casefold()) is not None
 
     def cut(self, length: int) -> tuple[WrittenToken, ...]:
-        """The tokens that begin within the first `length` characters."""
+        """Return the tokens that begin within the first `length` characters of the text."""
         starts = accumulate((len(token.text) for token in self.tokens), initial=0)
         return tuple(token for token, start in zip(self.tokens, starts, strict=False) if start < length)
 
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """Find the nearest passages of each query, in one round; `anchored` as `Inquiry` has it."""
+    """A step: find the nearest passages for each query, in one round. `anchored` is explained in `Inquiry`."""
 
     queries: tuple[str, ...]
     anchored: bool = False
@@ -120,7 +122,7 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """These tokens of the answer stand, written from these passages: the device may have them now."""
+    """A step: send these final tokens of the answer, written from these passages, to the device."""
 
     tokens: tuple[WrittenToken, ...]
     passages: Passages
@@ -128,9 +130,9 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How a pipeline ends: the passages to answer from, the best first, and what is said of the answer already.
+    """The result of a pipeline: the passages to answer from, the best first, and the answer's tokens that were sent.
 
-    `whole`: nothing follows that.
+    `whole`: the answer is complete.
     """
 
     passages: Passages
@@ -140,28 +142,28 @@ class Answer:
 
 Step = Write | LookUp | Say
 Reply = Written | tuple[Passages, ...] | None
-"""Of a Write, of a LookUp (one element a query), of a Say."""
+"""The reply to a Write, to a LookUp (one element per query), and to a Say."""
 
 Steps = Generator[Step, Reply, Answer | None]
-"""A pipeline under way. None: nothing came of it, and the question's own passages are to be answered from."""
+"""A running pipeline. If it returns None, the answer is written from the question's own passages instead."""
 
 PipelineSteps = Callable[[Inquiry], Steps]
 
 
 def written(step: Write) -> Generator[Step, Reply, Written]:
-    """Yield the step; what was written."""
+    """Yield the step, and return the text that was written."""
     reply = yield step
     assert isinstance(reply, Written)
     return reply
 
 
 def looked_up(step: LookUp) -> Generator[Step, Reply, tuple[Passages, ...]]:
-    """Yield the step; the passages of each query."""
+    """Yield the step, and return the passages for each query."""
     reply = yield step
     assert isinstance(reply, tuple)
     return reply
 
 
 def answered_from(passages: Passages) -> Answer | None:
-    """The end of a pipeline that looked for passages."""
+    """Return the result of a pipeline that answers from these passages; None if there are no passages."""
     return Answer(passages) if passages else None

@@ -1,4 +1,5 @@
-"""What a pipeline may do for one request; a request of a device is one, and a question that is measured."""
+"""The operations that a pipeline may use for one request, for a device's request and for a question of a measurement.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A round of retrieval: what was looked up by which pipeline, and what that found, the best first."""
+    """A round of retrieval: its pipeline, the queries, and the passages found, the best first."""
 
     pipeline: m.Pipeline
     queries: Sequence[str]
@@ -21,46 +22,47 @@ class Round:
 
 
 class Turn(Protocol):
-    """Any method raises RequestOver."""
+    """A request as a pipeline sees it. Any method may raise RequestOver."""
 
     @property
     def ask(self) -> m.Ask:
-        """What the device has asked."""
+        """The device's request."""
 
     @property
     def version(self) -> int:
-        """Of the protocol, that the device speaks."""
+        """The protocol version that the device speaks."""
 
     @property
     def passages(self) -> list[m.PublicPassage]:
-        """What the answer is to be written from, the best first; empty before `cite`."""
+        """The passages to write the answer from, the best first; empty before `cite`."""
 
     async def compute(self, work: Callable[[], Result]) -> Result:
-        """Search or tokenise outside the event loop, one piece of work of a token's devices at a time.
+        """Run a search or tokenization outside the event loop, one at a time for all devices of an access token.
 
-        What goes wrong in it fails the request.
+        An error in `work` fails the request.
         """
 
     def later(self, work: Callable[[], None]) -> None:
         """Do this outside the event loop, whatever becomes of the request meanwhile. Never raises RequestOver."""
 
     def may_search(self, count: int) -> bool:
-        """Whether the token may search so often now, which is counted then."""
+        """Return whether the access token may search `count` times now, and charge the searches to its quota."""
 
     def draft(self, job: Job) -> Writing | None:
-        """Queue a job whose text the device does not get; None where there is no room or budget for it."""
+        """Queue a job whose text is not sent to the device; None if there is no room or budget for the job."""
 
     def note(self, looked_up: Round) -> None:
-        """Tell the device what was looked up, as far as it has words and room for that: at any time before the end."""
+        """Send a round to the device, if its protocol version and the unsent events allow; at any time before the end.
+        """
 
     def cite(self, passages: list[m.PublicPassage]) -> None:
-        """Say from which passages the answer will be written; once."""
+        """Send the passages from which the answer will be written. Called once."""
 
     def say(self, tokens: Sequence[tuple[int, str]]) -> None:
-        """Let the device have the answer's next tokens, with their text."""
+        """Send the answer's next tokens, with their text."""
 
     def end(self, done: Done) -> None:
-        """The answer is whole with what was said of it."""
+        """End the answer, which is complete with the tokens sent so far."""
 
     def write(self, job: Job, begin: m.Ask | m.Start) -> None:
-        """Queue the job, which goes on from where `begin` says that the answer stands, and behind what was said."""
+        """Queue the job that continues the answer after the part accepted in `begin` and the tokens sent since."""

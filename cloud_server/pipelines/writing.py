@@ -1,4 +1,4 @@
-"""A text that a pipeline waits for while the generation writes it. On the event loop's thread."""
+"""A text that a pipeline waits for while the generation writes it. Used on the event loop's thread only."""
 
 import asyncio
 import math
@@ -7,13 +7,13 @@ from cloud_server.engine.jobs import Broken, Displaced, Done, EngineEvent, Token
 
 
 class RequestOver(Exception):
-    """The request has ended: nobody waits for what its pipeline would do next."""
+    """Raised in a pipeline whose request has ended, to stop the pipeline."""
 
 
 class Writing:
-    """One job's tokens, as they come. One waiter at a time.
+    """The tokens of one job as they arrive. Only one coroutine may wait at a time.
 
-    `done` is set once it has ended well; it stays None where the engine could not go on.
+    `done` is set when the job ends normally; it stays None if the engine failed or displaced the job.
     """
 
     def __init__(self) -> None:
@@ -21,11 +21,11 @@ class Writing:
         self.done: Done | None = None
         self.over = False
         self._dropped = False
-        self._awaited = 0.0  # tokens that the waiter waits for
+        self._awaited = 0.0  # the number of tokens to wait for
         self._reached = asyncio.Event()
 
     def take(self, event: EngineEvent) -> None:
-        """Take what the generation brought."""
+        """Process an event of the job."""
         match event:
             case Token():
                 self.tokens.append(event)
@@ -37,12 +37,12 @@ class Writing:
             self._reached.set()
 
     def drop(self) -> None:
-        """Nobody waits for it any more."""
+        """End the wait with RequestOver, because the request has ended."""
         self.over = self._dropped = True
         self._reached.set()
 
     async def reach(self, count: float) -> None:
-        """Wait until there are so many tokens, or no more come. Raises RequestOver."""
+        """Wait until `count` tokens have arrived or the job has ended. Raises RequestOver."""
         self._awaited = count
         self._reached.clear()
         if not (self.over or len(self.tokens) >= count):
@@ -51,6 +51,6 @@ class Writing:
             raise RequestOver
 
     async def end(self) -> Done | None:
-        """Wait until no more come; how it ended. Raises RequestOver."""
+        """Wait until the job has ended, and return its last event; None if it failed. Raises RequestOver."""
         await self.reach(math.inf)
         return self.done
