@@ -268,6 +268,28 @@ def test_a_device_that_fails_is_done_without(
     assert not tier._rows._pins
 
 
+@pytest.mark.parametrize("step", ["_chosen", "nonzero"])
+def test_a_search_too_large_for_the_device_is_done_without_and_the_next_with_it(
+    corpus: IndexCorpus, step: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    index = opened(corpus)
+    tier = index.gpu
+    assert tier
+    bring(tier, list(range(index.vectors.clusters)), tier)
+    vector = FakeEmbedder().embed([FACTS[1][1]])[0]
+
+    def too_large(*_: Any, **__: Any) -> Any:
+        raise torch.OutOfMemoryError("tried to allocate 2 GiB")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(GpuTier if step == "_chosen" else torch.Tensor, step, too_large)
+        assert corpus.search(vector, 1)[0].text == FACTS[1][1]
+    assert caplog.messages == ["a search is too large for the GPU, and is done by the processor"]
+    assert tier.is_here(0)
+    assert not tier._rows._pins
+    assert corpus.search(vector, 1)[0].text == FACTS[1][1]
+
+
 def test_an_index_is_searched_without_a_device_that_has_no_room(
     builder: Make, source: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
