@@ -291,8 +291,9 @@ class Device:
     def _load(self) -> LocalSource:
         from device_app.inference import loading
 
-        engine = self._engine() if self._engine else loading.engine(self.weights, self.settings.model)
-        return loading.source(engine)
+        if self._engine:
+            return loading.source(self._engine())
+        return loading.source(loading.engine(self.weights, self.settings.model), self.weights, self.settings.model)
 
 
 def _close_engine(loading: Future[LocalSource]) -> None:

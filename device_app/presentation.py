@@ -36,10 +36,13 @@ def drawn_from(origin: str, sides: Collection[str]) -> str:
     return "from both" if "device" in sides else "from the server's passages"
 
 
-def read_while_typing(record: Mapping[str, Any]) -> str:
-    """Return what was read of the files while the question of an answer's record was typed; "" where nothing was."""
-    read = record["trace"].get("read_while_typing")
-    if not read:
-        return ""
-    took = f"{read['tokens']:,} tokens in {read['ms'] / 1000:.1f} s"
-    return f"read while you typed: {counted(read['passages'], 'passage')}, {took}; {read['served']} served"
+def gains(record: Mapping[str, Any]) -> list[str]:
+    """Describe what made an answer faster, a line each: reading while its question was typed, and drafting."""
+    trace, lines = record["trace"], []
+    if read := trace.get("read_while_typing"):
+        took = f"{read['tokens']:,} tokens in {read['ms'] / 1000:.1f} s"
+        lines.append(f"read while you typed: {counted(read['passages'], 'passage')}, {took}; {read['served']} served")
+    if (drafts := trace.get("drafts")) and drafts["accepted"]:
+        share = f"{drafts['accepted']} of {drafts['drafted']} drafted tokens were right"
+        lines.append(f"drafted: {share}, written about {drafts['gain']:.1f} times as fast")
+    return lines

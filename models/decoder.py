@@ -93,6 +93,19 @@ class Decoder:
         """Decode the next token in all rows; return the mixture after it. Raises ContextFull, with nothing changed."""
         return self.take(self._engine.decode(dict.fromkeys(self._prompts, token)))
 
+    def append_all(self, tokens: Sequence[int]) -> list[Logits]:
+        """Decode these next tokens in all rows, in one pass; return the mixture after each, of which the last is kept.
+
+        Raises ContextFull, with nothing changed.
+        """
+        rows = self._engine.verify(dict.fromkeys(self._prompts, tokens))
+        mixtures = [
+            self._mixed({sequence: logits[place] for sequence, logits in rows.items()}) for place in range(len(tokens))
+        ]
+        self.position += len(tokens)
+        self._mixtures = {self.position: mixtures[-1]}
+        return mixtures
+
     def take(self, rows: Mapping[int, Logits]) -> Logits:
         """Use logits that the caller decoded in one batch with other answers, as `append` does; return the mixture."""
         mixture = self._mixed(rows)

@@ -36,6 +36,8 @@ class EngineInfo:
     exact. `movable` says whether they can be moved to other positions as well. `inexact` names the failed checks of
     `models.exactness`, whose features the engine does without.
 
+    `verifies` is the most tokens that one `verify` takes.
+
     `bos` is the text of the beginning-of-text token, which some chat templates insert; "" if there is none.
 
     `adapter` is the hash of the adapter in use, or ""; `refused` says why a named adapter is not used; `asks` whether
@@ -53,6 +55,7 @@ class EngineInfo:
     kv_key: str
     parameters: int
     chat_template: str | None
+    verifies: int = 1
     bos: str = ""
     sliceable: bool = True
     movable: bool = True
@@ -138,6 +141,13 @@ class Engine(Protocol):
         """Append one token to each named sequence, all in one batch; return the logits of each.
 
         Raises ContextFull when they do not fit; no sequence has changed then.
+        """
+
+    def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
+        """Append one or several tokens to each named sequence, all in one batch; return the logits after each token.
+
+        At most `EngineInfo.verifies` tokens in all. Raises ContextFull when they do not fit; no sequence has changed
+        then. Whoever drafted the tokens rolls back those that the logits do not confirm.
         """
 
     def rollback(self, sequence: int, count: int) -> None:

@@ -6,17 +6,14 @@ stored beside the weights. Features that fail are not used (`LlamaCppEngine.rest
 CHECKS.
 """
 
-import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from models.engine import Check, Engine
+from models.facts import FactsFile
 
 FILE = "exactness.json"
 
@@ -84,24 +81,9 @@ class Verdicts:
 
         A missing verdict is made by testing the engine. Raises EngineError.
         """
-        key = f"{engine.info.kv_key} {arithmetic}"
-        kept = self._kept()
-        verdict = kept.get(key)
-        if verdict is None or set(verdict) != set(CHECKS):
+        file, key = FactsFile(self.folder, FILE), f"{engine.info.kv_key} {arithmetic}"
+        verdict: dict[Check, bool] | None = file.load().get(key)
+        if not isinstance(verdict, dict) or set(verdict) != set(CHECKS):
             verdict = examine(engine)
-            self._keep({**kept, key: verdict})
+            file.keep(key, verdict)
         return frozenset(name for name in CHECKS if not verdict[name])
-
-    def _kept(self) -> dict[str, dict[Check, bool]]:
-        try:
-            kept = json.loads((self.folder / FILE).read_text("utf-8"))
-            return {str(key): dict(checks) for key, checks in kept.items()}
-        except (OSError, ValueError, TypeError, AttributeError):
-            return {}  # no verdicts: the next engine is tested
-
-    def _keep(self, verdicts: Mapping[str, Mapping[Check, bool]]) -> None:
-        with suppress(OSError):  # if the folder is not writable, the test is repeated next time
-            handle, name = tempfile.mkstemp(dir=self.folder, prefix=f".{FILE}-")
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(verdicts, file, indent=1)
-            Path(name).replace(self.folder / FILE)

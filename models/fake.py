@@ -45,6 +45,7 @@ class FakeEngine:
             kv_key="fake",
             parameters=0,
             chat_template=None,
+            verifies=16,
             asks=asks,
             abstention=abstention,
         )
@@ -93,6 +94,14 @@ class FakeEngine:
             raise EngineError("There is no sequence to decode.")
         self._cells.require(len(tokens))
         return {sequence: self._append(sequence, [tokens[sequence]]) for sequence in rows}
+
+    def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
+        rows = [self._row(sequence) for sequence in sorted(tokens)]
+        count = sum(map(len, tokens.values()))
+        if not all(map(self._checked, tokens.values())) or not 0 < count <= self._info.verifies:
+            raise EngineError(f"{count} tokens cannot be verified.")
+        self._cells.require(count)
+        return {sequence: [self.decode({sequence: token})[sequence] for token in tokens[sequence]] for sequence in rows}
 
     def rollback(self, sequence: int, count: int) -> None:
         length = self.length(sequence)

@@ -37,6 +37,10 @@ class _Interruptible:
         self._look()
         return self._engine.decode(tokens)
 
+    def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
+        self._look()
+        return self._engine.verify(tokens)
+
     def _look(self) -> None:
         if self._give_way():
             raise GaveWay("Work ahead stopped for a question. It continues when nothing else needs the machine.")
@@ -46,7 +50,7 @@ class _Interruptible:
 
 
 def interruptible(engine: Engine, give_way: Callable[[], bool], part: int = PART) -> Engine:
-    """The engine; once `give_way()` holds, `prefill` and `decode` raise GaveWay, with its sequences as they were.
+    """Return the engine; once `give_way()` holds, its computing methods raise GaveWay, with its sequences as they were.
 
     `part` is how many tokens are computed between two looks, at least two.
     """

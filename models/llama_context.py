@@ -20,6 +20,9 @@ from shared.errors import ContextFull, EngineError, SliceRejected
 BATCH = 128
 """Tokens computed in one call. Ctrl-C has to wait for the end of the call."""
 
+MOST_LOGITS = 32
+"""Tokens of one call whose logits can be had, if there are fewer sequences: drafts are verified so many at a time."""
+
 _NO_ROOM = 1  # return code of llama_decode: no room in the KV buffer, nothing computed
 
 
@@ -151,7 +154,8 @@ def _parameters(api: Any, context: int, sequences: int, threads: int, kv_type: K
     parameters = api.llama_context_default_params()
     parameters.n_ctx = context
     parameters.n_batch = parameters.n_ubatch = BATCH
-    parameters.n_seq_max = parameters.n_outputs_max = sequences + 1  # logits of one row each, not of a batch
+    parameters.n_seq_max = sequences + 1
+    parameters.n_outputs_max = max(sequences + 1, MOST_LOGITS)  # not the whole batch: logits are large
     parameters.n_threads = parameters.n_threads_batch = threads
     parameters.kv_unified = True
     parameters.no_perf = True

@@ -133,6 +133,30 @@ class LlamaCppEngine:
         self.computed += ids.size
         return logits
 
+    def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
+        sequences = sorted(tokens)
+        starts = [self._whole(sequence) for sequence in sequences]
+        parts = [self._model.ids(tokens[sequence]) for sequence in sequences]
+        sizes = [part.size for part in parts]
+        if not (parts and all(sizes) and sum(sizes) <= self._info.verifies):
+            raise EngineError(f"Of {sizes} tokens of as many sequences, {self._info.verifies} in all can be verified.")
+        self._require(max(map(sum, zip(starts, sizes, strict=True))))
+        self._cells.require(sum(sizes))
+        positions = [np.arange(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+        with self._appending(*sequences):
+            self._context.compute(
+                np.concatenate(parts), np.concatenate(positions), np.repeat(sequences, sizes), outputs=True
+            )
+            rows = iter(range(sum(sizes)))
+            logits = {
+                sequence: [self._context.logits(next(rows)) for _ in range(size)]
+                for sequence, size in zip(sequences, sizes, strict=True)
+            }
+            for sequence, part in zip(sequences, parts, strict=True):
+                self._cells.append(sequence, part.tolist())
+        self.computed += sum(sizes)
+        return logits
+
     def rollback(self, sequence: int, count: int) -> None:
         length = self.length(sequence)
         if not 0 <= count <= length:

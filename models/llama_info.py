@@ -4,7 +4,7 @@ from models import kv
 from models.adapter import Adapter
 from models.engine import EngineInfo, KVType
 from models.llama_bindings import build
-from models.llama_context import LlamaContext
+from models.llama_context import MOST_LOGITS, LlamaContext
 from models.llama_model import LlamaModel
 
 
@@ -25,6 +25,7 @@ def described(
         kv_key=f"{model_hash} {kv_type} {build()}" + (f" {adapting}" if adapting else ""),
         parameters=model.parameters(),
         chat_template=model.chat_template(),
+        verifies=max(context.scratch, MOST_LOGITS),
         bos=model.bos(),
         sliceable=model.sliceable(),
         movable=model.rotates() and model.sliceable() and context.can_shift(),

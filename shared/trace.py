@@ -9,6 +9,29 @@ _WRITING = ("prefill", "decode")
 
 
 @dataclass(slots=True)
+class DraftCounts:
+    """The passes of an answer that was drafted, the tokens drafted and accepted in them, and their total cost.
+
+    `cost` is in passes over one token.
+    """
+
+    passes: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    cost: float = 0.0
+
+    @property
+    def gain(self) -> float:
+        """How many times as fast the tokens after the first were written as one by one."""
+        return (self.passes + self.accepted) / self.cost if self.cost else 1.0
+
+    def as_json(self) -> dict[str, object]:
+        """Return the `drafts` object of a trace."""
+        counts = {"passes": self.passes, "drafted": self.drafted, "accepted": self.accepted}
+        return {**counts, "gain": round(self.gain, 3)}
+
+
+@dataclass(slots=True)
 class Trace:
     """The steps of one answer, in order, with their durations; the time of the first token; the prompt's tokens by
     source.
@@ -17,7 +40,7 @@ class Trace:
     what there were states of at another place, which are not exact; `tokens_prefilled` the rest, of which
     `tokens_recomputed` begin moved segments; and `tokens_decoded` the answer. `discarded` are the attempts
     before it, from passages that did not say it, and `looks` what was read again of those that did. `joined` are the
-    ids of the passages whose kept attention states were joined.
+    ids of the passages whose kept attention states were joined. `drafts` counts speculative decoding.
     """
 
     started: float = field(default_factory=time.perf_counter)
@@ -33,6 +56,7 @@ class Trace:
     discarded: list["Trace"] = field(default_factory=list)
     looks: list["Trace"] = field(default_factory=list)
     joined: set[int] = field(default_factory=set)
+    drafts: DraftCounts = field(default_factory=DraftCounts)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -60,6 +84,7 @@ class Trace:
         self.discarded.append(replace(self, steps=spent, discarded=[]))
         self.steps = [step for step in self.steps if step[0] not in _WRITING]
         self.steps.append(("in vain", sum(ms for _, ms in spent)))
+        self.drafts = DraftCounts()
         for part in fields(self):
             if isinstance(part.default, int | None):
                 setattr(self, part.name, part.default)
@@ -75,4 +100,5 @@ class Trace:
             "total_ms": round(self.elapsed_ms(), 2),
             "steps": [{"name": name, "ms": round(ms, 2)} for name, ms in self.steps],
             "tokens": self.tokens_decoded,
+            "drafts": self.drafts.as_json() if self.drafts.passes else None,
         }

@@ -52,8 +52,8 @@ class GpuTier:
     """Clusters of `vectors` in at most `memory` bytes of a device, which fits one vector at least. Safe for several
     threads.
 
-    When the device fails, it is done without: that is logged, and whoever searches gets GpuFailed once at the most. What
-    it lacks memory for is done without it, search by search.
+    When the device fails, it is done without: that is logged, and whoever searches gets GpuFailed once at the most. A
+    search that it lacks memory for is done without it.
     """
 
     def __init__(self, vectors: Ivf, memory: int, device: str = "cuda") -> None:

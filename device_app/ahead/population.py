@@ -1,7 +1,8 @@
 """The work ahead (PerCache, sections 4.1.2, 4.1.3, 4.3): small items, each finished and kept before the next.
 
-In order: drop unusable entries, answer queued and stale questions, predict questions from new passages and prepare
-them, restore evicted states, and read passages ahead while there is room. A stop loses at most one item.
+In order: drop unusable entries, measure the model, answer queued and stale questions, predict questions from new
+passages and prepare them, restore evicted states, and read passages ahead while there is room. A stop loses at most one
+item.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from device_app.english import query
 from device_app.english.query import Query
 from device_app.question.options import Options
 from shared.errors import EngineError, GaveWay, UsageError
+from shared.trace import Trace
 from shared.types import StoredPassage
 from storage.counters import Counters
 from storage.qa_entries import Entry, Origin
@@ -51,6 +53,7 @@ class Population:
         """Do all the work, yielding a step after each item. Ends quietly once the engine has to give way."""
         try:
             yield from self._prune()
+            yield from self._measure()
             yield from self._refresh()
             yield from self._adopt()
             yield from self._answer_what_waits()
@@ -74,6 +77,17 @@ class Population:
             yield Step.free("evict", f"{evicted} attention states", f"over the limit of {self.tree.limit:,} bytes")
         if evicted := self.bank.trim():
             yield Step.free("evict", f"{evicted} answers", f"over the limit of {self.bank.limit:,} bytes")
+
+    def _measure(self) -> Iterator[Step]:
+        """Measure once what drafting answers would gain with this model on this machine."""
+        source, trace = self.assistant.source(), Trace()
+        if source.drafting.is_unmeasured:
+            before = source.engine.computed
+            with trace.step("prefill"):
+                source.drafting.measure(source.engine)
+            trace.tokens_prefilled = source.engine.computed - before
+            why = "how fast the model reads several tokens at once decides whether answers are drafted"
+            yield self._counted(Step.traced("measure", source.engine.info.model, why, trace))
 
     def _refresh(self) -> Iterator[Step]:
         looked, stale = self.bank.refresh(self.assistant.retriever.store.newest_passage())

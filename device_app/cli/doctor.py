@@ -235,11 +235,31 @@ def _engine(device: Device) -> Iterator[Finding]:
         yield Finding(
             "exactness", "ok", "reused attention states and rolled-back tokens give exactly the computed results"
         )
+    yield from _drafting(device)
     if refused := device.refused:
         yield Finding("adapter", "warn", refused, "To answer without an adapter: jackdaw config set model.adapter off")
     elif adapter := device.adapter:
         asks = " and predicts questions" if adapter.asks and device.settings.cache.predict_from == "questioner" else ""
         yield Finding("adapter", "ok", f"{adapter.name}, rank {adapter.rank}: the model answers{asks} with it")
+
+
+def _drafting(device: Device) -> Iterator[Finding]:
+    source = device.begin_loading().result()
+    drafting, info = source.drafting, source.engine.info
+    if drafting.mode == "off":
+        return
+    if drafting.costs is None:
+        said = "not measured yet whether drafting makes answers faster here: that is done in idle time"
+        yield Finding("drafting", "ok", said, "To measure it now: jackdaw daemon run-once")
+    elif drafting.used_costs(info) is None:
+        said = f"answers are not drafted: with {info.kv_type} states the text might differ by a rounding"
+        other = "To draft: jackdaw config set model.kv q8_0" if info.kv_type == "f16" else ""
+        yield Finding("drafting", "ok", said, other)
+    else:
+        said = (
+            f"reading 4 tokens at once takes {drafting.costs.ratio(4):.1f} times as long as one: answers are drafted "
+        )
+        yield Finding("drafting", "ok", f"{said}where that makes them faster")
 
 
 def _embedder(device: Device) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from device_app.commands.turns import last_if_any
-from device_app.presentation import ORIGINS, STEPS, read_while_typing
+from device_app.presentation import ORIGINS, STEPS, gains
 from device_app.question.answer import looked_up_line
 from shared.cli.output import age, print_blocks, print_json
 from shared.errors import ExitCode
@@ -54,8 +54,8 @@ def _rows(turn: "Turn") -> Iterator[tuple[str, object]]:
     first = "" if trace["ttft_ms"] is None else f"first token after {trace['ttft_ms']:.0f} ms, "
     steps = ", ".join(f"{STEPS.get(step['name'], step['name'])} {step['ms']:.0f}" for step in trace["steps"])
     yield "Time", f"{first}{trace['total_ms']:.0f} ms in all ({steps})"
-    if read := read_while_typing(record):
-        yield "Ahead", read
+    if gained := gains(record):
+        yield "Faster", "\n".join(gained)
     if states["tokens_cached"] or states["tokens_prefilled"]:
         yield (
             "Prompt",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from device_app.settings import Embedder as EmbedderSettings
     from device_app.settings import Model
     from models.engine import Embedder, Engine
+    from models.speculative.drafting import Drafting
 
 
 def engine(weights: catalog.Weights, settings: Model) -> Engine:
@@ -39,12 +40,28 @@ def engine(weights: catalog.Weights, settings: Model) -> Engine:
     return loaded
 
 
-def source(engine: Engine) -> LocalSource:
-    """Return the model as a source of tokens, with its own chat template."""
+def source(engine: Engine, weights: catalog.Weights | None = None, settings: Model | None = None) -> LocalSource:
+    """Return the model as a source of tokens, with its own chat template.
+
+    With `weights` and `settings`, answers are drafted as the settings say, by the costs measured for these weights.
+    """
     from device_app.inference.local import LocalSource
     from models.chat_template import parse
 
-    return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
+    template = parse(engine.info.chat_template, engine.info.bos)
+    if weights is None or settings is None:
+        return LocalSource(engine, template)
+    return LocalSource(engine, template, _drafting(engine, weights, settings))
+
+
+def _drafting(engine: Engine, weights: catalog.Weights, settings: Model) -> Drafting:
+    from models.facts import FactsFile
+    from models.llama_bindings import arithmetic
+    from models.speculative.costs import FILE, KnownCosts
+    from models.speculative.drafting import Drafting
+
+    key = f"{engine.info.kv_key} {arithmetic()} {threads(settings.threads)}"
+    return Drafting(settings.draft, KnownCosts(FactsFile(weights.folder, FILE), key))
 
 
 def embedder(weights: catalog.Weights, settings: EmbedderSettings) -> Embedder:

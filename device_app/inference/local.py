@@ -7,7 +7,7 @@ token is drawn from the mixture of their distributions, weighted by relevance (D
 import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.abstaining import Judged, judge
@@ -16,6 +16,7 @@ from device_app.inference.sureness import Sureness
 from models.decoder import Decoder, log_probability
 from models.engine import Logits
 from models.sampling import SamplingSettings, likeliest, sample
+from models.speculative.drafting import Drafting
 from shared.aggregation.weights import row_weights
 from shared.ending import Piece, spelled
 from shared.prompt import NOT_FOUND, ChatTemplate, Prompt
@@ -35,6 +36,7 @@ class LocalSource(Prefilling):
     """The engine of this device as a source of tokens. One stream at a time."""
 
     template: ChatTemplate
+    drafting: Drafting = field(default_factory=Drafting)
 
     def count(self, prompt: Prompt) -> int:
         """Return the number of tokens prefilled for the prompt; what rows share counts once."""
@@ -168,22 +170,23 @@ class LocalSource(Prefilling):
                 trace.first_token()
                 yield from judged.tokens
                 return
-            decoder = Decoder(self.engine, dict(enumerate(rows)), weights, written=len(drawn))
-            if sureness:
-                yes, no = (self.engine.tokenize(word)[0] for word in ("Yes", "No"))
-                sureness.yes_margin = float(decoder.mixture[yes] - decoder.mixture[no])
-            while len(drawn) < max_tokens:
-                token = sample(judged.given_an_answer(decoder.mixture, drawn), sampling, drawn)
+            plain = Decoder(self.engine, dict(enumerate(rows)), weights, written=len(drawn))
+            with self.drafting.decoder(plain, self.engine, max_tokens - len(drawn), trace.drafts) as decoder:
                 if sureness:
-                    sureness.least = min(sureness.least, log_probability(decoder.mixture, token))
-                if self.engine.is_end(token):
-                    break
-                drawn.append(token)
-                trace.tokens_decoded = len(drawn) - len(accepted)
-                trace.first_token()
-                yield token
-                if len(drawn) < max_tokens:
-                    decoder.append(token)
+                    yes, no = (self.engine.tokenize(word)[0] for word in ("Yes", "No"))
+                    sureness.yes_margin = float(decoder.mixture[yes] - decoder.mixture[no])
+                while len(drawn) < max_tokens:
+                    token = sample(judged.given_an_answer(decoder.mixture, drawn), sampling, drawn)
+                    if sureness:
+                        sureness.least = min(sureness.least, log_probability(decoder.mixture, token))
+                    if self.engine.is_end(token):
+                        break
+                    drawn.append(token)
+                    trace.tokens_decoded = len(drawn) - len(accepted)
+                    trace.first_token()
+                    yield token
+                    if len(drawn) < max_tokens:
+                        decoder.append(token)
 
     def _threshold(self, prompt: Prompt, relevance: float | None) -> float | None:
         """Return the log odds from which to abstain: infinite without passages; None if nothing is judged."""

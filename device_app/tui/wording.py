@@ -9,7 +9,7 @@ from typing import Any
 
 from textual.content import Content
 
-from device_app.presentation import ORIGINS, STEPS, drawn_from, read_while_typing
+from device_app.presentation import ORIGINS, STEPS, drawn_from, gains
 from device_app.question.answer import GUESS, NEAREST_SENTENCE, QUOTED, looked_up_line
 from shared.printable import counted, safe, safe_line
 
@@ -21,9 +21,9 @@ __all__ = [
     "badge",
     "counted",
     "egress",
+    "gains",
     "looked_up_line",
     "milliseconds",
-    "read_while_typing",
     "rounds_in_short",
     "safe",
     "safe_line",

@@ -55,6 +55,7 @@ class TorchEngine:
             kv_key=f"{_FORMAT} {model.model_hash()} f16",
             parameters=model.parameters(),
             chat_template=model.chat_template(),
+            verifies=context,
             bos=model.bos(),
             movable=False,
         )
@@ -107,6 +108,13 @@ class TorchEngine:
             self._cells.append(sequence, [token])
         self.computed += len(ids)
         return logits
+
+    def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
+        parts = {row: self._open().ids(tokens[self._checked(row)]).tolist() for row in sorted(tokens)}
+        if not parts or not all(parts.values()):
+            raise EngineError("There is nothing to verify.")
+        self._cells.require(sum(map(len, parts.values())))
+        return {row: [self.decode({row: token})[row] for token in part] for row, part in parts.items()}
 
     def rollback(self, sequence: int, count: int) -> None:
         length = self.length(sequence)

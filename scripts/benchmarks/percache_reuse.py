@@ -108,7 +108,7 @@ class Bench:
 
     def source(self, mode: Mode) -> Watched:
         """Return a source that answers in the mode."""
-        return Watched(self._engine, self.template, mode.recomputed)
+        return Watched(self._engine, self.template, recomputed=mode.recomputed)
 
     def answered(self, mode: Mode, prompt: Prompt, similarities: Sequence[float], most: int = MOST_TOKENS) -> Answered:
         """Return the answer to the prompt, whose passages are still separate."""

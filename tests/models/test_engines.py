@@ -129,6 +129,43 @@ def test_decoding_equals_prefilling_one_token(engine: Engine) -> None:
     assert np.argmax(alone) == np.argmax(whole)
 
 
+def test_verified_tokens_have_the_logits_of_the_tokens_read_in_pairs(engine: Engine) -> None:
+    tokens = engine.tokenize(TEXT)[:16]
+    engine.prefill(0, tokens[:8])
+    # In pairs, not one by one: llama.cpp computes a single token by other kernels than several where states are f16.
+    pairs = [row for place in range(8, 16, 2) for row in engine.verify({0: tokens[place : place + 2]})[0]]
+    engine.rollback(0, 8)
+    together = engine.verify({0: tokens[8:]})[0]
+    assert all(same(engine, row, other) for row, other in zip(together, pairs, strict=True))
+    assert engine.tokens(0) == tuple(tokens)
+
+
+def test_after_rejected_drafts_the_logits_are_those_of_a_straight_run(engine: Engine) -> None:
+    tokens, wrong = engine.tokenize(TEXT)[:16], engine.tokenize(" boats")
+    engine.prefill(0, tokens[:8])
+    straight = engine.verify({0: tokens[8:]})[0]
+    engine.rollback(0, 8)
+    drafted = engine.verify({0: [*tokens[8:11], *wrong]})[0][:3]
+    engine.rollback(0, len(wrong))
+    drafted += engine.verify({0: tokens[11:]})[0]
+    assert all(same(engine, row, other) for row, other in zip(drafted, straight, strict=True))
+
+
+def test_several_sequences_are_verified_in_one_call(engine: Engine) -> None:
+    tokens = engine.tokenize(TEXT)
+    alone = {}
+    for sequence, start in ((0, 0), (2, 3)):
+        engine.prefill(sequence, tokens[start : start + 6])
+        alone[sequence] = engine.verify({sequence: tokens[start + 6 : start + 9]})[sequence]
+        engine.rollback(sequence, 3)
+    together = engine.verify({2: tokens[9:12], 0: tokens[6:9]})
+    assert list(together) == [0, 2]
+    for sequence, rows in together.items():
+        for row, other in zip(rows, alone[sequence], strict=True):
+            assert np.argmax(row) == np.argmax(other)
+            assert np.abs(row - other).max() < 1
+
+
 def test_logits_are_the_callers_to_keep(engine: Engine) -> None:
     tokens = engine.tokenize(TEXT)
     first = engine.prefill(0, tokens[:10])
@@ -288,6 +325,11 @@ WRONG_CALLS: dict[str, Callable[[Engine], Any]] = {
     "an empty prefill": lambda engine: engine.prefill(0, []),
     "an empty decode": lambda engine: engine.decode({}),
     "decode of a wrong sequence": lambda engine: engine.decode({0: 1, SEQUENCES: 1}),
+    "an empty verification": lambda engine: engine.verify({}),
+    "verification of no token": lambda engine: engine.verify({0: [1], 1: []}),
+    "verification of a wrong sequence": lambda engine: engine.verify({0: [1], SEQUENCES: [1]}),
+    "verification of a wrong token": lambda engine: engine.verify({0: [1, -1]}),
+    "verification of too many tokens": lambda engine: engine.verify({0: [1] * (engine.info.verifies + 1)}),
     "a negative token": lambda engine: engine.prefill(0, [1, -1]),
     "a token too large": lambda engine: engine.prefill(0, [engine.info.vocabulary]),
     "a token far too large": lambda engine: engine.prefill(0, [2**70]),
@@ -329,6 +371,15 @@ def test_what_does_not_fit_is_refused_before_it_is_computed(engine: Engine) -> N
     with pytest.raises(ContextFull):
         engine.prefill(1, tokens[:-9])
     assert engine.length(1) == 0
+
+
+def test_drafts_that_do_not_fit_are_refused_before_they_are_computed(engine: Engine) -> None:
+    tokens = (engine.tokenize(TEXT) * 30)[: engine.info.context - 2]
+    engine.prefill(0, tokens)
+    with pytest.raises(ContextFull):
+        engine.verify({0: tokens[:3]})
+    assert engine.tokens(0) == tuple(tokens)
+    assert len(engine.verify({0: tokens[:2]})[0]) == 2
 
 
 def test_all_sequences_share_the_room_and_a_fork_takes_none(engine: Engine) -> None:

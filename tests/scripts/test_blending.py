@@ -44,7 +44,7 @@ EXACT = LocalSource(FakeEngine(), CHATML)
 
 
 def source(recomputed: float = SHARE) -> BlendingSource:
-    return BlendingSource(FakeEngine(), CHATML, recomputed)
+    return BlendingSource(FakeEngine(), CHATML, recomputed=recomputed)
 
 
 def prompt(*places: int) -> Prompt:
@@ -128,7 +128,7 @@ def test_where_the_context_has_no_room_to_move_a_passage_it_is_computed(tree: QK
         source().prefill(build("", [passage], CHATML), tree)
     asked = build("Which?", long, CHATML).joined()
     for context, moved in ((source().count(asked), 0), (2 * source().count(asked), 1)):
-        blending = BlendingSource(FakeEngine(context=context), CHATML, SHARE)
+        blending = BlendingSource(FakeEngine(context=context), CHATML, recomputed=SHARE)
         assert first_logits(blending, asked, tree)[1].segments_moved == moved
 
 

@@ -21,7 +21,7 @@ from device_app.tui.wording import (
     badge,
     counted,
     egress,
-    read_while_typing,
+    gains,
     rounds_in_short,
     safe_line,
     trace_bar,
@@ -150,8 +150,7 @@ def about(
     bar = trace_bar(record, min(width - 2, _BAR))
     if bar and width >= TINY:
         lines += [Content.assemble("  ", part) for part in (bar, trace_legend(record, width - 2))]
-        if read := read_while_typing(record):
-            lines.append(Content.assemble("  ", (read, "$quiet")))
+        lines += [Content.assemble("  ", (gain, "$quiet")) for gain in gains(record)]
     return Content("\n").join(lines)
 
 

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from device_app.presentation import STEPS
-from device_app.tui.wording import egress, looked_up_line, milliseconds, read_while_typing, safe_line
+from device_app.tui.wording import egress, gains, looked_up_line, milliseconds, safe_line
 from shared.errors import JackdawError
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def _record(record: dict[str, Any]) -> Content:
     first = trace["ttft_ms"]
     total = f"{milliseconds(trace['total_ms'])} in all"
     lines.append(Content.styled(total if first is None else f"first token {milliseconds(first)} · {total}", "$quiet"))
-    if read := read_while_typing(record):
-        lines.append(Content.styled(read, "$quiet"))
+    lines += [Content.styled(gain, "$quiet") for gain in gains(record)]
     states = kept["kv"]
     lines += [
         Content(),

@@ -16,7 +16,9 @@ from device_app.english import query
 from device_app.english.query import Query
 from device_app.settings import Cache, Settings
 from models.engine import Engine
+from models.facts import FactsFile
 from models.fake import FakeEngine
+from models.speculative.costs import FILE, KnownCosts
 from shared.errors import EngineError
 from tests.device_app.cache.conftest import QUESTION, Another, ask, entries, everything, work
 
@@ -34,6 +36,25 @@ def test_a_predicted_question_is_answered_before_it_is_asked(device: Device) -> 
 def test_what_is_done_is_not_done_again(device: Device) -> None:
     assert everything(device)
     assert everything(device) == []
+
+
+def test_what_drafting_would_gain_is_measured_once(device: Device, tmp_path: Path) -> None:
+    source = device.begin_loading().result()
+    source.drafting.mode, source.drafting.known = "auto", KnownCosts(FactsFile(tmp_path, FILE), "fake")
+    measured = [step for step in work(device) if step.action == "measure"]
+    assert [step.subject for step in measured] == ["fake"]
+    assert measured[0].tokens_prefilled > 0
+    assert source.drafting.costs == source.drafting.known.load()
+    assert not [step for step in work(device) if step.action == "measure"]
+
+
+def test_a_measurement_that_gives_way_is_made_the_next_time(device: Device, tmp_path: Path) -> None:
+    source = device.begin_loading().result()
+    source.drafting.mode, source.drafting.known = "auto", KnownCosts(FactsFile(tmp_path, FILE), "fake")
+    looks = iter([False] * 9 + [True] * 100)
+    assert "measure" not in [step.action for step in device.population(lambda: next(looks)).steps()]
+    assert source.drafting.is_unmeasured
+    assert "measure" in [step.action for step in work(device)]
 
 
 def test_a_question_never_asked_finds_its_passage_computed(device: Device) -> None:

@@ -1,0 +1,34 @@
+"""Facts measured on this machine and kept in a JSON file beside the weights: verdicts of tests, costs of passes."""
+
+import json
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class FactsFile:
+    """A file of facts by key. An unreadable file has none, and a folder that cannot be written keeps none."""
+
+    folder: Path
+    name: str
+
+    def load(self) -> dict[str, Any]:
+        """Return all facts."""
+        try:
+            kept = json.loads((self.folder / self.name).read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return kept if isinstance(kept, dict) else {}
+
+    def keep(self, key: str, fact: Any) -> None:
+        """Keep a fact, in the place of an earlier one with this key."""
+        facts = {**self.load(), key: fact}
+        with suppress(OSError):  # if the folder is not writable, the fact is measured again next time
+            handle, name = tempfile.mkstemp(dir=self.folder, prefix=f".{self.name}-")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(facts, file, indent=1)
+            Path(name).replace(self.folder / self.name)

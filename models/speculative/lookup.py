@@ -1,0 +1,62 @@
+"""Drafts from what was read: the continuation of the longest earlier occurrence of the last tokens (prompt lookup).
+
+Pure, and needs no model: answers quote their passages and repeat their own words.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+LONGEST: Final = 8
+"""The most tokens that are compared: a longer match makes a draft hardly more likely."""
+
+_BORDER: Final = -1
+"""Stands between two texts; no token equals it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Tokens that may come next, in order. `matched` is how many tokens before them occurred before them earlier."""
+
+    tokens: tuple[int, ...] = ()
+    matched: int = 0
+
+
+class Lookup:
+    """Drafts from several texts and an answer, to which tokens are appended."""
+
+    def __init__(self, texts: Sequence[Sequence[int]]) -> None:
+        """`texts` are token ids; the answer continues the last text."""
+        ids = [token for text in texts for token in (_BORDER, *text)]
+        self._size = len(ids)
+        self._ids = np.empty(2 * self._size + 64, np.int64)
+        self._ids[: self._size] = ids
+
+    def append(self, tokens: Sequence[int]) -> None:
+        """Append drawn tokens to the answer."""
+        stop = self._size + len(tokens)
+        if stop > self._ids.size:
+            self._ids = np.concatenate([self._ids, np.empty(stop, np.int64)])
+        self._ids[self._size : stop] = tokens
+        self._size = stop
+
+    def draft(self, most: int) -> Draft:
+        """Return at most `most` tokens that followed the longest, and of these the latest, earlier occurrence."""
+        ids = self._ids[: self._size]
+        if most < 1 or self._size < 2:
+            return Draft()
+        ends, matched = np.flatnonzero(ids[:-1] == ids[-1]), 1
+        while ends.size and matched < LONGEST and ids[-1 - matched] != _BORDER:
+            further = ends[ends >= matched]
+            further = further[ids[further - matched] == ids[-1 - matched]]
+            if not further.size:
+                break
+            ends, matched = further, matched + 1
+        if not ends.size:
+            return Draft()
+        following = ids[ends[-1] + 1 : ends[-1] + 1 + most].tolist()
+        if _BORDER in following:
+            following = following[: following.index(_BORDER)]
+        return Draft(tuple(following), matched)

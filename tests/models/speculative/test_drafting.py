@@ -1,0 +1,172 @@
+"""Answers that are drafted: the text of no drafting, in fewer passes, and nothing left behind."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from device_app.inference.local import LocalSource
+from models.engine import EngineInfo, Logits
+from models.facts import FactsFile
+from models.fake import FakeEngine
+from models.sampling import SamplingSettings
+from models.speculative.costs import FILE, KnownCosts, PassCosts
+from models.speculative.drafting import Drafting
+from shared.prompt import CHATML, Prompt, build
+from shared.trace import Trace
+from shared.types import StoredPassage
+
+CHEAP = PassCosts(((1, 1.0), (16, 1.5)), is_exact=True)
+INEXACT = PassCosts(((1, 1.0), (16, 1.5)), is_exact=False)
+DEAR = PassCosts(((1, 1.0), (16, 16.0)), is_exact=True)
+REPEATS = "the blue drill and the blue drill and the blue saw and the blue drill"
+
+
+class Loose(FakeEngine):
+    """Prefers the passage's text only a little, so that draws leave it now and then."""
+
+    def _append(self, sequence: int, tokens: Sequence[int]) -> Logits:
+        logits = super()._append(sequence, tokens)
+        logits[logits.argmax()] -= 13
+        return logits
+
+
+def asked(*texts: str) -> Prompt:
+    passages = [
+        StoredPassage(number, text, 0, None, None, number, f"Note {number}", "note", None, (), "/note")
+        for number, text in enumerate(texts)
+    ]
+    return build("Which?", passages, CHATML)
+
+
+def prompt_tokens(prompt: Prompt) -> list[int]:
+    """The tokens of the first row's prompt."""
+    return LocalSource(FakeEngine(), CHATML).tokens((*prompt.head, *prompt.passages[0], *prompt.tail))
+
+
+def written(
+    engine: FakeEngine, drafting: Drafting, prompt: Prompt, sampling: SamplingSettings, most: int
+) -> tuple[list[int], Trace]:
+    trace = Trace()
+    source = LocalSource(engine, CHATML, drafting)
+    similarities = [0.5] * max(1, len(prompt.passages))
+    tokens = [
+        piece.token
+        for piece in source.stream(prompt, sampling, max_tokens=most, similarities=similarities, trace=trace)
+    ]
+    return tokens, trace
+
+
+@settings(max_examples=25)
+@given(
+    texts=st.lists(st.sampled_from([REPEATS, "a b a b a c", "no repetition"]), min_size=1, max_size=3),
+    is_one_row=st.booleans(),
+    temperature=st.sampled_from([0.0, 0.7, 1.5]),
+    top_k=st.sampled_from([0, 5]),
+    penalty=st.sampled_from([1.0, 1.3]),
+    seed=st.integers(0, 99),
+    most=st.integers(1, 60),
+    costs=st.sampled_from([CHEAP, DEAR]),
+)
+def test_the_text_is_that_of_no_drafting(
+    texts: list[str],
+    is_one_row: bool,
+    temperature: float,
+    top_k: int,
+    penalty: float,
+    seed: int,
+    most: int,
+    costs: PassCosts,
+) -> None:
+    prompt = asked(*texts).joined() if is_one_row else asked(*texts)
+    sampling = SamplingSettings(temperature=temperature, top_k=top_k, repetition_penalty=penalty, seed=seed)
+    plain, drafted = Loose(), Loose()
+    expected, _ = written(plain, Drafting(), prompt, sampling, most)
+    tokens, trace = written(drafted, Drafting("auto", costs=costs), prompt, sampling, most)
+    assert tokens == expected
+    for sequence in range(4):
+        assert drafted.tokens(sequence) == plain.tokens(sequence)
+    assert trace.drafts.passes + trace.drafts.accepted == len(plain.tokens(0)) - len(prompt_tokens(prompt))
+
+
+def test_the_property_above_sees_accepted_and_rejected_drafts() -> None:
+    sampling = SamplingSettings(temperature=0.7, seed=3)
+    _, trace = written(Loose(), Drafting("auto", costs=CHEAP), asked(REPEATS).joined(), sampling, 200)
+    assert 5 < trace.drafts.accepted < trace.drafts.drafted
+
+
+def test_repeated_text_takes_fewer_passes() -> None:
+    tokens, trace = written(
+        FakeEngine(), Drafting("auto", costs=CHEAP), asked(REPEATS).joined(), SamplingSettings(), 200
+    )
+    assert bytes(tokens).decode() == REPEATS
+    assert trace.drafts.passes < len(tokens) / 3
+    assert trace.drafts.gain > 2
+    assert trace.as_json()["drafts"] == {
+        "passes": trace.drafts.passes,
+        "drafted": trace.drafts.drafted,
+        "accepted": trace.drafts.accepted,
+        "gain": round(trace.drafts.gain, 3),
+    }
+
+
+@pytest.mark.parametrize(
+    ("drafting", "drafts"),
+    [
+        (Drafting(), False),
+        (Drafting("auto"), False),
+        (Drafting("auto", costs=INEXACT), False),
+        (Drafting("auto", costs=DEAR), False),
+        (Drafting("auto", costs=CHEAP), True),
+        (Drafting("lookup"), True),
+        (Drafting("lookup", costs=INEXACT), True),
+        (Drafting("lookup", costs=DEAR), False),
+    ],
+)
+def test_it_drafts_where_that_pays_and_is_wanted(drafting: Drafting, drafts: bool) -> None:
+    _, trace = written(FakeEngine(), drafting, asked(REPEATS).joined(), SamplingSettings(), 200)
+    assert (trace.drafts.drafted > 0) is drafts
+
+
+def test_an_engine_that_computes_anew_what_is_rolled_back_drafts_nothing() -> None:
+    class Windowed(FakeEngine):
+        @property
+        def info(self) -> EngineInfo:
+            return replace(super().info, sliceable=False)
+
+    drafting = Drafting("auto", costs=CHEAP)
+    _, trace = written(Windowed(), drafting, asked(REPEATS).joined(), SamplingSettings(), 200)
+    assert not trace.drafts.drafted
+
+
+def test_a_full_context_ends_drafting_not_the_answer() -> None:
+    prompt = asked(REPEATS).joined()
+    room = LocalSource(FakeEngine(), CHATML).count(prompt)
+    for most in range(1, 30):
+        engine = FakeEngine(context=room + most - 1)
+        tokens, _ = written(engine, Drafting("auto", costs=CHEAP), prompt, SamplingSettings(), most)
+        assert bytes(tokens).decode() == REPEATS[:most]
+
+
+def test_stopping_in_the_middle_leaves_the_answer_alone() -> None:
+    engine, prompt = FakeEngine(), asked(REPEATS).joined()
+    stream = LocalSource(engine, CHATML, Drafting("auto", costs=CHEAP)).stream(
+        prompt, SamplingSettings(), max_tokens=100
+    )
+    said = [next(stream).token for _ in range(20)]
+    stream.close()
+    held = engine.tokens(0)
+    assert list(held[-len(said) + 1 :]) == said[:-1]
+
+
+def test_costs_are_measured_once_and_kept(tmp_path: Path) -> None:
+    known = KnownCosts(FactsFile(tmp_path, FILE), "fake")
+    drafting = Drafting("auto", known)
+    assert drafting.is_unmeasured
+    drafting.measure(FakeEngine())
+    assert not drafting.is_unmeasured
+    assert Drafting("auto", known).costs == drafting.costs
+    assert not Drafting("off", known).is_unmeasured
