@@ -1,4 +1,4 @@
-"""Whether passages may be read while somebody types, under the rules and budgets of work ahead, and what that spent."""
+"""Whether passages may be read while the user types, under the rules and budgets of background work, and its cost."""
 
 from __future__ import annotations
 
@@ -16,16 +16,22 @@ if TYPE_CHECKING:
     from storage.paths import Paths
 
 LOOK_S = 30.0
-"""A look at power and heat serves for so long: on a phone it takes two seconds."""
+"""Seconds for which a reading of the power and heat sensors stays valid; on a phone, reading them takes two seconds."""
 
 
 def rules_while_typing(rules: Rules) -> Rules:
-    """Return the rules without quiet: somebody is there. On a busy machine, reading would delay keys."""
+    """Return the rules without the required quiet time, as the user is present.
+
+    A busy machine still forbids reading.
+    """
     return replace(rules, quiet_minutes=0.0)
 
 
 def refusal(conditions: Conditions, rules: Rules, spent: str | None, *, paused: bool) -> str | None:
-    """Return why nothing may be read while somebody types, in words; None where it may. `spent` names a budget."""
+    """Return why nothing may be read while the user types, as a phrase;
+
+    None if it may. `spent` names a used-up budget.
+    """
     if paused:
         return "work ahead is paused"
     return why_not(conditions, rules_while_typing(rules)) or spent
@@ -33,7 +39,10 @@ def refusal(conditions: Conditions, rules: Rules, spent: str | None, *, paused: 
 
 @dataclass
 class Allowance:
-    """The allowance of one process, for one thread. `look` reads the sensors, `clock` is the monotonic clock."""
+    """Decides whether passages may be read.
+
+    Used by one thread. `look` reads the sensors, `clock` is the monotonic clock.
+    """
 
     look: Callable[[], Conditions] = field(default_factory=lambda: Sensors().read)
     clock: Callable[[], float] = time.monotonic
@@ -41,7 +50,7 @@ class Allowance:
     _looked_at: float | None = None
 
     def refusal(self, paths: Paths, rules: Rules) -> str | None:
-        """Return why nothing may be read now, None where it may."""
+        """Return why nothing may be read now; None if it may."""
         now = self.clock()
         if self._looked_at is None or now - self._looked_at >= LOOK_S:
             self._latest, self._looked_at = self.look(), now
@@ -49,6 +58,6 @@ class Allowance:
         return refusal(self._latest, rules, spent, paused=paths.daemon_paused.exists())
 
     def spend(self, paths: Paths, rules: Rules, parameters: int, tokens: int) -> None:
-        """Note tokens that a model with so many parameters has read. Raises NotWritable."""
+        """Charge the budgets for tokens that a model with this many parameters has read. Raises NotWritable."""
         joules = estimated_joules(parameters, tokens, rules.joules_per_gflop)
         write_ledger(paths.typing_spent, spend(read_ledger(paths.typing_spent), self.clock(), tokens, joules))

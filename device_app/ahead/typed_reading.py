@@ -1,6 +1,6 @@
-"""Searching for a half-typed question and reading its likely passages, on this device alone.
+"""Retrieves passages for a half-typed question and computes their attention states, on this device only.
 
-What was typed is neither stored nor sent: attention states of passages are all that is kept.
+The typed text is neither stored nor sent; only attention states of passages are kept.
 """
 
 from __future__ import annotations
@@ -22,18 +22,21 @@ if TYPE_CHECKING:
     from device_app.device import Device
 
 MOST_SHARE = 0.5
-"""The share of the room for states that one passage may take."""
+"""The largest share of the limit for kept states that one passage may take."""
 
 PIECE_TOKENS = 32
-"""Tokens computed at a time, a twentieth of a second or two: a question that is sent waits no longer."""
+"""Tokens per model batch, about 50 to 100 ms: a question that is sent waits no longer than that."""
 
 GiveWay = Callable[[float], bool]
-"""Whether a reading has to end, called with the share of it that is done."""
+"""Whether a reading has to stop, called with the share of it that is done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What reading one passage took; it is `done` unless it was broken off. `is_kept`: its states could be stored."""
+    """The cost of reading one passage.
+
+    `done` is false if it was aborted; `is_kept` is false if its states were not stored.
+    """
 
     tokens: int
     ms: float
@@ -42,10 +45,10 @@ class Reading:
 
 
 def nearest(device: Device, text: str) -> Ranking:
-    """Return the passages nearest to a half-typed question, by their ids.
+    """Return the ids and scores of the passages nearest to a half-typed question.
 
-    There are none where the files would be quoted or a kept answer may serve, and where the text is no question that
-    could be asked. Raises StoreError, WeightsError.
+    Return none if the answer would be a quote or a kept answer may serve, or if the text cannot be asked as a question.
+    Raises StoreError, WeightsError.
     """
     options = device.options()
     try:
@@ -62,9 +65,9 @@ def nearest(device: Device, text: str) -> Ranking:
 
 
 def read(device: Device, passage: int, give_way: GiveWay) -> Reading:
-    """Keep the attention states of a passage, unless they are kept already; stop within a batch where `give_way()`.
+    """Compute and keep a passage's attention states if they are not kept yet; stop within a batch once `give_way()`.
 
-    The model is waited for while it loads. Raises StoreError, WeightsError, EngineError.
+    Waits until the model is loaded. Raises StoreError, WeightsError, EngineError.
     """
     stored = device.knowledge.passages([passage]).get(passage)
     loaded = device.begin_loading().result()

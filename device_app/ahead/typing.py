@@ -1,6 +1,6 @@
-"""What to do for a question while it is being typed: search, read a passage, or wait. Pure decisions, without I/O.
+"""Decides the next step for a question that is being typed: search, read a passage, or wait. Pure, without I/O.
 
-Times are seconds of a monotonic clock. A passage is named by its id; a search ranks passages by score, the best first.
+Times are seconds of a monotonic clock. Passages are named by their ids; a ranking lists the best passage first.
 """
 
 from __future__ import annotations
@@ -12,62 +12,65 @@ from dataclasses import dataclass, field, replace
 from device_app.english.following import begins_as_question
 
 MOST_CHARACTERS = 1_000
-"""A longer text is not searched: the embedder reads about so many characters of a question."""
+"""The most characters of a question that are searched; the embedder reads about that many."""
 
 MOST_SEARCHES = 60
-"""Searches for one question at most, however long somebody types."""
+"""The most searches for one question."""
 
 MOST_PASSAGES = 6
-"""Passages that are read for one question at most."""
+"""The most passages read for one question."""
 
 RANKED = 3
-"""Passages of a search that may be read."""
+"""The number of top-ranked passages of a search that may be read."""
 
 LEAST_WORDS = 2
-"""A text of fewer words is not searched."""
+"""The fewest words of a text that is searched."""
 
 PART_LETTERS = 4
-"""Letters of an unfinished word that are searched at a time, where it is searched at all."""
+"""The step, in letters, at which an unfinished last word is searched, if it is searched at all."""
 
 PAUSE_S = 0.6
-"""After so long without a key, the last word counts as whole, and the question as nearly typed."""
+"""Seconds without a key press after which the last word counts as finished and the question as nearly complete."""
 
 LIKELY = 0.13
-"""The chance from which a passage is read while somebody types; half of that counts once the question seems whole."""
+"""The probability from which a passage is read while the user types.
+
+Half of it suffices once the question seems complete.
+"""
 
 _BASE, _SCORE, _MARGIN, _LEAD, _WORD, _ASKS, _WORD_ASKED = -3.8, 1.6, 4.2, 0.4, 0.09, -1.0, 0.06
 _MOST_LEADS, _MOST_WORDS = 4, 14
-"""The log odds that a passage is the whole question's best, fitted to the prefixes of 80 questions about chats and 80
-subjects of mails; of the subjects, whose words are searched by parts too, fewer passages are read by 0.4. What begins
-as a question says less in its first words.
+"""Coefficients of the log odds that a passage is the complete question's best, fitted to the prefixes of 80 questions
+about chats and 80 mail subjects. On the subjects, whose unfinished words are searched as well, 0.4 fewer passages are
+read. The first words of a question say less than those of a subject.
 """
 
 KEY_S = 0.03
-"""So soon after a key, no batch of the model begins: the screen goes first."""
+"""Seconds after a key press in which no model batch starts, so that the screen is drawn first."""
 
 _ENDS = (".", "?", "!")
 
 Ranking = Sequence[tuple[int, float]]
-"""Passages with their scores, the best first."""
+"""Ids of passages with their scores, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Find the passages nearest to this part of the question."""
+    """The step of retrieving the passages nearest to this part of the question."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Compute the attention states of this passage."""
+    """The step of computing the attention states of this passage."""
 
     passage: int
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Do nothing until the text changes or, where that is not None, so many seconds have passed."""
+    """The step of doing nothing until the text changes or `seconds` have passed; None means without a time limit."""
 
     seconds: float | None = None
 
@@ -77,11 +80,11 @@ Step = Search | Read | Wait
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question that is being typed: its `text`, when that `changed_at`, and what was done for it so far.
+    """A question that is being typed: its `text`, the time it `changed_at`, and the work done for it so far.
 
-    `ranking` is that of the last search, which was for `searched`; `leads` counts the searches in a row that ranked the
-    same passage first. `read` are the passages that were read or needed no reading; `broken_off` counts readings that
-    were begun and not finished.
+    `ranking` is the result of the last search, whose text is `searched`; `leads` counts the consecutive searches that
+    ranked the same passage first. `read` holds the passages that were read or needed no reading; `broken_off` counts
+    the readings that were aborted.
     """
 
     text: str = ""
@@ -94,25 +97,25 @@ class Draft:
     broken_off: int = 0
 
     def typed(self, text: str, now: float) -> Draft:
-        """Return the draft with another text; a text that was erased forgets its ranking, not what was spent on it."""
+        """Return the draft with another text. An empty text drops the ranking but keeps the counts of work done."""
         draft = replace(self, text=text, changed_at=now)
         return draft if text.strip() else replace(draft, searched="", ranking=(), leads=0)
 
     def ranked(self, text: str, ranking: Ranking) -> Draft:
-        """Return the draft after a search for the text."""
+        """Return the draft with the ranking of a search for the text."""
         stays = bool(ranking and self.ranking) and ranking[0][0] == self.ranking[0][0]
         leads = self.leads + 1 if stays else min(len(ranking), 1)
         return replace(self, searched=text, searches=self.searches + 1, ranking=tuple(ranking[:RANKED]), leads=leads)
 
     def has_read(self, passage: int, *, is_broken_off: bool = False) -> Draft:
-        """Return the draft after the passage was read, turned out to need no reading, or was read in part."""
+        """Return the draft with the passage marked as read, or with one more aborted reading if `is_broken_off`."""
         if is_broken_off:
             return replace(self, broken_off=self.broken_off + 1)
         return replace(self, read=self.read | {passage})
 
 
 def next_step(draft: Draft, now: float) -> Step:
-    """Return what to do next for the draft."""
+    """Return the next step for the draft at the time `now`."""
     is_whole = _is_whole(draft, now)
     text = searchable(draft.text, is_whole=is_whole)
     if text and text != draft.searched and draft.searches < MOST_SEARCHES:
@@ -125,10 +128,11 @@ def next_step(draft: Draft, now: float) -> Step:
 
 
 def searchable(text: str, *, is_whole: bool) -> str:
-    """Return the part of the text that is worth a search: its whole words, and the last word too where `is_whole`.
+    """Return the part of the text to search for: its finished words, and the last word too if `is_whole`.
 
-    A text that does not begin as a question is short, and mostly names: its last word counts from its fourth letter on,
-    four letters at a time. The part is empty for a command of the app, and for a text that is too long or too short.
+    If the text does not begin as a question, it is probably short and mostly names: its unfinished last word is then
+    searched from its fourth letter on, in steps of four letters. Return "" for an app command, and for a text that is
+    too long or too short.
     """
     if len(text) > MOST_CHARACTERS or text.lstrip().startswith("/"):
         return ""
@@ -141,7 +145,7 @@ def searchable(text: str, *, is_whole: bool) -> str:
 
 
 def chance(draft: Draft, rank: int) -> float:
-    """Return how likely the passage of this rank, from 0, is the one that the whole question finds first."""
+    """Return the probability that the passage at this rank (0 is the best) is the complete question's best passage."""
     score = draft.ranking[rank][1]
     others = [other for place, (_, other) in enumerate(draft.ranking) if place != rank]
     leads = draft.leads if rank == 0 else 0
@@ -154,10 +158,10 @@ def chance(draft: Draft, rank: int) -> float:
 
 
 def finishes(draft: Draft, passage: int, share: float) -> bool:
-    """Return whether the reading of a passage goes on when the question is sent, with this share of it done.
+    """Return whether to finish reading the passage when the question is sent, with this `share` of it done.
 
-    What is broken off is lost: that costs the share done if the answer needs the passage, and going on costs the rest
-    of it if the answer does not.
+    An aborted reading is lost. Aborting wastes the share done if the answer needs the passage; finishing wastes the
+    remaining share if the answer does not need it.
     """
     if not draft.ranking or draft.ranking[0][0] != passage:
         return False
@@ -166,9 +170,9 @@ def finishes(draft: Draft, passage: int, share: float) -> bool:
 
 
 def fits(since_key_s: float, gap_s: float, piece_s: float) -> bool:
-    """Return whether a batch of the model that begins now, and takes `piece_s`, would end before the next key.
+    """Return whether a model batch that starts now and takes `piece_s` seconds would end before the next key press.
 
-    `gap_s` is what usually lies between two keys; after twice that, nobody is taken to be typing.
+    `gap_s` is the usual time between two key presses; after twice that time, the user counts as not typing.
     """
     if since_key_s < KEY_S:
         return False
@@ -176,12 +180,12 @@ def fits(since_key_s: float, gap_s: float, piece_s: float) -> bool:
 
 
 def _is_whole(draft: Draft, now: float) -> bool:
-    """Return whether the last word seems to be typed to its end."""
+    """Return whether the last word seems to be finished."""
     return draft.text.rstrip().endswith(_ENDS) or now >= draft.changed_at + PAUSE_S
 
 
 def _likeliest(draft: Draft, *, is_whole: bool) -> int | None:
-    """Return the passage to read next, None where none is likely enough. A whole question's best always is."""
+    """Return the passage to read next; None if none is likely enough. A complete question's best passage always is."""
     unread = [
         (chance(draft, rank), -rank) for rank, (passage, _) in enumerate(draft.ranking) if passage not in draft.read
     ]

@@ -33,9 +33,9 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question. `instead_of` is the id of the turn that it replaces, with all later turns.
+    """A question to answer. `instead_of` is the id of the turn that it replaces, with all later turns.
 
-    `together` lets the companion server write along. `typed` is what was read while it was typed.
+    `together` lets the companion server write along. `typed` is what was read while the question was typed.
     """
 
     ticket: int
@@ -82,7 +82,7 @@ class Answers:
         self._submit(lambda device: self._answer(device, asked))
 
     def stop(self) -> None:
-        """Stop the current answer, within a batch of the model."""
+        """Stop writing the current answer, within one model batch."""
         if self._request:
             self._request.stop.set()
         if self._typing:
@@ -93,7 +93,10 @@ class Answers:
         self.typed_at = time.monotonic()
 
     def types(self, text: str) -> None:
-        """Read for the question that is being typed; load the model now where that was put off. Returns at once."""
+        """Prepare for the question being typed, given its text so far; load the model if that was postponed.
+
+        Returns at once.
+        """
         if self._loads_late:
             self._loads_late = False
             self._submit(self._load)
@@ -117,23 +120,23 @@ class Answers:
         return await self._thread.run(weigh)
 
     async def keep_up(self) -> None:
-        """Reopen the device if another program has connected to a server or left it."""
+        """Reopen the device if another program has connected it to a server or disconnected it."""
         if await asyncio.to_thread(self._following.has_changed):
             self.reopen()
 
     def reopen(self) -> None:
-        """Use the current settings from the next question on."""
+        """Reload the settings before the next question."""
         if self._typing:
             self._typing.forget()
         self._thread.reopen()
         self.start()
 
     async def lend(self, work: Callable[[Device], Result]) -> Result:
-        """Run work with the device that has the models, between questions; return its result or raise its error."""
+        """Run the work on the device that has the models loaded; return its result or raise its error."""
         return await self._thread.run(work)
 
     def begin(self, work: Callable[[Device], Result]) -> Future[Result]:
-        """Submit work for the device that has the models. It has to end soon once `is_awaited` is true."""
+        """Submit work for the device that has the models loaded. The work has to end soon once `is_awaited` is true."""
         return self._thread.submit(work)
 
     @property
@@ -260,7 +263,7 @@ def _save(store: TurnStore, writing: Writing) -> None:
 
 
 def _stoppable(assistant: Assistant, stop: Event) -> Assistant:
-    """Return the assistant with a model that raises GaveWay within a batch once `stop` is set."""
+    """Return the assistant with a model that raises GaveWay within one batch after `stop` is set."""
     from models.interruptible import interruptible
 
     def source() -> LocalSource:

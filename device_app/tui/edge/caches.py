@@ -1,6 +1,6 @@
 """Reads and controls the caches, in a thread of its own.
 
-Work that needs the models runs in the thread that has them, between questions.
+Work that needs the models runs in the thread that has them loaded, between questions.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class States:
 
 
 class Caches:
-    """The caches of one person. Every method raises StoreError. `working` is true while they are filled here."""
+    """The caches of one person. Every method raises StoreError. `working` is true while this process fills them."""
 
     def __init__(self, environment: Mapping[str, str], open_device: Callable[[], Device], answers: Answers) -> None:
         self._environment = environment
@@ -141,9 +141,9 @@ class Caches:
         await self._thread.run(pause)
 
     async def work(self) -> str | None:
-        """Fill the caches with the model loaded here, until all is done, somebody types or `stop` is called.
+        """Fill the caches with the model loaded in this process, until all is done, the user types or `stop` is called.
 
-        Returns why it ended early, or None. Raises UsageError if another process does that work, and errors of the
+        Return why the work ended early, or None. Raises UsageError if another process does that work, and errors of the
         work.
         """
         self._stop.clear()
@@ -154,11 +154,11 @@ class Caches:
             self.working = False
 
     def stop(self) -> None:
-        """Stop filling the caches, within a batch of the model."""
+        """Stop filling the caches, within one model batch."""
         self._stop.set()
 
     def reopen(self) -> None:
-        """Use the current settings from now on."""
+        """Reload the settings."""
         self._thread.reopen()
 
     def close(self) -> None:

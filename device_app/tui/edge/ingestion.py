@@ -59,7 +59,7 @@ class Reader:
         self._begin(partial(self._run, everything=True))
 
     def pause(self) -> None:
-        """Stop as soon as the current file permits; what was finished stays, and `resume` continues from there."""
+        """Stop as soon as the current file permits. Finished documents are kept, and `resume` continues from there."""
         self._paused.set()
         self._announce((Phase.WAITING,), phase=Phase.PAUSED, why="")
         self._announce((Phase.READING, Phase.GIVING_WAY), phase=Phase.PAUSING, seconds_left=None)
@@ -69,11 +69,11 @@ class Reader:
         self._begin(self._run)
 
     async def remove(self, path: bytes) -> Removed:
-        """Remove a file or folder from the knowledge; reading pauses meanwhile. Raises StoreError, StoreLocked."""
+        """Remove a file or folder from the knowledge; reading is paused during that. Raises StoreError, StoreLocked."""
         return await asyncio.wrap_future(self._aside(lambda: self._thread.submit(partial(self._remove, path))))
 
     def reopen(self) -> None:
-        """Use the current settings from now on."""
+        """Reload the settings."""
         self._aside(self._thread.reopen)
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class Reader:
             self._post(messages.Broken(error))
 
     def _aside(self, begin: Callable[[], Future[Result]]) -> Future[Result]:
-        """Submit work for which reading pauses; reading continues after it, unless the person has paused it."""
+        """Submit work during which reading is paused. Reading continues after it, unless the user has paused it."""
 
         def done(_: Future[Result]) -> None:
             with self._lock:

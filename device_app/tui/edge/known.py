@@ -36,7 +36,7 @@ class Known:
         return await self._thread.run(lambda device: device.knowledge.passages_of(path, most))
 
     def reopen(self) -> None:
-        """Use the current settings from now on."""
+        """Reload the settings."""
         self._thread.reopen()
 
     def close(self) -> None:

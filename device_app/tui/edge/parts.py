@@ -1,4 +1,4 @@
-"""The app's access to models and the store, in parts. Those not needed at first are imported and made on first use."""
+"""The app's access to models and the store, in parts. Each part is imported and created on first use if it can wait."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Parts:
         return Reader(self._open, self._to_app, self._answering)
 
     def reopen(self) -> None:
-        """Make all parts use the current settings from now on."""
+        """Reload the settings in all parts."""
         for part in self._made("answers", "records", "known", "caches", "reader", "preferences"):
             part.reopen()
 

@@ -14,7 +14,7 @@ from shared.errors import UsageError
 from storage.passages import show
 
 LIKELY = ("Documents", "Notes", "Mail", "storage/shared/Documents", "storage/shared")
-"""Folders under a person's home with likely content; the last two are those of a phone."""
+"""Folders under a person's home that are likely to hold documents; the last two exist on phones."""
 
 _MOST_ENTRIES = 20_000
 """The most names examined in one folder; in a larger one, more of the name has to be typed."""
@@ -76,7 +76,7 @@ def checked(typed: str) -> Path:
 
 
 def named(path: bytes, environment: Mapping[str, str]) -> str:
-    """Return a path with ~ for the home folder, for display. The result still has to be sanitised."""
+    """Return a path for display, with ~ for the home folder. The caller still has to sanitise it."""
     whole, home = show(path), environment.get("HOME", "").rstrip("/")
     return f"~{whole[len(home) :]}" if home and (whole == home or whole.startswith(f"{home}/")) else whole
 

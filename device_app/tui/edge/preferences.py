@@ -90,7 +90,7 @@ class Preferences:
         return await self._do(self._all)
 
     async def look(self) -> settings.App:
-        """Return the settings of the app's look that are in force."""
+        """Return the current settings of the app's look."""
         return await self._do(lambda: look(self._environment))
 
     async def set(self, key: str, value: str) -> Value:
@@ -136,7 +136,7 @@ class Preferences:
         return await self._do(self._companion)
 
     def reopen(self) -> None:
-        """Use the current settings for the store from now on."""
+        """Reload the settings for the store."""
         self._store.reopen()
 
     def close(self) -> None:
@@ -217,7 +217,7 @@ class Preferences:
 
 
 def _held(device: Device) -> int:
-    """Return the bytes that the caches hold."""
+    """Return the bytes that the caches occupy."""
     from storage.kv_slices import KVSlices
     from storage.qa_entries import QAEntries
 

@@ -34,15 +34,15 @@ _ENOUGH = 400
 
 
 class Tell(Protocol):
-    """Updates a `Reading`; with phases given, only if its present phase is one of them."""
+    """A callback that updates a `Reading`; with phases given, only if its present phase is one of them."""
 
     def __call__(self, only: Collection[Phase] = (), /, **news: Any) -> None: ...
 
 
 class ReadingRun:
-    """One run of reading files. `is_stopped` tells that the run has to end, and `wait` then returns at once.
+    """One run of reading files. `is_stopped` returns whether the run has to end; `wait` then returns at once.
 
-    `answering` tells whether the app is answering a question.
+    `answering` returns whether the app is answering a question.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class ReadingRun:
 
     @contextmanager
     def _alone(self, device: Device) -> Iterator[None]:
-        """Hold the lock for reading files, as soon as it is free. Raises GaveWay."""
+        """Acquire the lock for reading files, waiting until it is free. Raises GaveWay."""
         from device_app.ahead.reading import alone, go_on
 
         with ExitStack() as stack:

@@ -70,7 +70,7 @@ class Records:
         return await self._thread.run(lambda device: _export(device, conversation, form, folder))
 
     def reopen(self) -> None:
-        """Use the current settings from now on."""
+        """Reload the settings."""
         self._thread.reopen()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Reports a fault of the app: what its threads were doing. Contains nothing of the person's files or questions."""
+"""Reports a fault of the app with the stacks of its threads. Contains nothing of the person's files or questions."""
 
 import os
 import platform

@@ -22,7 +22,7 @@ ANSWERS, READING = 5, 10
 
 
 class DeviceThread:
-    """A thread that does work on a Device, in order. The Device is opened, and its imports done, for the first work."""
+    """A thread that runs work on a Device, in order. The Device is opened, and its imports done, for the first work."""
 
     def __init__(self, name: str, open_device: Callable[[], Device], nice: int = 0) -> None:
         self._open = open_device
@@ -52,7 +52,7 @@ class DeviceThread:
         return await asyncio.wrap_future(self.submit(work))
 
     def reopen(self) -> Future[None]:
-        """Use a new Device, under the settings then in force, for all work submitted from now on."""
+        """Open a new Device, with the settings then in force, for all work submitted from now on."""
         return self._executor.submit(self._close)
 
     def close(self) -> None:

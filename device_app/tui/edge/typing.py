@@ -1,6 +1,6 @@
-"""Reading while a question is typed, in a thread of its own that decides what the thread with the device does next.
+"""Prepares for the question being typed, in a thread of its own that schedules work on the thread with the device.
 
-The screen only posts the text. Whatever is being done gives way when the question is sent.
+The screen only posts the text. Any work in progress gives way when the question is sent.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.01
 _GAP_S, _PIECE_S = 0.3, 0.1
-"""What is taken to lie between two keys, and a batch of the model to take, before that is known."""
+"""The assumed seconds between two key presses and per model batch, before any are measured."""
 
 _FORGETS = 0.8
-"""What is kept, with each key, of how long a batch seems to take while none begins."""
+"""The factor by which the estimated batch time shrinks with each key press while no batch starts."""
 
 _RESTS_S = 30.0
-"""What forbids reading (load, power, a budget, a pause, a full disk) is looked at again after so long."""
+"""Seconds until reading is tried again after something forbade it: load, power, a budget, a pause or a full disk."""
 
 _MOST_GAP_S = 1.0
-"""From a longer gap, nothing is learned about the pace."""
+"""The longest gap, in seconds, that counts for the typing pace."""
 
 
 class Lender(Protocol):
-    """Whoever has the device, and lends it for pieces of work in its own thread."""
+    """The owner of the device, which runs submitted work in its own thread."""
 
     @property
     def is_awaited(self) -> bool:
-        """Whether work waits for what is being done."""
+        """Whether other work waits for the current work to end."""
 
     def begin(self, work: Callable[[Device], Any]) -> Future[Any]:
-        """Do the work when what was begun before is done. Raises RuntimeError once it is closed."""
+        """Submit the work, to run after all work submitted before. Raises RuntimeError once the owner is closed."""
 
 
 @dataclass(slots=True)
 class _Question:
-    """A question that is being typed. `ended` is set once it is sent, and where nothing more may be done for it."""
+    """A question that is being typed. `ended` is set when it is sent, or when no more work may be done for it."""
 
     draft: Draft = field(default_factory=Draft)
     read: ReadWhileTyping = field(default_factory=ReadWhileTyping)
@@ -61,9 +61,9 @@ class _Question:
 
 
 class Typing:
-    """Reads for the question that is being typed, with the device of the `lender`.
+    """Retrieves and reads passages for the question being typed, on the device of the `lender`.
 
-    `allowance` is made when somebody first types; `clock` is the monotonic clock.
+    `allowance` is called when the user first types; `clock` is the monotonic clock.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Typing:
         self._gap_s, self._piece_s = _GAP_S, _PIECE_S
 
     def typed(self, text: str) -> None:
-        """Take the text of the composer after a key. Returns at once."""
+        """Take the composer's text after a key press. Returns at once."""
         with self._changed:
             before, self._typed_at = self._typed_at, self._clock()
             if self._typed_at - before < _MOST_GAP_S:
@@ -95,9 +95,9 @@ class Typing:
             self._changed.notify()
 
     def sent(self, text: str) -> ReadWhileTyping:
-        """End the reading for a question that is sent now, and return what was read for it, complete once that ended.
+        """End the work for the question that is sent now; return what was read for it, complete when the work ends.
 
-        Nothing was read for another question than the typed one, which goes on being read for.
+        If another question than the typed one is sent, return an empty result, and continue for the typed one.
         """
         with self._changed:
             if self._question.draft.text.split() != text[: MOST_CHARACTERS + 1].split():
@@ -108,11 +108,11 @@ class Typing:
         return self._sent.read
 
     def stop(self) -> None:
-        """The answer to the question sent last is not waited for any more: end a reading that went on for it."""
+        """End a reading that still runs for the question sent last, as its answer is no longer awaited."""
         self._sent.is_sent = False
 
     def forget(self) -> None:
-        """Settings or model changed: begin the question being typed anew."""
+        """Start the question being typed anew, after the settings or the model changed."""
         with self._changed:
             self._not_before = -math.inf
             self._forget()
@@ -129,7 +129,7 @@ class Typing:
         question.ended.set()
         self._changed.notify()
 
-    # In the thread
+    # Code that runs in this class's thread
 
     def _run(self) -> None:
         allowance: Allowance | None = None
@@ -143,11 +143,11 @@ class Typing:
             try:
                 allowance = allowance or self._make_allowance()
                 self._do(question, step, allowance)
-            except Exception:  # whatever fails here fails an answer too, which says so; later questions are read for
+            except Exception:  # an answer fails with the same fault and reports it; later questions are still prepared
                 question.ended.set()
 
     def _next(self) -> _Question | None:
-        """Return the question being typed, once something may be done for it; None once all is closed."""
+        """Return the question being typed once there is work for it; None after `close`."""
         with self._changed:
             while not self._closed and (self._question.ended.is_set() or not self._question.draft.text):
                 self._changed.wait()
@@ -177,7 +177,7 @@ class Typing:
             with self._changed:
                 question.draft = question.draft.has_read(step.passage, is_broken_off=not reading.done)
 
-    # In the thread with the device
+    # Code that runs in the device's thread
 
     def _search(self, question: _Question, text: str, device: Device) -> Ranking:
         from device_app.ahead.typed_reading import nearest
@@ -197,16 +197,16 @@ class Typing:
         return reading, device.begin_loading().result().engine.info.parameters
 
     def _gives_way(self, question: _Question, passage: int, began: list[float], share: float) -> bool:
-        """Return whether the reading has to end, with so much of it done; wait where a key is about to come.
+        """Return whether the reading has to stop, with this share of it done; wait while a key press is imminent.
 
-        `began` holds when the batch began that has ended now.
+        `began` holds the start time of the batch that has just ended.
         """
         if began and share:
             self._piece_s += (self._clock() - began.pop() - self._piece_s) / 2
         typed_at = self._typed_at
         while not (question.ended.is_set() or self._lender.is_awaited):
             now = self._clock()
-            if typed_at != self._typed_at:  # so that a slow batch is tried again some keys later
+            if typed_at != self._typed_at:  # so that a slow batch is tried again after some more key presses
                 typed_at, self._piece_s = self._typed_at, self._piece_s * _FORGETS
             if fits(now - self._typed_at, self._gap_s, self._piece_s):
                 began[:] = [now]

@@ -7,18 +7,18 @@ from typing import Any
 from storage.conversations import Turn
 
 SAVE_EVERY_S = 1.0
-"""Seconds between two saves of the text: a process that is killed loses no more than that."""
+"""Seconds between two saves of the text, which bounds what a killed process loses."""
 
 SHOW_EVERY_S = 0.1
-"""The least seconds between two displays of new text: each costs a layout, which delays keys."""
+"""The least seconds between two displays of new text: each display costs a layout, which delays keys."""
 
 TYPING_S, HELD_S = 0.15, 0.5
-"""Text waits for `TYPING_S` after a key, unless it was held back for `HELD_S`; both in seconds."""
+"""New text is shown `TYPING_S` after the last key press, or after it was held back for `HELD_S`; both in seconds."""
 
 
 @dataclass(slots=True)
 class Writing:
-    """The text so far. `new_turns` holds the turn once it is in the store."""
+    """The text of an answer so far. `new_turns` holds its turn once that is in the store."""
 
     new_turns: list[Turn] = field(default_factory=list)
     text: str = ""
