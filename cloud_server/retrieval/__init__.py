@@ -1,1 +1,1 @@
-"""The public corpus: built from files, searched by clusters (TeleRAG's ground)."""
+"""The public corpus: an index of passages, built from files and searched by clusters of vectors, as in TeleRAG."""

@@ -1,4 +1,4 @@
-"""What the server asks of a corpus of public passages: FAISS files here, or Milvus."""
+"""The interface of a corpus of public passages, implemented with FAISS files and with Milvus."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,49 +9,57 @@ import numpy.typing as npt
 from shared.protocol.messages import PublicPassage
 
 Vector = npt.NDArray[np.float32]
-"""Shape (dimensions,), of length 1."""
+"""A unit vector, shape (dimensions,)."""
 
 
 class Ticket(Protocol):
-    """One question's look-ahead (TeleRAG, section 4). Closed when the question is over, whether it was asked or not."""
+    """The look-ahead for one question (TeleRAG, section 4): prefetches for its search while its text is being refined.
+    """
 
     def starts(self) -> None:
-        """The model writes its first token now: time before, in the queue, is not what writing takes. No wait."""
+        """Record that the model writes its first token now, so that time in the queue does not count as writing.
+
+        Returns at once.
+        """
 
     def refine(self, vector: Vector) -> None:
-        """The final form will be near this: the vector of what has been written so far."""
+        """Move the look-ahead to this vector, that of the text written so far."""
 
     def provisional(self, most: int) -> list[PublicPassage]:
-        """The nearest passages among what is ready, best first: those that the search will probably give. No wait."""
+        """Return the nearest passages among those prefetched, best first: probably the search's hits.
+
+        Returns at once.
+        """
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """The final form: what `Corpus.search` gives, sooner."""
+        """Search with the question's final vector: return what `Corpus.search` returns, sooner."""
 
     def close(self) -> None:
-        """Nothing more is read or kept for the question."""
+        """Stop the prefetching, and release what it holds."""
 
 
 class Corpus(Protocol):
-    """Passages by the nearness of their vectors. Safe to be asked by several threads."""
+    """Public passages, searched by the nearness of their vectors. Thread-safe."""
 
     @property
     def embedder(self) -> str:
-        """Fingerprint of the embedder that made the vectors."""
+        """The fingerprint of the embedder that made the vectors."""
 
     def __len__(self) -> int:
-        """Passages in it."""
+        """Return the number of passages."""
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """The nearest passages, best first; `vector` is a unit vector of the same embedder."""
+        """Return the `most` nearest passages, best first. `vector` is a unit vector of the same embedder."""
 
     def passages(self, ids: Sequence[int]) -> list[PublicPassage]:
-        """The passages of these ids, in their order; ids that are not there are left out."""
+        """Return the passages with these ids, in that order, without those that do not exist."""
 
     def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[PublicPassage]]:
-        """The same as `search` for each of them, together: what several of them ask for is read once."""
+        """Search for several vectors at once, each as `search` does; a cluster that several of them need is read once.
+        """
 
     def look_ahead(self, vector: Vector, pipeline: str) -> Ticket:
-        """Make ready what a search near this vector will read, while the question's final form is still being written.
+        """Prefetch what a search near this vector will read, while the question's final text is still being written.
 
-        `pipeline` names who writes it: how long that takes is learned.
+        `pipeline` names the pipeline that writes it; the time that this takes is learned per pipeline.
         """

@@ -1,4 +1,4 @@
-"""The look-ahead of a corpus that searches by itself: an early question, whose passages are provisional.
+"""The look-ahead for a corpus that cannot prefetch: searches early, and gives the hits as provisional passages.
 
 Implements `Ticket`.
 """
@@ -10,30 +10,31 @@ from shared.protocol.messages import PublicPassage
 
 
 class EarlySearch:
-    """Nothing is asked before somebody wants the provisional passages, and no vector twice in a row."""
+    """A look-ahead that searches only when provisional passages are requested, and never twice in a row for one vector.
+    """
 
     def __init__(self, search: Callable[[Vector, int], list[PublicPassage]], vector: Vector) -> None:
         self._search, self._near = search, vector
         self._last: tuple[bytes, int, list[PublicPassage]] | None = None
 
     def starts(self) -> None:
-        """No time is learned."""
+        """Do nothing, as no times are learned."""
 
     def refine(self, vector: Vector) -> None:
-        """The final form will be near this."""
+        """Set the vector of the text written so far."""
         self._near = vector
 
     def provisional(self, most: int) -> list[PublicPassage]:
-        """What is nearest to the question so far. Raises StoreError."""
+        """Return the passages nearest to the latest vector. Raises StoreError."""
         return self.search(self._near, most)
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """What the corpus gives; at once, where that was provisional already. Raises StoreError."""
+        """Return the corpus's hits; those of the last search if the vector is the same. Raises StoreError."""
         asked = (vector.tobytes(), most)
         if self._last is None or self._last[:2] != asked:
             self._last = (*asked, self._search(vector, most))
         return self._last[2]
 
     def close(self) -> None:
-        """Forget what was given."""
+        """Drop the hits of the last search."""
         self._last = None

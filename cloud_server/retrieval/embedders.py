@@ -1,4 +1,4 @@
-"""The embedder of an index: the catalog's, which devices have too, or a sentence-transformers model by its name."""
+"""The embedder of an index: the catalog's, which devices use too, or a named sentence-transformers model."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from shared.errors import UsageError
 def embedder_for(
     source: EmbedderSource | None, catalog_folder: Callable[[], Path], side: Side, threads: int
 ) -> Embedder:
-    """Return the embedder for questions or passages; None takes the catalog's, from its folder.
+    """Return the embedder for questions or passages; for `source` None, the catalog's from its folder.
 
     Raises UsageError, WeightsError.
     """
@@ -24,9 +24,9 @@ def embedder_for(
 
 
 def same_model(facts: IndexMetadata, model: EmbedderSource, side: Side, threads: int) -> Embedder:
-    """Return the sentence-transformers model that made the index, as the index names it.
+    """Return the sentence-transformers model that made the index, by the name noted in the index.
 
-    Raises UsageError where the files of that name are no longer those that made it, and WeightsError.
+    Raises UsageError if the model's files have changed since, and WeightsError.
     """
     prefixes: dict[Side, str] = {"query": model.query_prefix, "passage": model.passage_prefix}
     embedder = SentenceEmbedder(model.name, prefixes, side, threads)
@@ -39,7 +39,7 @@ def same_model(facts: IndexMetadata, model: EmbedderSource, side: Side, threads:
 
 
 def named(name: str, query_prefix: str | None, passage_prefix: str | None) -> EmbedderSource:
-    """Return the model that a person has named; prefixes that are None are those of its own configuration.
+    """Return the model that a person has named; a prefix of None is taken from the model's own configuration.
 
     Raises UsageError, WeightsError.
     """
@@ -50,7 +50,7 @@ def named(name: str, query_prefix: str | None, passage_prefix: str | None) -> Em
 
 
 def incomparable(facts: IndexMetadata) -> str:
-    """Return what another embedder than the devices' costs, in a sentence; "" for the devices' own."""
+    """Return a sentence about what the index's embedder makes impossible; "" if devices use the same embedder."""
     if facts.embedder == OnnxEmbedder.fingerprint:
         return ""
     return (

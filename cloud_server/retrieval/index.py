@@ -1,4 +1,4 @@
-"""An index as it is made and looked at: files in a folder, or Milvus. Knows no source."""
+"""The interface of an index for making and describing it, implemented by files in a folder and by Milvus."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,10 @@ Stage = Literal["embedding", "importing", "clustering", "writing"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a stage is: bytes or rows of the sources, rounds of training, passages placed. `passages` are new."""
+    """The progress of a stage: bytes or rows of the sources, training rounds, or passages placed.
+
+    `passages` are new.
+    """
 
     stage: Stage
     done: int
@@ -23,7 +26,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class IndexVersion:
-    """What an index holds: the version's name, and what it is."""
+    """A version of an index: its name and its metadata."""
 
     name: str
     facts: IndexMetadata
@@ -31,9 +34,9 @@ class IndexVersion:
 
 @dataclass(frozen=True, slots=True)
 class FinishedShards:
-    """Finished shards, what they were made from and are added to, and how much was left out of them.
+    """Finished shards, their plan, the version that they are added to, and the number of skipped passages.
 
-    `model` and `relevance` go into the facts of a new index; one that is added to keeps its own.
+    `model` and `relevance` go into the metadata of a new index; an extended index keeps its own.
     """
 
     shards: Shards
@@ -46,25 +49,25 @@ class FinishedShards:
 
     @property
     def passages(self) -> int:
-        """In the shards."""
+        """The number of passages in the shards."""
         return sum(shard.passages for shard in self.finished)
 
 
 class Index(Protocol):
-    """Where shards become an index that is searched. Every call raises StoreError where it cannot be reached."""
+    """A place where shards become a searchable index. Every method raises StoreError if the place cannot be reached."""
 
     @property
     def folder(self) -> Path:
-        """Where shards are kept while they are made, and the lock of the one process that makes them."""
+        """The folder of the unfinished shards, and of the lock held by the one process that makes them."""
 
     def held(self) -> IndexVersion:
-        """What is searched now. Raises NothingFound, StoreCorrupt."""
+        """Return the version that is searched now. Raises NothingFound, StoreCorrupt."""
 
     def describe(self) -> dict[str, object]:
-        """Where it is, and what else a person may want to know. Raises NothingFound, StoreCorrupt."""
+        """Return the index's location and other facts to show to a person. Raises NothingFound, StoreCorrupt."""
 
     def publish(self, made: FinishedShards, on_progress: Callable[[Progress], None]) -> IndexMetadata:
-        """Switch to what is there together with what was made; the same call again, where it was killed.
+        """Switch to the current passages together with the new ones. The same call repeats it after a kill.
 
         Raises NotWritable.
         """

@@ -1,55 +1,60 @@
-"""What is read ahead of a question whose final form is still being written (TeleRAG, section 4). Pure decisions.
+"""Decides what to prefetch for a question whose final text is still being written (TeleRAG, section 4). Pure.
 
-The paper spends all on the clusters nearest to the question as it was asked, and keeps its generation times by hand.
-Here they are learned, and *progressive* look-ahead spends half near what has been written so far.
+The paper spends the whole budget on the clusters nearest to the original question, and is given generation times by
+hand. Here the times are learned, and *progressive* look-ahead spends half near the text written so far.
 """
 
 from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
 LookaheadMode = Literal["paper", "progressive"]
-"""How the budget is spent: all near the question that was asked, or half of it near the half-written output."""
+"""How the budget is spent: all near the original question, or half of it near the text written so far."""
 
 TIMES: Final = 2.0
-"""The question's own bytes that look-ahead reads at most: near it lie .75 to .88 of the clusters that a rewriting of
-it asks for, in once as many .55 to .68 (HyDE, questions of NQ and HotpotQA)."""
+"""The most bytes to prefetch, in multiples of the bytes of the question's own clusters.
+
+Twice these bytes cover 0.75 to 0.88 of the clusters that a rewritten question needs, once these bytes 0.55 to 0.68
+(HyDE, questions of NQ and HotpotQA).
+"""
 
 _NEW: Final = 0.2
-"""Weight of the newest generation time."""
+"""The weight of the newest generation time in the mean."""
 
 
 class GenerationTimes:
-    """How long each pipeline writes before it looks something up, and whether it says meanwhile what it has written."""
+    """The learned seconds that each pipeline generates before it searches, and whether it reports its text meanwhile.
+    """
 
     def __init__(self) -> None:
         self._means: dict[str, float] = {}
         self._refined: dict[str, bool] = {}
 
     def mean(self, pipeline: str) -> float | None:
-        """Seconds; None where nothing is known yet."""
+        """Return the pipeline's mean generation time in seconds; None if none is known yet."""
         return self._means.get(pipeline)
 
     def is_refined(self, pipeline: str) -> bool:
-        """Whether half of a budget will be of use later."""
+        """Return whether the pipeline reports its text before it searches, so that half of the budget is kept for it.
+        """
         return self._refined.get(pipeline, False)
 
     def learn(self, pipeline: str, seconds: float, *, is_refined: bool) -> None:
-        """A pipeline has written for so long. Of two threads at once, one may be forgotten, which does no harm."""
+        """Record a pipeline's generation time. Of two concurrent calls, one may be lost, which does no harm."""
         before = self._means.get(pipeline)
         self._means[pipeline] = seconds if before is None else exponential_mean(before, seconds)
         self._refined[pipeline] = is_refined
 
 
 def exponential_mean(before: float, new: float) -> float:
-    """The mean once a new value has come."""
+    """Return the exponential moving mean after a new value."""
     return before + _NEW * (new - before)
 
 
 def budget(question: int, rate: float, seconds: float | None, memory: int) -> tuple[int, int]:
-    """How many bytes of clusters are made ready for a question, and how many of them may have to be read for it.
+    """Return the bytes of clusters to prefetch for a question, and how many of those may be read from disk.
 
-    `question` bytes are those of its own clusters, `rate` bytes a second the capped bandwidth, `seconds` the generation
-    time; where that is not known yet, reading ends when the question comes.
+    `question` is the bytes of the question's own clusters, `rate` the capped bandwidth in bytes a second, `seconds` the
+    generation time; if that is None, reading is limited only by the search that ends it.
     """
     ready = min(round(TIMES * question), memory)
     return ready, ready if seconds is None else min(ready, round(rate * seconds))
@@ -62,7 +67,10 @@ def within_budget(
     ready: int,
     read: int,
 ) -> list[int]:
-    """Of the clusters, nearest first, as many as the budget allows; those in memory cost no reading."""
+    """Return the nearest clusters that fit the budget of `ready` bytes in memory and `read` bytes from disk.
+
+    `clusters` is nearest first; those already in memory cost no reading.
+    """
     chosen: list[int] = []
     for cluster in clusters:
         size = size_of(cluster)

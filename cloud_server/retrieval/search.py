@@ -1,6 +1,6 @@
-"""The corpus that the server searches: the index in a folder, in whichever version is current. Implements `Corpus`.
+"""Searches the index in a folder, in the version that is current. Implements `Corpus`.
 
-A version that another process switches to is opened by the next question; searches under way end on the old one.
+After another process switches to a new version, the next question opens it; running searches end on the old one.
 """
 
 import logging
@@ -23,13 +23,13 @@ from storage.ivf_files import Numbers
 log = logging.getLogger(__name__)
 
 _ATTEMPTS = 5
-"""Times that a version is opened which another process deletes meanwhile."""
+"""Attempts to open a version while another process deletes the versions found."""
 
 
 class IndexCorpus:
-    """Passages by the nearness of their vectors, in clusters. Safe for several threads.
+    """Passages in clusters, searched by the nearness of their vectors. Thread-safe.
 
-    Where there is no index it is empty until there is one; `refresh` tells why.
+    Without an index, the corpus is empty until one is built; `refresh` raises the reason.
     """
 
     def __init__(
@@ -41,7 +41,10 @@ class IndexCorpus:
         mode: LookaheadMode = "progressive",
         gpu: Callable[[Ivf], GpuTier] | None = None,
     ) -> None:
-        """At most `memory` bytes of vectors are held, and some on a `gpu`; 0 `probes` are as many as suit the index."""
+        """Create the corpus.
+
+        At most `memory` bytes of vectors are held, and some on a `gpu`; 0 `probes` suits the index.
+        """
         self._versions = Versions(folder)
         self._embedder = embedder
         self._probes = probes
@@ -54,12 +57,12 @@ class IndexCorpus:
 
     @property
     def embedder(self) -> str:
-        """Fingerprint of the embedder that made the vectors, and has to make those of questions."""
+        """The fingerprint of the embedder that made the vectors, and that has to embed the questions."""
         return self._embedder
 
     @property
     def facts(self) -> IndexMetadata | None:
-        """What the version is that is searched."""
+        """The metadata of the version that is searched; None without an index."""
         opened = self._current()
         return opened.facts if opened else None
 
@@ -68,32 +71,33 @@ class IndexCorpus:
         return len(opened.passages) if opened else 0
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """The nearest passages, best first; `vector` is a unit vector of the same embedder."""
+        """Return the `most` nearest passages, best first. `vector` is a unit vector of the same embedder."""
         return self.search_many([vector], most)[0]
 
     def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[PublicPassage]]:
-        """The same for each of them, together: a cluster is read once for all that ask for it."""
+        """Search for several vectors at once, each as `search` does; a cluster that several of them need is read once.
+        """
         opened = self._current()
         if opened is None or most < 1 or not vectors:
             return [[] for _ in vectors]
         return self._search(opened, vectors, most)
 
     def passages(self, ids: Sequence[int]) -> list[PublicPassage]:
-        """The passages of these ids, in their order, as near as can be; ids that are not there are left out."""
+        """Return the passages with these ids, in that order, without those that do not exist."""
         opened = self._current()
         return opened.passages_by_id(ids) if opened else []
 
     def look_ahead(self, vector: Vector, pipeline: str) -> IndexTicket:
-        """Read near this vector while the pipeline writes what will be asked in the end."""
+        """Prefetch clusters near this vector while the pipeline writes the question's final text."""
         ticket = IndexTicket(self._current, self._search, self._times, pipeline, self._mode)
         ticket.begin(vector)
         return ticket
 
     def refresh(self) -> None:
-        """Open the current version, if it is not open yet.
+        """Open the current version, if it is not open yet; on an error, the version that is open stays open.
 
-        Raises NothingFound where there is no index, StoreCorrupt for one that cannot be read, UsageError for one of
-        another embedder. What was open stays so.
+        Raises NothingFound if there is no index, StoreCorrupt if it cannot be read, UsageError if another embedder made
+        it.
         """
         with self._opening:
             mark = self._versions.mark()
@@ -101,7 +105,7 @@ class IndexCorpus:
                 return
             try:
                 self._opened = self._open()
-            finally:  # not before: whoever searches meanwhile waits for it; nor is what cannot be opened tried again
+            finally:  # set afterwards: others wait for the opening, and a failed version is not retried
                 self._mark = mark
 
     def _search(

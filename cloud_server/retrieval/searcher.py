@@ -1,6 +1,7 @@
-"""Searches of several threads: those that wait are searched together where they ask for the same clusters.
+"""Searches for several threads: waiting searches that need the same clusters are done together.
 
-Whoever finds a lane free leads: it searches for the group of the oldest that waits, its own or not, and looks again.
+A thread that finds a free lane searches for the group of the oldest waiting search, which may not be its own, and
+repeats that until its own search is done.
 """
 
 from collections.abc import Sequence
@@ -16,14 +17,14 @@ from cloud_server.retrieval.opened import OpenIndex
 from storage.ivf_files import Numbers, Vectors
 
 LANES: Final = 2
-"""Groups that are searched at once: one computes while the other reads."""
+"""Groups searched at the same time: one computes while the other reads."""
 
 Hits = tuple[Numbers, Vectors]
 
 
 @dataclass(slots=True, eq=False)
 class _Search:
-    """What a thread waits for: vectors that are searched together in any case."""
+    """The vectors that one thread searches for, always together, and the result."""
 
     index: OpenIndex
     probed: Sequence[Numbers]
@@ -40,7 +41,7 @@ class _Search:
 
 
 class Searcher:
-    """Safe for several threads; each search blocks its own."""
+    """Groups the searches of several threads. Thread-safe; each call blocks until its search is done."""
 
     def __init__(self, lanes: int = LANES) -> None:
         self._lanes = lanes
@@ -50,9 +51,9 @@ class Searcher:
     def search(
         self, index: OpenIndex, vectors: Sequence[Vector], most: int, probed: Sequence[Numbers] | None = None
     ) -> list[Hits]:
-        """Numbers and cosines of the nearest passages of each vector, best first, in the clusters that are probed.
+        """Return numbers and cosines of the nearest passages of each vector, best first, within the probed clusters.
 
-        Raises StoreCorrupt, StoreError, for the searches that need what cannot be read alone.
+        Raises StoreCorrupt or StoreError if this search fails on its own, not only as part of a group.
         """
         probed = probed or [index.probe(vector) for vector in vectors]
         clusters = frozenset(cluster for each in probed for cluster in each.tolist())
@@ -70,12 +71,12 @@ class Searcher:
             try:
                 raise own.error
             finally:
-                own.error = None  # it holds this call
+                own.error = None  # breaks the reference cycle: the error's traceback holds this frame
         assert own.hits is not None
         return own.hits
 
     def _led(self, own: _Search) -> list[_Search]:
-        """The group that this thread is to search for; none as soon as its own search is over."""
+        """Return the next group for this thread to search; empty once its own search is done."""
         with self._changed:
             while not own.is_over:
                 if self._lanes and not own.is_taken:
@@ -92,7 +93,7 @@ class Searcher:
 
 
 def _answer(led: Sequence[_Search]) -> None:
-    """Search for all of them together; where that fails, for each, so that only those fail which have to."""
+    """Search for the group at once; if that fails, for each member, so that only the failing members get the error."""
     try:
         probed = [clusters for search in led for clusters in search.probed]
         vectors = np.stack([vector for search in led for vector in search.vectors])

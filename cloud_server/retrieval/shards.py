@@ -1,6 +1,6 @@
-"""What is made of the sources, a few thousand passages at a time: each shard stays when the process is killed.
+"""The shards of an index under construction, a few thousand passages each: finished ones survive a killed process.
 
-A plan tells what the shards are made from; those of another plan are of no use. Knows no index.
+A plan says what the shards are made from; shards of another plan cannot be used. Knows no index.
 """
 
 import shutil
@@ -19,13 +19,13 @@ from storage.public_passages import PassageText, write_passages
 Vectors = npt.NDArray[np.float32]
 
 PASSAGES = 4096
-"""In a shard: about a minute of embedding on two cores."""
+"""Passages in a shard: about a minute of embedding on two cores."""
 
 
 class ShardLayout(Struct, frozen=True, omit_defaults=True):
-    """What shards are made from. `base` is the version they are added to; none where an index is built.
+    """The plan of shards: what they are made from. `base` is the version that they extend; None for a new index.
 
-    `imported` says how vectors and texts were read that somebody else made; "" where texts were embedded here.
+    `imported` says how imported vectors and texts were read; "" if the texts were embedded here.
     """
 
     embedder: str
@@ -37,9 +37,9 @@ class ShardLayout(Struct, frozen=True, omit_defaults=True):
 
 
 class Shard(Struct, frozen=True, omit_defaults=True):
-    """A finished shard: its passages, the place in the sources behind it, and what was left out on the way.
+    """A finished shard: its passages, the position in the sources after it, and what was skipped.
 
-    Of imported ones, `normalised` counts vectors that were not of unit length, and `cut` texts that were too long.
+    For imported shards, `normalised` counts vectors that were not of unit length, and `cut` texts that were too long.
     """
 
     passages: int
@@ -50,16 +50,16 @@ class Shard(Struct, frozen=True, omit_defaults=True):
 
 
 class Shards:
-    """The shards in a folder, and the plan they follow."""
+    """The shards in a folder, and their plan."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._plan = folder / "plan.json"
 
     def begin(self, plan: ShardLayout) -> str:
-        """Keep the finished shards of this plan; delete those of another one, if any, and say in what it was another.
+        """Keep the finished shards if they follow this plan; otherwise delete them and return how the plans differ.
 
-        Raises NotWritable.
+        Return "" if nothing was deleted. Raises NotWritable.
         """
         earlier = self._read_plan()
         if earlier == plan:
@@ -71,7 +71,7 @@ class Shards:
         return _difference(earlier, plan) if earlier and lost else ""
 
     def clear(self) -> None:
-        """Delete everything; without a plan, what is left when the process is killed meanwhile is nobody's.
+        """Delete all shards. The plan goes first: after a kill in between, the remaining shards belong to no plan.
 
         Raises NotWritable.
         """
@@ -82,7 +82,7 @@ class Shards:
                 shutil.rmtree(self.folder)
 
     def finished(self) -> list[Shard]:
-        """Those that are whole, in order."""
+        """Return the finished shards, in order."""
         shards: list[Shard] = []
         while True:
             try:
@@ -91,22 +91,22 @@ class Shards:
                 return shards
 
     def write(self, number: int, shard: Shard, passages: Sequence[PassageText], vectors: Vectors) -> None:
-        """Finish a shard. Raises NotWritable."""
+        """Store a shard durably as finished. Raises NotWritable."""
         write_passages(self.passage_file(number), passages)
         write_durably(self._vector_file(number), [np.ascontiguousarray(vectors, "<f4").data])
         settle(self.folder)
-        write_durably(self._fact_file(number), [json.encode(shard)])  # last: with it the shard is finished
+        write_durably(self._fact_file(number), [json.encode(shard)])  # last, as it marks the shard as finished
 
     def passage_file(self, number: int) -> Path:
-        """The passages of a finished shard."""
+        """Return the file with the passages of a finished shard."""
         return self.folder / f"{number:06}.passages"
 
     def vectors(self, number: int, dimensions: int) -> Vectors:
-        """The vectors of a finished shard, shape (passages, dimensions)."""
+        """Return the vectors of a finished shard, shape (passages, dimensions)."""
         return np.fromfile(self._vector_file(number), "<f4").astype(np.float32, copy=False).reshape(-1, dimensions)
 
     def sample(self, shards: Sequence[Shard], dimensions: int, most: int) -> Iterator[Vectors]:
-        """About `most` vectors of all shards, each as likely as another; always the same ones."""
+        """Yield about `most` vectors of all shards, drawn uniformly, with a fixed seed."""
         chance = np.random.default_rng(1)
         left, missing = sum(shard.passages for shard in shards), most
         for number, shard in enumerate(shards):

@@ -1,7 +1,7 @@
-"""Public texts as files have them: JSON Lines and plain text, read on from any place. Knows no vector and no index.
+"""Reads public texts from JSON Lines and plain text, resuming at any position. Knows no vector and no index.
 
-A line of JSON is a document with `text`, or `contents` whose first line may be the title; `title` and `id` are taken
-where they are there. A text file is one document of paragraphs. Nothing here holds more than a few megabytes.
+A line of JSON is a document with `text`, or with `contents`, whose first line may be the title; `title` and `id` are
+used if present. A text file is one document of paragraphs. Holds no more than a few megabytes at a time.
 """
 
 import os
@@ -21,16 +21,16 @@ from shared.types import Block
 from storage.public_passages import PassageText
 
 MOST_LINE = 16 << 20
-"""Bytes of one line of JSON."""
+"""The most bytes of a line of JSON."""
 
 _PIECE = 1 << 18
-"""Bytes of a text file that are cut into passages at a time; a little more, to end with a paragraph."""
+"""Bytes of a text file that are cut into passages at a time; a few more, to end with a paragraph."""
 
-# What the protocol gives a public passage room for.
+# The protocol's limits for a public passage.
 _TITLE, _PATH = 300, 500
 
 MOST_TEXT = 2500
-"""Characters of one passage, as far as the protocol has room."""
+"""The most characters of a passage, by the protocol's limit."""
 
 _LINES = {".jsonl", ".ndjson"}
 _EMPTY_LINES = re.compile(r"\r?\n[^\S\n]*\r?\n\s*")
@@ -46,7 +46,8 @@ class SourceFile(Struct, frozen=True):
 
 
 class Skipped(Struct, frozen=True):
-    """What was left out, and why; of a file's lines, how many, the first of them counted from 1."""
+    """A file, or lines of a file, that was skipped, and why: the number of lines, and the first one's number, from 1.
+    """
 
     path: str
     reason: str
@@ -55,7 +56,7 @@ class Skipped(Struct, frozen=True):
 
 
 class Position(Struct, frozen=True):
-    """A place in the sources: a file by its number, bytes and lines of it that are behind."""
+    """A position in the sources: the file's number, and the bytes and lines of that file before the position."""
 
     file: int = 0
     offset: int = 0
@@ -71,10 +72,11 @@ class Record(Struct, frozen=True):
 
 
 def find(sources: Sequence[Path], held: Sequence[SourceFile] = ()) -> tuple[list[SourceFile], list[Skipped]]:
-    """The files of these files and folders, in a fixed order, each once. Raises UsageError for one that is not there.
+    """Return the files at these paths and in these folders, in a fixed order, each once, and those that were skipped.
 
-    No two have the same name, nor that of another file that is `held` already, which keeps its own.
-    Of a folder, hidden files and folders are left out, and links that lead out of it or to another folder.
+    No two files get the same name, nor the name of another file in `held`; files in `held` keep their names. Hidden
+    files and folders are left out, and links that lead out of a named folder or to another folder. Raises UsageError
+    for a path that does not exist.
     """
     files: dict[str, SourceFile] = {}
     skipped: list[Skipped] = []
@@ -122,7 +124,7 @@ def _files(source: Path, skipped: list[Skipped]) -> Iterator[tuple[Path, str]]:
 
 
 def _free(name: str, taken: Set[str]) -> str:
-    """The name or, if it is taken, the next one with a number: what lies above the file is nobody's business."""
+    """Return the name or, if it is taken, the name with the next number, as the parent folders stay private."""
     path, number = Path(name), 2
     while name in taken:
         name, number = str(path.with_name(f"{path.stem} ({number}){path.suffix}")), number + 1
@@ -137,7 +139,7 @@ def _leads_into(folder: Path, link: Path) -> bool:
 
 
 def records(files: Sequence[SourceFile], start: Position) -> Iterator[Record]:
-    """What the files hold from a place on. Raises UsageError where a file is no longer the one that was found."""
+    """Yield the content of the files from a position on. Raises UsageError if a file has changed since `find`."""
     for number in range(start.file, len(files)):
         place = start if number == start.file else Position(number)
         file, end = files[number], Position(number + 1)
@@ -156,7 +158,7 @@ def records(files: Sequence[SourceFile], start: Position) -> Iterator[Record]:
 
 
 class _Line(Struct):
-    """A document, by the names that collections give its parts."""
+    """A document in JSON, with the field names that collections use."""
 
     text: str | None = None
     contents: str | None = None
@@ -190,7 +192,7 @@ def _json_lines(stream: BinaryIO, file: SourceFile, place: Position) -> Iterator
 
 
 def _document(data: bytes, file: SourceFile, number: int) -> tuple[PassageText, ...] | str:
-    """The passages of a line, or why there are none."""
+    """Return the passages of a line, or the reason why there are none."""
     read = json_line(data, file.name, number)
     if isinstance(read, str):
         return read
@@ -219,7 +221,7 @@ def json_line(data: bytes, name: str, number: int) -> PassageText | str:
 
 
 def whole(document: PassageText) -> PassageText:
-    """Return a document as one passage: its text cut to what the protocol has room for, and made printable."""
+    """Return a document as one passage: its text cut to the protocol's limit, and made printable."""
     text = printable(document.text).strip()[:MOST_TEXT]
     return PassageText(safe_line(document.title)[:_TITLE], safe_line(document.path)[:_PATH], text)
 
@@ -230,7 +232,8 @@ def _paragraphs(stream: BinaryIO, file: SourceFile, place: Position) -> Iterator
         if b"\0" in data:
             yield Record((), Skipped(file.path, "binary content"), Position(place.file + 1))
             return
-        # A line without an end may have been cut within a character: its rest is read with what follows.
+        # A piece without a line break may end within a character, whose first bytes are then read again with the next
+        # piece.
         decoded, used = utf_8_decode(data, "strict", offset + len(data) >= file.size)
         where = f"{file.name}#{number + 1}" if offset else file.name
         offset, number = offset + used, number + data.count(b"\n", 0, used)
@@ -242,7 +245,7 @@ def _paragraphs(stream: BinaryIO, file: SourceFile, place: Position) -> Iterator
 
 
 def _piece(stream: BinaryIO) -> bytes:
-    """Lines up to the first empty one beyond the size of a piece; a text without any is cut at twice that."""
+    """Return the lines up to the first empty one beyond `_PIECE` bytes; text without any is cut at twice that size."""
     lines: list[bytes] = []
     size = 0
     while size < 2 * _PIECE and (line := stream.readline(_PIECE)):

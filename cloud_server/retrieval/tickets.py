@@ -1,4 +1,4 @@
-"""A question's look-ahead in the index: begin, refine, settle, close. Implements `Ticket`; `lookahead` decides."""
+"""The look-ahead for one question in an index. Implements `Ticket`; `lookahead` makes the decisions."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -12,22 +12,22 @@ from storage.ivf_files import Numbers
 from storage.read_ahead import Coverage, ReadAhead
 
 _RANKED = 4
-"""Times the clusters of a question that are ranked for its look-ahead: they fill the budget where they are small."""
+"""Clusters ranked for look-ahead, in multiples of those a search probes: small ones would not fill the budget else."""
 
 
 class SearchIndex(Protocol):
-    """Searches an index for each of several vectors, in the clusters that are probed, if that is known."""
+    """A function that searches an index for several vectors, in the given clusters or, for None, in those nearest."""
 
     def __call__(
         self, index: OpenIndex, vectors: Sequence[Vector], most: int, probed: Sequence[Numbers] | None = None, /
     ) -> list[list[PublicPassage]]:
-        """The nearest passages of each, best first."""
+        """Return the `most` nearest passages of each vector, best first."""
 
 
 class IndexTicket:
-    """Reads ahead in the version that was open when it began; `search` is the corpus's own, in the current one.
+    """Prefetches clusters of the version that was open at its creation; `search` uses the current version.
 
-    Safe for several threads. Whatever is asked of it after `close` is answered without look-ahead.
+    Thread-safe. After `close`, every method works without look-ahead.
     """
 
     def __init__(
@@ -50,29 +50,29 @@ class IndexTicket:
         self._near: Vector | None = None
 
     def begin(self, vector: Vector) -> None:
-        """Read ahead near the question as it was asked."""
+        """Prefetch clusters near the original question."""
         has_refinement = self._mode == "progressive" and self._times.is_refined(self._pipeline)
         self._fetch(vector, 0.5 if has_refinement else 1.0)
 
     def starts(self) -> None:
-        """How long the pipeline writes counts from now, not from its place in the queue."""
+        """Measure the pipeline's generation time from now on, without its time in the queue."""
         self._since = time.monotonic()
 
     def refine(self, vector: Vector) -> None:
-        """Read ahead near what has been written so far, in place of what waits near the question."""
+        """Prefetch clusters near the text written so far; queued ones near the original question are dropped."""
         if self._mode == "progressive":
             self._is_refined = True
             self._fetch(vector, 0.5, is_more=True)
 
     def provisional(self, most: int) -> list[PublicPassage]:
-        """The nearest passages in what is in memory already, best first: probably those that the search will give."""
+        """Return the nearest passages already in memory, best first: probably the search's hits."""
         index, near = self._index, self._near
         if index is None or near is None or most < 1:
             return []
         return index.passages_of(*index.scan_ready(near, most))
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """What `Corpus.search` gives, sooner. Look-ahead ends with it, until it is refined again."""
+        """Return what `Corpus.search` returns, sooner. The look-ahead ends, until the next `refine`."""
         index, ahead = self._index, self._ahead
         current = self._opened()
         if index is None or ahead is None or current is not index:
@@ -89,7 +89,7 @@ class IndexTicket:
             self._since, self._is_refined = time.monotonic(), False
 
     def close(self) -> None:
-        """Nothing more is read or held for it."""
+        """Stop prefetching, and release the clusters held for this question."""
         ahead, self._index, self._ahead = self._ahead, None, None
         if ahead:
             self._let_go(ahead)
@@ -100,7 +100,10 @@ class IndexTicket:
             self._gpu.let_go(ahead)
 
     def _fetch(self, vector: Vector, share: float, *, is_more: bool = False) -> None:
-        """Spend a share of the budget near a vector; `is_more`: on top of what was brought already."""
+        """Prefetch clusters near a vector with this share of the budget;
+
+        `is_more`: in addition to those prefetched already.
+        """
         index, ahead = self._index, self._ahead
         if index is None or ahead is None:
             return

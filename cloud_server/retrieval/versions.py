@@ -1,7 +1,7 @@
-"""The folder of an index: its versions, of which `current` names the one that is searched. One rename switches.
+"""The versions of an index in a folder; the file `current` names the version that is searched. One rename switches.
 
-A version never changes. Who has an old one open goes on reading it after it was deleted; the disk has its room back
-when the last one closes it.
+A version never changes. A process that has a deleted version open can still read it; the disk space is freed when the
+last one closes it.
 """
 
 import os
@@ -30,10 +30,10 @@ class EmbedderSource(Struct, frozen=True, omit_defaults=True):
 
 
 class IndexMetadata(Struct, frozen=True, omit_defaults=True):
-    """What a version is. `built_at` is ISO 8601; `series` is another one where numbers mean other passages.
+    """The metadata of a version. `built_at` is ISO 8601; `series` changes when passage numbers get new meanings.
 
-    `embedder` is the fingerprint. `model` names the embedder's weights; None stands for the catalog's embedder.
-    `relevance` is the cosine below which passages are no source; None leaves that to `retrieval.relevance`.
+    `embedder` is the fingerprint. `model` names the embedder's weights; None means the catalog's embedder. `relevance`
+    is the cosine below which passages are no source; None leaves that to `retrieval.relevance`.
     """
 
     passages: int
@@ -51,17 +51,17 @@ class IndexMetadata(Struct, frozen=True, omit_defaults=True):
 
 
 class Versions:
-    """The versions in a folder, which is made when there is something to keep."""
+    """The versions in a folder, which is created when the first version is published."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def version(self, name: str) -> Path:
-        """Folder of the version of this name."""
+        """Return the folder of the version with this name."""
         return self.folder / _VERSIONS / Path(name).name
 
     def current(self) -> Path:
-        """Folder of the version that is searched. Raises NothingFound, StoreCorrupt."""
+        """Return the folder of the version that is searched. Raises NothingFound, StoreCorrupt."""
         try:
             name = (self.folder / _CURRENT).read_text(encoding="utf-8").strip()
         except FileNotFoundError:
@@ -73,7 +73,7 @@ class Versions:
         return self.version(name)
 
     def mark(self) -> tuple[int, int] | None:
-        """Something that is another one as soon as another version is current; None where none is."""
+        """Return a value that changes whenever another version becomes current; None if none is current."""
         try:
             facts = (self.folder / _CURRENT).stat()
         except OSError:
@@ -95,7 +95,7 @@ class Versions:
 
 
 def read_facts(version: Path) -> IndexMetadata:
-    """What a version is. Raises StoreCorrupt."""
+    """Return a version's metadata. Raises StoreCorrupt."""
     try:
         return json.decode((version / _FACTS).read_bytes(), type=IndexMetadata)
     except (OSError, MsgspecError) as error:
@@ -103,10 +103,10 @@ def read_facts(version: Path) -> IndexMetadata:
 
 
 def write_facts(version: Path, facts: IndexMetadata) -> None:
-    """Write them into a version's folder. Raises NotWritable."""
+    """Write a version's metadata into its folder. Raises NotWritable."""
     write_durably(version / _FACTS, [json.format(json.encode(facts))])
 
 
 def size(version: Path) -> int:
-    """Bytes of its files."""
+    """Return the total bytes of a version's files."""
     return sum(entry.stat().st_size for entry in os.scandir(version))

@@ -1,1 +1,1 @@
-"""Vectors that were made elsewhere, with their texts: read in blocks, checked, and made into the shards of an index."""
+"""Imports vectors made elsewhere, with their texts: reads them in blocks, checks them, and makes shards of an index."""

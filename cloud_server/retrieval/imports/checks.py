@@ -1,4 +1,4 @@
-"""Whether vectors are what an index takes, and whether a model makes them of their texts. Pure."""
+"""Checks whether vectors fit an index, and whether an embedder makes the same vectors of their texts. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from shared.text import embedded_text
 from storage.public_passages import PassageText
 
 IS_UNIT = 1e-3
-"""How far from 1 a length may be that is left as it is: vectors that were kept as halves are off by half of that."""
+"""The deviation from length 1 up to which a vector is left as it is; rounding to half precision causes half of that."""
 
 AGREES = 0.95
-"""Cosine of a vector with the one that the embedder makes of its text, from which on both are the same model's."""
+"""The cosine of a given vector with the embedder's vector of its text from which both count as the same model's."""
 
 _LEAST_AGREE = 0.9
 _LEAST_IN_STEP = 0.5
@@ -25,13 +25,13 @@ TEMPLATES: tuple[tuple[str, Callable[[str, str], str]], ...] = (
     ("title, blank, text", lambda title, text: f"{title} {text}"),
     ("title, full stop, text", lambda title, text: f"{title}. {text}"),
 )
-"""What people embed of a passage, in words and as a function of title and text."""
+"""Common ways to join a passage's title and text for embedding: a description, and a function of title and text."""
 
 
 def unit(vectors: Vectors, row: int) -> tuple[Vectors, int]:
-    """Return the vectors at unit length, and how many were not; `row` is the number of the first.
+    """Return the vectors scaled to unit length, and the number of those that were not. `row` is the first one's number.
 
-    Raises UsageError, with the row, for NaN, infinity and a vector of zeros.
+    Raises UsageError, with the row, for NaN, infinity or a zero vector.
     """
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     usable = np.isfinite(lengths) & (lengths > 0)
@@ -51,7 +51,7 @@ def unit(vectors: Vectors, row: int) -> tuple[Vectors, int]:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Rows of a block, their documents, and their vectors, shape (rows, dimensions), of unit length."""
+    """A sample of a block: row numbers, their documents, and their unit vectors, shape (rows, dimensions)."""
 
     rows: Sequence[int]
     documents: Sequence[PassageText]
@@ -62,9 +62,9 @@ Embed = Callable[[Sequence[str]], Vectors]
 
 
 def choose_template(sample: Sample, embed: Embed) -> tuple[int, Vectors]:
-    """Return the number of the template whose vectors are nearest to the sample's, and their cosines.
+    """Return the number of the template whose vectors are nearest to the sample's, and the cosines.
 
-    Raises UsageError where those of too many rows are far: another model made the vectors, or of other texts.
+    Raises UsageError if too many rows are far: another model made the vectors, or they are of other texts.
     """
     cosines = [_cosines(sample, number, embed) for number in range(len(TEMPLATES))]
     best = int(np.argmax([np.median(values) for values in cosines]))
@@ -83,7 +83,7 @@ def choose_template(sample: Sample, embed: Embed) -> tuple[int, Vectors]:
 
 
 def check_template(sample: Sample, template: int, embed: Embed) -> Vectors:
-    """Return the cosines of another block's sample. Raises UsageError where half of them are far or more."""
+    """Return the cosines of another block's sample. Raises UsageError if half of them or more are far."""
     cosines = _cosines(sample, template, embed)
     if (cosines >= AGREES).mean() <= _LEAST_IN_STEP:
         raise _out_of_step(sample, cosines)

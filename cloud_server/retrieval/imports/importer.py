@@ -1,6 +1,6 @@
-"""From vectors and texts that somebody else made to an index: checked, at unit length, a block of rows at a time.
+"""Makes an index from given vectors and texts: checks them and scales them to unit length, in blocks of rows.
 
-Killed at any moment, it goes on from the last finished block.
+After a kill, the import continues after the last finished block.
 """
 
 from collections.abc import Iterator
@@ -26,17 +26,17 @@ from shared.errors import UsageError
 from storage.public_passages import PassageText
 
 FIRST_SAMPLE = 32
-"""Rows whose texts are embedded again before anything is written."""
+"""Rows whose texts are embedded as a check before anything is written."""
 
 SAMPLE = 8
-"""The same of each later block: they show where texts fall out of step."""
+"""Rows of each later block whose texts are embedded as a check; they show where texts and vectors get out of step."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What was imported. `normalised` vectors were not of unit length; `cut` texts were longer than a passage may be.
+    """The result of an import. `normalised` vectors were not of unit length; `cut` texts were too long for a passage.
 
-    `cosine` is the median of `sampled` vectors with those that the embedder made again of their texts by `template`.
+    `cosine` is the median cosine of `sampled` vectors with those that the embedder made of their texts by `template`.
     """
 
     passages: int
@@ -53,16 +53,16 @@ class ImportReport:
 
 @dataclass(slots=True)
 class Importer(Generic[Chosen]):
-    """Makes an index with the parts of a builder, whose embedder is the one that made the vectors."""
+    """Makes an index from vectors and texts, with the parts of a builder, whose embedder made the vectors."""
 
     builder: Builder[Chosen]
     rows: int = ROWS
 
     def run(self, vectors: Path, texts: Path | None, columns: Columns) -> ImportReport:
-        """Import the vectors with their texts, in the place of any index there is; None takes the vectors' own tables.
+        """Import the vectors with their texts, or, for None, with the texts in the vectors' own tables.
 
-        Raises UsageError for vectors or texts that do not fit, and as `Builder.build` does: what was finished is kept,
-        and the same call goes on from there.
+        Replaces any existing index. Raises UsageError for vectors or texts that do not fit, and the errors of
+        `Builder.build`; finished blocks are kept, and the same call continues after them.
         """
         with self.builder.alone():
             read, documents = open_sources(vectors, texts, columns)
@@ -97,7 +97,7 @@ class Importer(Generic[Chosen]):
 
 
 class _Blocks:
-    """The blocks of one import, each of which becomes a shard. `Position.line` is the row behind a shard."""
+    """The blocks of one import, each of which becomes a shard. `Position.line` is the row after a shard."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class _Blocks:
         self._normalised = self._cut = 0
 
     def fill(self, shards: Shards) -> None:
-        """Finish a shard of each block behind those that are finished. Raises UsageError."""
+        """Make a shard of each block after the finished ones. Raises UsageError."""
         finished = shards.finished()
         row, total = finished[-1].after.line if finished else 0, self._vectors.count
         passages = sum(shard.passages for shard in finished)
@@ -167,7 +167,7 @@ class _Blocks:
         return shard, [whole(texts[place]) for place in present], vectors[present] if empty else vectors
 
     def _compare(self, vectors: Vectors, texts: list[PassageText], present: list[int], row: int) -> None:
-        """Embed some of the texts again. Raises UsageError where that gives other vectors."""
+        """Embed some of the texts again. Raises UsageError if the vectors differ."""
         most = FIRST_SAMPLE if self._template is None else SAMPLE
         chance = np.random.default_rng(row)
         places = sorted(chance.choice(present, min(most, len(present)), replace=False).tolist()) if present else []
@@ -182,7 +182,7 @@ class _Blocks:
         self._cosines.append(cosines)
 
     def _look_again(self) -> None:
-        """Raise UsageError where a file is no longer what it was at the start."""
+        """Raise UsageError if a file has changed since the start."""
         for file in self._files:
             facts = Path(file.path).stat()
             if (facts.st_size, facts.st_mtime_ns) != (file.size, file.modified_ns):
@@ -190,7 +190,7 @@ class _Blocks:
 
 
 def _regular(blocks: Iterator[Vectors], rows: int) -> Iterator[Vectors]:
-    """Yield the same rows in blocks of `rows` each; the last one may be shorter."""
+    """Yield the same rows in blocks of `rows` each; the last block may be shorter."""
     waiting: list[Vectors] = []
     count = 0
     for block in blocks:

@@ -1,4 +1,4 @@
-"""Which files a person has named, and what reads them: by their first bytes, or by what a folder holds."""
+"""Opens the files that a person has named, with a reader chosen by their first bytes or by a folder's content."""
 
 import re
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ _SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}.*")
 
 
 class _State(Struct):
-    """What `datasets` notes beside the Arrow files of a data set, as far as it matters here."""
+    """The fields used here of the metadata that `datasets` stores beside a data set's Arrow files."""
 
     data_files: list[dict[str, str]] = field(name="_data_files")
     indices: list[object] | None = field(name="_indices_data_files", default=None)
 
 
 def open_sources(vectors: Path, texts: Path | None, columns: Columns) -> tuple[VectorSource, TextSource]:
-    """Return what reads the vectors and the texts; where no texts are named, they lie in the tables of the vectors.
+    """Return the readers of the vectors and of the texts; for `texts` None, the texts are in the tables of the vectors.
 
     Raises UsageError for files that cannot be imported.
     """
@@ -68,9 +68,9 @@ def _texts(files: Sequence[Path], columns: Columns) -> TextSource:
 
 
 def _files(path: Path, endings: Sequence[str]) -> list[Path]:
-    """Return the file, or those of the first of these endings that the folder holds, in the order of their numbers.
+    """Return the file, or the folder's files with the first of these endings that occurs, ordered by their numbers.
 
-    Raises UsageError for a folder of several splits, or of none of these files.
+    Raises UsageError for a folder of several splits, or without such files.
     """
     path = path.absolute()
     if not path.exists():
@@ -94,7 +94,7 @@ def _files(path: Path, endings: Sequence[str]) -> list[Path]:
 
 
 def _saved(folder: Path) -> list[Path]:
-    """Return the Arrow files of a data set that `save_to_disk` has written. Raises UsageError."""
+    """Return the Arrow files of a data set that `save_to_disk` wrote. Raises UsageError."""
     try:
         state = json.decode((folder / "state.json").read_bytes(), type=_State)
         names = [entry["filename"] for entry in state.data_files]
@@ -113,7 +113,7 @@ def _is_plain(folder: Path, file: Path) -> bool:
 
 
 def _by_number(file: Path) -> list[tuple[int, str]]:
-    """Sort `part-10` behind `part-9`."""
+    """Return a sort key that puts `part-9` before `part-10`."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", str(file))]
 
 

@@ -1,4 +1,4 @@
-"""Vectors and texts in the columns of parquet files and of Arrow files as `datasets` saves them, a batch at a time."""
+"""Reads vectors and texts from columns of parquet files and of Arrow files as `datasets` saves them, in batches."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,12 +15,12 @@ from storage.public_passages import PassageText
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARRO", b"\xff\xff\xff\xff"
 
-"""What the files begin with."""
+"""The first bytes of each kind of file."""
 
 Role = Literal["vector", "text", "title", "id"]
 ROLES: tuple[Role, ...] = get_args(Role)
 Columns = Mapping[Role, str]
-"""Columns by what they hold, as far as they were named."""
+"""The columns that a person has named, by role."""
 
 _USUAL: Mapping[Role, tuple[str, ...]] = {
     "vector": ("vector", "vectors", "embedding", "embeddings", "emb"),
@@ -31,9 +31,9 @@ _USUAL: Mapping[Role, tuple[str, ...]] = {
 
 
 class Table:
-    """Rows in parquet or Arrow files, numbered from 0 on in the order of the files, all with the same columns.
+    """The rows in parquet or Arrow files, numbered from 0 across the files, all with the same columns.
 
-    Raises UsageError where pyarrow is not installed, or a file cannot be read.
+    Raises UsageError if pyarrow is not installed, or a file cannot be read.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:
@@ -54,9 +54,9 @@ class Table:
         self.names: tuple[str, ...] = names[0]
 
     def column(self, role: Role, chosen: Columns) -> str | None:
-        """Return the name of the column with that role: the chosen one, or the first of the usual names, or None.
+        """Return the name of the column with that role: the chosen one, else the first usual name found, else None.
 
-        Raises UsageError for a chosen column that is not there.
+        Raises UsageError for a chosen column that does not exist.
         """
         if role in chosen:
             if chosen[role] not in self.names:
@@ -65,17 +65,17 @@ class Table:
         return next((name for name in _USUAL[role] if name in self.names), None)
 
     def lacks(self, role: Role, reason: str) -> UsageError:
-        """Return the error that says how to name a column, and which there are."""
+        """Return an error that lists the columns and says how to name one."""
         names = ", ".join(self.names)
         return UsageError(f"{self.files[0]} has {reason}. Name it with --column {role}=NAME; there are: {names}")
 
     @cached_property
     def count(self) -> int:
-        """Rows of all files. Arrow streams are read through for it."""
+        """The number of rows in all files. Arrow streams are read through to count them."""
         return sum(self._rows(file) for file in self.files)
 
     def batches(self, columns: Sequence[str], start: int) -> Iterator[tuple[int, Any]]:
-        """Yield record batches of these columns from row `start` on, each behind the number of its first row."""
+        """Yield record batches of these columns from row `start` on, each with the number of its first row."""
         offset = 0
         for file in self.files:
             end = offset
@@ -98,7 +98,8 @@ class Table:
             return sum(batch.num_rows for batch in self._arrow_batches(opened))
 
     def _batches(self, file: Path, columns: Sequence[str], skip: int) -> Iterator[tuple[int, Any]]:
-        """Yield batches of a file with the number of their first row in it; groups before row `skip` are not read."""
+        """Yield a file's batches, each with its first row's number in the file; groups before row `skip` are not read.
+        """
         with self._reading(file), self._opened(file) as opened:
             row = 0
             if not _is_parquet(file):
@@ -147,7 +148,7 @@ class TableVectors:
     """Vectors in a column of lists of floats. Implements `VectorSource`."""
 
     def __init__(self, table: Table, chosen: Columns) -> None:
-        """Read the first row. Raises UsageError where there is no such column, or no row."""
+        """Read the first row. Raises UsageError if there is no such column, or no row."""
         column = table.column("vector", chosen)
         if column is None:
             raise table.lacks("vector", "no column that is called as vectors usually are")
@@ -203,7 +204,7 @@ class TableTexts:
     """Texts in a column, with titles and ids where there are such columns. Implements `TextSource`."""
 
     def __init__(self, table: Table, chosen: Columns) -> None:
-        """Raises UsageError where there is no column of texts."""
+        """Select the columns. Raises UsageError if there is no column of texts."""
         text = table.column("text", chosen)
         if text is None:
             raise table.lacks("text", "no column that is called as texts usually are")
@@ -215,7 +216,7 @@ class TableTexts:
 
     @property
     def count(self) -> int:
-        """Number of texts."""
+        """The number of texts."""
         return self._table.count
 
     def documents(self, start: int) -> Iterator[PassageText]:

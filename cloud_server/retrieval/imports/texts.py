@@ -1,4 +1,4 @@
-"""Texts that belong to vectors, one for each, in JSON Lines."""
+"""Reads the texts of vectors, one document for each vector, from JSON Lines."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -11,7 +11,7 @@ from storage.public_passages import PassageText
 
 
 class TextSource(Protocol):
-    """Texts in files, numbered from 0 on in the order of the files."""
+    """Texts in files, numbered from 0 across the files."""
 
     @property
     def files(self) -> Sequence[Path]:
@@ -19,18 +19,18 @@ class TextSource(Protocol):
 
     @property
     def count(self) -> int:
-        """Number of texts."""
+        """The number of texts."""
 
     @property
     def form(self) -> str:
-        """How the files are read: texts that were read in another form may be other texts."""
+        """How the files are read; a resumed import has to read them in the same way."""
 
     def documents(self, start: int) -> Iterator[PassageText]:
         """Yield the documents from number `start` on, uncut. Raises UsageError."""
 
 
 class JsonTexts:
-    """A document a line, as `index build` reads it; empty lines do not count. Implements `TextSource`."""
+    """One document per line, in the format of `index build`; empty lines do not count. Implements `TextSource`."""
 
     form = "json lines"
 
@@ -39,7 +39,7 @@ class JsonTexts:
 
     @cached_property
     def count(self) -> int:
-        """Number of lines with a document."""
+        """The number of lines with a document."""
         return sum(1 for file in self.files for _ in _lines(file))
 
     def documents(self, start: int) -> Iterator[PassageText]:
@@ -58,7 +58,7 @@ class JsonTexts:
 
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not empty with their numbers from 1. Raises UsageError for one that is too long."""
+    """Yield the lines that are not empty, with their numbers from 1. Raises UsageError for a line that is too long."""
     with file.open("rb") as stream:
         number = 0
         while line := stream.readline(MOST_LINE + 1):

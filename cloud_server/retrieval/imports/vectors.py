@@ -1,4 +1,4 @@
-"""Vectors in npy files and FAISS indexes, read a block of rows at a time. Nothing is unpickled."""
+"""Reads vectors from npy files and FAISS indexes, in blocks of rows. Nothing is unpickled."""
 
 import os
 import struct
@@ -14,7 +14,7 @@ from shared.errors import UsageError
 from storage.ivf_files import faiss_with
 
 ROWS = 8192
-"""Rows that are read at a time: 12.6 MB of 384 dimensions."""
+"""Rows read at a time: 12.6 MB at 384 dimensions."""
 
 NPY = b"\x93NUMPY"
 
@@ -23,14 +23,14 @@ _GRAPH = {b"IHNf": "IndexHNSWFlat"}
 _MAPPED = {b"IxMp": "IndexIDMap", b"IxM2": "IndexIDMap2"}
 _CLUSTERED = {b"IwFl": "IndexIVFFlat"}
 FAISS = _FLAT | _GRAPH | _MAPPED | _CLUSTERED
-"""The FAISS indexes that hold every vector in full, by the first four bytes of their files."""
+"""The first four bytes of the FAISS index files that hold every vector in full."""
 
 PLAIN = (NPY[:4], *_FLAT)
-"""What a file of vectors without anything between them begins with."""
+"""The first four bytes of files that hold plain vectors, one after the other."""
 
 
 class VectorSource(Protocol):
-    """Vectors in files, numbered from 0 on in the order of the files."""
+    """Vectors in files, numbered from 0 across the files."""
 
     @property
     def files(self) -> Sequence[Path]:
@@ -38,15 +38,15 @@ class VectorSource(Protocol):
 
     @property
     def count(self) -> int:
-        """Number of vectors."""
+        """The number of vectors."""
 
     @property
     def dimensions(self) -> int:
-        """Length of each vector."""
+        """The number of dimensions."""
 
     @property
     def form(self) -> str:
-        """How the files are read: vectors that were read in another form may be other vectors."""
+        """How the files are read; a resumed import has to read them in the same way."""
 
     def blocks(self, start: int) -> Iterator[Vectors]:
         """Yield the vectors from row `start` on, shape (rows, dimensions), unchecked. Raises UsageError."""
@@ -54,7 +54,7 @@ class VectorSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Array:
-    """The array in an npy file: its shape, the type of its numbers, and the byte where these begin."""
+    """The array in an npy file: its shape, its number type, and the byte offset of its data."""
 
     file: Path
     rows: int
@@ -75,10 +75,10 @@ class _Array:
 
 
 class PlainFiles:
-    """Vectors one after the other in npy files or flat FAISS indexes. Implements `VectorSource`."""
+    """Vectors stored one after the other in npy files or flat FAISS indexes. Implements `VectorSource`."""
 
     def __init__(self, files: Sequence[Path]) -> None:
-        """Read the headers. Raises UsageError for a file that is not a plain, whole array of floats."""
+        """Read the headers. Raises UsageError for a file that is not a plain and complete array of floats."""
         self._arrays = [_flat(file) if _head(file) in _FLAT else _array(file) for file in files]
         self.files = files
         self.form = "plain"
@@ -122,13 +122,13 @@ def _array(file: Path) -> _Array:
 
 
 class FaissFile:
-    """Vectors that a FAISS index with numbers, clusters or a graph holds in full. Implements `VectorSource`.
+    """The vectors that a FAISS index with ids, clusters or a graph holds in full. Implements `VectorSource`.
 
-    FAISS reads the file: it maps clusters, and holds the others in memory.
+    FAISS reads the file: it memory-maps clusters, and loads the other kinds into memory.
     """
 
     def __init__(self, file: Path) -> None:
-        """Open the index. Raises UsageError where the vectors are not to be had exactly."""
+        """Open the index. Raises UsageError if the exact vectors cannot be read from it."""
         self._faiss = faiss_with()
         self.files = (file,)
         self.form = _kind(file)
@@ -154,7 +154,7 @@ class FaissFile:
                 raise UsageError(f"{self.files[0]} does not hold vectors {first:,} to {numbers[-1]:,}.") from error
 
     def _numbers(self) -> "np.ndarray[Any, np.dtype[np.int64]] | None":
-        """Return the place of each number where the index has numbers of its own. Raises UsageError."""
+        """Return the position of each id, if the index has its own ids. Raises UsageError."""
         if self.form in _CLUSTERED.values():
             self._index.make_direct_map()  # raises RuntimeError for numbers that are not 0 to n-1
             return None
@@ -180,7 +180,7 @@ _ARGUMENT = 4  # bytes of a metric's argument, which inner products and L2 have 
 
 
 def _flat(file: Path) -> _Array:
-    """Return the array in a flat FAISS index, which FAISS itself would read into memory. Raises UsageError."""
+    """Return the array in a flat FAISS index, which FAISS itself would load into memory. Raises UsageError."""
     with file.open("rb") as stream:
         head = stream.read(_FLAT_HEAD.size + _ARGUMENT + _COUNT.size)
         size = os.fstat(stream.fileno()).st_size
@@ -204,7 +204,7 @@ def _head(file: Path) -> bytes:
 
 
 def _kind(file: Path) -> str:
-    """Return the name of the index in a file that can hold what its header says. Raises UsageError."""
+    """Return the kind of index in a file, once its size fits its header. Raises UsageError."""
     with file.open("rb") as stream:
         head = stream.read(16)
         size = os.fstat(stream.fileno()).st_size
@@ -220,7 +220,7 @@ def _kind(file: Path) -> str:
 
 
 def compressed(file: Path, kind: str) -> UsageError:
-    """Return the error for an index that does not hold its vectors in full."""
+    """Return an error for an index that does not hold its vectors in full."""
     return UsageError(
         f"{file} is an index ({kind}) that does not hold its vectors in full, so they cannot be had exactly. "
         f"Import the vectors it was made from, as npy or parquet. These can be imported: {', '.join(FAISS.values())}."
@@ -232,6 +232,6 @@ def _refused(file: Path, reason: str) -> UsageError:
 
 
 def single(values: "np.ndarray[Any, Any]") -> Vectors:
-    """Return numbers as float32; what is too large becomes infinite, which is refused later with its row."""
+    """Convert numbers to float32. Numbers that are too large become infinite, and are refused later with their row."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.ascontiguousarray(values, np.float32)
