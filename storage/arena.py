@@ -1,4 +1,4 @@
-"""Memory of one size, given out in runs and taken back: what is kept in it never grows beyond that."""
+"""A block of memory of fixed size, from which parts are allocated and freed."""
 
 import mmap
 from bisect import bisect_left
@@ -9,22 +9,22 @@ from storage.list_file import PAGE
 
 
 class Runs:
-    """Which parts of `size` bytes are free, as runs that do not touch each other. First fit. Pure."""
+    """A first-fit allocator for a range of `size` bytes: the free parts (*runs*), merged when they touch. Pure."""
 
     def __init__(self, size: int) -> None:
         self._free = [(0, size)] if size else []
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        """The free runs: start and length."""
+        """Yield the start and length of each free run."""
         return iter(self._free)
 
     @property
     def free(self) -> int:
-        """Bytes that are free, in all runs."""
+        """The total bytes of all free runs."""
         return sum(length for _, length in self._free)
 
     def take(self, length: int) -> int | None:
-        """The start of a run of that length, which is taken then; None where no free run is so long."""
+        """Allocate `length` bytes and return their start; None if no free run is long enough."""
         for place, (start, room) in enumerate(self._free):
             if room >= length:
                 self._free[place : place + 1] = [(start + length, room - length)] if room > length else []
@@ -32,7 +32,7 @@ class Runs:
         return None
 
     def give_back(self, start: int, length: int) -> None:
-        """Free a run that was taken."""
+        """Free an allocated run."""
         place = bisect_left(self._free, (start, 0))
         stop, first = start + length, place
         if place < len(self._free) and self._free[place][0] == stop:
@@ -45,9 +45,9 @@ class Runs:
 
 
 def pages_of_memory(size: int) -> mmap.mmap:
-    """Memory that begins with a page; the kernel gives it when it is first written to. Raises StoreError."""
+    """Return page-aligned memory, which the kernel provides on the first write. Raises StoreError."""
     try:
-        if hasattr(mmap, "MAP_PRIVATE"):  # shared pages stay the file's in memory when they are given back
+        if hasattr(mmap, "MAP_PRIVATE"):  # MAP_SHARED pages would stay allocated after MADV_DONTNEED
             return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         return mmap.mmap(-1, size)
     except OSError as error:
@@ -55,7 +55,7 @@ def pages_of_memory(size: int) -> mmap.mmap:
 
 
 class Arena:
-    """That much memory, in whole pages, which the kernel gives when it is first written to. Not safe for threads."""
+    """About `size` bytes of memory in whole pages, which the kernel provides on the first write. Not thread-safe."""
 
     def __init__(self, size: int) -> None:
         self.size = max(size // PAGE, 1) * PAGE
@@ -65,15 +65,15 @@ class Arena:
 
     @property
     def used(self) -> int:
-        """Bytes of runs that were taken."""
+        """The total bytes of allocated runs."""
         return self.size - self.runs.free
 
     def release(self) -> None:
-        """Give the kernel back what is free, where it takes it; it comes again when it is written to."""
+        """Return the free runs' pages to the kernel, if it takes them; a later write allocates them again."""
         if hasattr(mmap, "MADV_DONTNEED"):
             for start, length in self.runs:
                 self._pages.madvise(mmap.MADV_DONTNEED, start, length)
 
     def view(self, start: int, length: int) -> memoryview:
-        """The memory of a run that was taken."""
+        """Return the memory of an allocated run."""
         return self._memory[start : start + length]

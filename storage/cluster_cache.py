@@ -1,7 +1,7 @@
-"""Clusters of an index in memory of a fixed size, read from disk when a question asks for them (TeleRAG, section 4).
+"""A cache of an index's clusters in a fixed amount of memory, read from disk on demand (TeleRAG, section 4).
 
-Several are read at a time while those before them are scanned. A question pins what it is about to scan, never waits
-for what another has pinned, and lets go as it proceeds, so that one larger than the memory is answered all the same.
+Several clusters are read while earlier ones are scanned. A question pins the clusters that it is about to scan, never
+waits for those pinned by others, and unpins each after its scan, so that it may need more than the memory holds.
 """
 
 import time
@@ -20,23 +20,23 @@ from storage.read_ahead import RATE, AheadReader, ReadAhead
 from storage.residents import Resident, Residents
 
 READERS: Final = 8
-"""Clusters that are read at once: a disk of today is at its best with several."""
+"""Concurrent reads of clusters: disks reach their full bandwidth only with several."""
 
 AHEAD: Final = 32
-"""Clusters that are pinned or on their way before the one that is scanned: enough to keep the readers busy."""
+"""Clusters pinned or being read before the one being scanned: enough to keep the readers busy."""
 
 PATIENCE_S: Final = 0.01
-"""Seconds for which the first of those on their way is waited for before it is looked which of the others came."""
+"""Seconds to wait for the oldest pending cluster before checking which of the others have arrived."""
 
 AT_ONCE: Final = 16
-"""Clusters in memory that are pinned together: of each alone, the lock would take a tenth of the time."""
+"""Clusters in memory that are pinned at once: to pin each by itself would spend a tenth of the time on the lock."""
 
 
 class ClusterCache:
-    """`extent` gives a cluster's first byte in the file and its length, which is not 0. Safe for several threads.
+    """A cache of clusters. `extent` returns a cluster's first byte in the file and its length, never 0. Thread-safe.
 
-    Beyond `memory` bytes, each question under way takes those of one cluster at most. Of what is read ahead of
-    questions, `rate` bytes a second at most.
+    Holds at most `memory` bytes, plus one cluster per running question if all of it is pinned. Reads ahead at most
+    `rate` bytes a second.
     """
 
     def __init__(
@@ -52,32 +52,32 @@ class ClusterCache:
 
     @property
     def bytes_read(self) -> int:
-        """From the file, for whatever reason."""
+        """The bytes read from the file so far, on demand and ahead."""
         return self._demanded + self._ahead.bytes_read
 
     @property
     def ahead(self) -> AheadReader:
-        """What reads ahead of questions."""
+        """The reader of clusters ahead of questions."""
         return self._ahead
 
     @property
     def memory(self) -> int:
-        """Bytes of clusters that it can hold."""
+        """The most bytes of clusters in memory."""
         return self._residents.arena.size
 
     def is_ready(self, cluster: int) -> bool:
-        """Whether a cluster is in memory now."""
+        """Return whether the cluster is in memory now."""
         with self._changed:
             return self._residents.is_ready(cluster)
 
     def read_ahead(self, on_arrival: Callable[[int], None] | None = None) -> ReadAhead:
-        """For a question that will be asked soon; `on_arrival` gets each cluster that was read for it."""
+        """Begin to read ahead for a question; `on_arrival` is called with each cluster that was read for it."""
         return self._ahead.begin(on_arrival)
 
     def read(self, clusters: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
-        """Each cluster with its bytes, in this order; they are to be used before the next one is asked for.
+        """Yield each cluster with its bytes, in this order; the bytes are valid until the next one is requested.
 
-        Raises StoreCorrupt, StoreError, as `ListFile.read`; the next question tries again.
+        Raises StoreCorrupt, StoreError, as `ListFile.read`; a later question tries again.
         """
         waiting = deque(clusters)
         with self._changed:
@@ -99,9 +99,9 @@ class ClusterCache:
                 self._unpin(resident)
 
     def read_any(self, clusters: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
-        """The same, each cluster once and in the order in which they are there: those in memory while others are read.
+        """Yield each cluster once with its bytes, as `read`, by time of arrival: those in memory while others are read.
 
-        Raises the same.
+        Raises the same errors.
         """
         with self._changed:
             self._ahead.relieve()
@@ -121,13 +121,13 @@ class ClusterCache:
                         yield cluster, data
                         victims.append(cluster)
                 elif resident is None and not pinned:
-                    with self._changed:  # what came for others may go
+                    with self._changed:  # clusters read ahead for other questions may be evicted, too
                         victims = self._residents.coldest(last=self._ahead.held(), never=set(missing))
                     self._pin_next(missing, pinned, victims)
                     if not pinned:
                         yield missing[0], self._unshared(missing.popleft())
                 elif resident is None:
-                    with suppress(TimeoutError):  # what was asked for first mostly comes first
+                    with suppress(TimeoutError):  # reads mostly finish in the order of their start
                         pinned[0].loaded.exception(PATIENCE_S)
                 else:
                     yield _scanned(resident)
@@ -139,9 +139,9 @@ class ClusterCache:
                 self._unpin(resident)
 
     def ready(self, clusters: Sequence[int], gone: deque[int] | None = None) -> Iterator[tuple[int, memoryview]]:
-        """Those of the clusters that are in memory, in this order; `gone` gets the others.
+        """Yield those of the clusters that are in memory, in this order; append the others to `gone`.
 
-        Nothing is read, and no question counted.
+        Reads nothing and does not count as a use.
         """
         for start in range(0, len(clusters), AT_ONCE):
             pinned: list[Resident] = []
@@ -162,13 +162,13 @@ class ClusterCache:
                         self._residents.unpin(resident)
 
     def _pin_next(self, waiting: deque[int], pinned: deque[Resident], victims: deque[int]) -> None:
-        """Pin as many of those that wait as there may be, and see that they are read."""
+        """Pin as many of the waiting clusters as fit, and start their reads."""
         while waiting and len(pinned) < AHEAD and (resident := self._pinned(waiting[0], victims)):
             pinned.append(resident)
             waiting.popleft()
 
     def _pinned(self, cluster: int, victims: deque[int]) -> Resident | None:
-        """The cluster, which stays until it is unpinned; None where there is no room beside what others have pinned."""
+        """Pin a cluster, and start its read if necessary; None if the pinned clusters of others leave no room."""
         with self._changed:
             resident = self._residents.get(cluster)
             if resident is None:
@@ -178,7 +178,7 @@ class ClusterCache:
                 resident.is_demanded = True
                 try:
                     self._readers.submit(self._load, resident)
-                except RuntimeError as error:  # no thread more, or the process ends; it may be queued all the same
+                except RuntimeError as error:  # no new thread, or the process ends; the job may be queued anyway
                     self._residents.drop(resident)
                     raise StoreError(f"The index cannot be read: {error}.") from error
                 self._ahead.demand_reads += 1
@@ -193,7 +193,7 @@ class ClusterCache:
             self._residents.unpin(resident)
 
     def _unshared(self, cluster: int) -> memoryview:
-        """The cluster in memory of its own. Raises StoreCorrupt, StoreError."""
+        """Read the cluster into memory of its own and return it. Raises StoreCorrupt, StoreError."""
         start, length = self._residents.extent(cluster)
         first, room = pages(start, length)
         memory = memoryview(pages_of_memory(room))
@@ -211,14 +211,17 @@ class ClusterCache:
         try:
             self._fill(resident.memory, resident.first, resident.length)
         except BaseException as error:
-            with self._changed:  # the next question reads it again
+            with self._changed:  # a later question reads it again
                 self._residents.drop(resident)
             resident.loaded.set_exception(error.with_traceback(None))
         else:
             resident.loaded.set_result(None)
 
     def _fill(self, memory: memoryview, first: int, length: int) -> None:
-        """Read what a question waits for, before anything that none waits for; that it begins is noted already."""
+        """Read a cluster that a question waits for, ahead of all prefetching.
+
+        The caller has counted the read's start.
+        """
         read = 0
         try:
             self._file.read(memory, first, length)
@@ -233,14 +236,14 @@ class ClusterCache:
 
 
 def _first_done(pinned: deque[Resident]) -> Resident | None:
-    if pinned and pinned[0].loaded.done():  # nearly always, if any is
+    if pinned and pinned[0].loaded.done():  # nearly always the first one to be done
         return pinned[0]
     return next((resident for resident in pinned if resident.loaded.done()), None)
 
 
 def _scanned(resident: Resident) -> tuple[int, memoryview]:
-    """A cluster that is there, or that is waited for. Raises what went wrong."""
+    """Wait for a pinned cluster and return it with its bytes. Raises the error of its read."""
     if error := resident.loaded.exception():
-        # Another one, as what is raised holds this call, and with it all of the memory.
+        # A copy of the error: the raised one's traceback holds this frame, and thus all of the memory.
         raise type(error)(*error.args) from error
     return resident.cluster, resident.bytes

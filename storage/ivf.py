@@ -1,7 +1,8 @@
-"""Nearest vectors by clusters: FAISS IVF over inner products, in floats or halves, scanned by FAISS on memory of ours.
+"""Nearest-neighbour search in clusters: FAISS IVF with inner products, in float32 or float16, on memory of our own.
 
-The lists are read from their file a cluster at a time, and the hottest stay in memory: an index may be far larger.
-Nothing is mapped, as what is missing of a mapped file ends the process. Knows no passage and no model.
+The inverted lists are read from their file cluster by cluster, and the most used stay in memory, so that an index may
+exceed it. The file is not mapped, as access to a truncated mapped file would kill the process. Knows no passage and no
+model.
 """
 
 import math
@@ -18,24 +19,28 @@ from storage.ivf_files import Codes, Layout, Numbers, Vectors, faiss_with, inver
 from storage.list_file import PAGE, ListFile
 
 ITERATIONS = 10
-"""Of k-means: 20 found no more of the ten nearest, 5 fewer (.982, .982 and .978; 40,000 vectors that overlap)."""
+"""Iterations of k-means.
+
+Recall of the ten nearest was 0.982 with 10, 0.982 with 20 and 0.978 with 5 (40,000 overlapping vectors).
+"""
 
 MEMORY = 1_000_000_000
-"""Bytes of lists that stay in memory where nobody says."""
+"""The default for the bytes of lists kept in memory."""
 
 _LEAST_SEARCHED = 20_000
 
 
 def clusters_for(vectors: int) -> int:
-    """How many clusters suit so many vectors."""
+    """Return the number of clusters for this many vectors."""
     return max(1, min(vectors, round(4 * math.sqrt(vectors))))
 
 
 def probes_for(clusters: int, vectors: int) -> int:
-    """How many of them are searched where nobody says: four times the root (TeleRAG, section 5.1).
+    """Return the default number of probed clusters: four times the square root of all (TeleRAG, section 5.1).
 
-    That was chosen for millions. Of a small index it leaves out passages for nothing, so that at least 20,000 vectors
-    are looked at, which takes some 3 ms: questions found the right one of 10,000 among five in .986, not .978.
+    That was chosen for millions of vectors, and would miss passages of a small index for little gain. At least 20,000
+    vectors are therefore scanned, in about 3 ms: of 10,000 passages, the right one was among the first five for 0.986
+    of the questions instead of 0.978.
     """
     enough = math.ceil(_LEAST_SEARCHED * clusters / max(vectors, 1))
     return max(1, min(clusters, max(round(4 * math.sqrt(clusters)), enough)))
@@ -44,7 +49,7 @@ def probes_for(clusters: int, vectors: int) -> int:
 def train(
     sample: Vectors, clusters: int, *, threads: int, on_iteration: Callable[[int, int], None] = lambda _i, _n: None
 ) -> Vectors:
-    """Unit centroids, shape (clusters, dimensions), of a sample of unit vectors, by k-means. Always the same ones."""
+    """Train k-means on unit vectors, with a fixed seed. Return the unit centroids, shape (clusters, dimensions)."""
     faiss = faiss_with(threads)
     centroids: Vectors | None = None
     for iteration in range(ITERATIONS):
@@ -66,28 +71,28 @@ def train(
 
 
 class FastShare(Protocol):
-    """What a `FastTier` scans of a search, meanwhile."""
+    """The part of a search that a `FastTier` does."""
 
     @property
     def clusters(self) -> Collection[int]:
-        """Those that it scans."""
+        """The clusters that the fast tier scans."""
 
     def candidates(self) -> Sequence[tuple[Codes, Numbers]]:
-        """Of each question, the vectors with their numbers that may be among its nearest; none where it scans none."""
+        """Return, per question, codes and numbers of the vectors that may be its nearest; none if none was scanned."""
 
 
 class FastTier(Protocol):
-    """Holds clusters where they are scanned faster than in memory, if not as FAISS would."""
+    """A faster place than memory for some clusters, such as a GPU, whose sums may differ slightly from FAISS's."""
 
     def begin(self, asking: Mapping[int, Sequence[int]], vectors: Vectors, k: int) -> AbstractContextManager[FastShare]:
-        """Scan those of the clusters that it holds, each for the vectors of these places."""
+        """Start scanning those of the clusters that this tier holds, each for the vectors at the given positions."""
 
 
 class Ivf:
-    """Vectors in clusters, as they lie in a folder. Safe for several threads.
+    """An index of vectors in clusters, in a folder. Thread-safe.
 
-    At most `memory` bytes of the lists stay in memory. What is open stays searchable when its files are deleted. Raises
-    StoreCorrupt where they are damaged.
+    At most `memory` bytes of the lists stay in memory. An open index stays searchable after its files are deleted.
+    Raises StoreCorrupt if the files are damaged.
     """
 
     def __init__(
@@ -97,7 +102,7 @@ class Ivf:
         self.files = read_clusters(folder)
         self.centroids, self._layout = self.files.centroids, self.files.layout
         file = open_file(self.files.lists, self._layout.bytes)
-        # Each list lies in whole pages: of all of them, no more is ever needed.
+        # Each list takes whole pages, so that two more pages per cluster are always enough.
         self.cache = ClusterCache(file, self._layout.extent, min(memory, self._layout.bytes + 2 * PAGE * self.clusters))
         self._index = inverted(self.files)
         self._quantizer = self._index.quantizer
@@ -109,53 +114,54 @@ class Ivf:
 
     @property
     def sizes(self) -> Numbers:
-        """Vectors in each cluster, shape (clusters,)."""
+        """The number of vectors in each cluster, shape (clusters,)."""
         return self._layout.sizes
 
     @property
     def clusters(self) -> int:
-        """How many there are."""
+        """The number of clusters."""
         return len(self.centroids)
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """The number of dimensions of a vector."""
         return int(self.centroids.shape[1])
 
     def probe(self, vector: Vectors, nprobe: int) -> Numbers:
-        """The `nprobe` clusters whose centroids are nearest to the vector, or all where there are fewer, best first."""
-        self._single(1)  # per calling thread: a team of threads for each of many searches is slower than none
+        """Return the `nprobe` clusters with the centroids nearest to the vector, best first; all if there are fewer."""
+        self._single(1)  # set per calling thread: a team of threads for each of many searches is slower than none
         clusters: Numbers = self._quantizer.search(vector[None], min(nprobe, self.clusters))[1][0]
         return clusters
 
     def present(self, clusters: Numbers) -> list[int]:
-        """Those that hold any vector, in their order."""
+        """Return those of the clusters that hold any vector, in the same order."""
         return [cluster for cluster in clusters.tolist() if cluster >= 0 and self.sizes[cluster]]
 
     def bytes_of(self, cluster: int) -> int:
-        """What a cluster takes on disk."""
+        """Return the bytes of a cluster on disk."""
         return self._layout.extent(cluster)[1]
 
     def scan(self, clusters: Numbers, vector: Vectors, k: int) -> tuple[Numbers, Vectors]:
-        """Numbers and inner products of the `k` nearest vectors in these clusters, best first; fewer where fewer are.
+        """Return numbers and inner products of the `k` nearest vectors in these clusters (or fewer), best first.
 
-        The clusters are scanned in their order, so that ties fall as FAISS lets them. Raises StoreCorrupt where the
-        file was cut short since it was opened, StoreError where the disk does not give it.
+        Scans the clusters in this order, so that ties end as in FAISS. Raises StoreCorrupt if the file was truncated
+        since it was opened, StoreError if it cannot be read.
         """
         nearest = self._nearest(vector, k)
         for cluster, data in self.cache.read(self.present(clusters)):
             nearest.scan(self._scanner(), cluster, data)
-            del data  # what the cluster lies in may go before the next one comes
+            del data  # the cluster's memory may be reused before the next one comes
         return nearest.ranked()
 
     def scan_many(
         self, probed: Sequence[Numbers], vectors: Vectors, k: int, fast: FastTier | None = None
     ) -> list[tuple[Numbers, Vectors]]:
-        """The same for each of several vectors, shape (questions, dimensions), in the clusters that it probed.
+        """Search for several vectors, shape (questions, dimensions), each as `scan` does in its own probed clusters.
 
-        A cluster is read once and scanned for all that ask for it, those in memory first. Only where a tie decides who
-        is the last of the `k` does the order of the clusters matter: that question is scanned again in its own order.
-        What `fast` holds is scanned there meanwhile, and what it names is ranked here: the results are the same.
+        A cluster is read once and scanned for all questions that probe it, clusters in memory first. The order of
+        clusters matters only if a tie decides the last of the `k`: that question is scanned again in its own order.
+        Meanwhile `fast` scans the clusters that it holds; its candidates are scored here, so that the results are the
+        same.
         """
         every = [self._nearest(vector, k + 1) for vector in vectors]
         asking: dict[int, list[int]] = {}
@@ -167,7 +173,7 @@ class Ivf:
             for cluster, data in self.cache.read_any(cluster for cluster in asking if cluster not in elsewhere):
                 for place in asking[cluster]:
                     every[place].scan(self._scanner(), cluster, data)
-                del data  # what the cluster lies in may go before the next one comes
+                del data  # the cluster's memory may be reused before the next one comes
             if share and elsewhere:
                 for nearest, (codes, numbers) in zip(every, share.candidates(), strict=True):
                     nearest.scan_rows(self._scanner(), codes, numbers)
@@ -177,7 +183,7 @@ class Ivf:
         ]
 
     def scan_ready(self, clusters: Numbers, vector: Vectors, k: int) -> tuple[Numbers, Vectors]:
-        """The same as `scan`, in those of the clusters that are in memory: nothing is read."""
+        """Search as `scan` does, only in those of the clusters that are in memory, without reading any."""
         nearest = self._nearest(vector, k)
         for cluster, data in self.cache.ready(self.present(clusters)):
             nearest.scan(self._scanner(), cluster, data)
@@ -188,14 +194,14 @@ class Ivf:
         return _Nearest(vector, k, self._layout)
 
     def _scanner(self) -> Any:
-        """FAISS's scanner, one for each thread: what it gives away is never freed."""
+        """Return this thread's FAISS scanner, which is kept, as FAISS never frees the scanners that it returns."""
         if not hasattr(self._scanners, "scanner"):
             self._scanners.scanner = self._index.get_InvertedListScanner(False, None, None)
         return self._scanners.scanner
 
 
 class _Nearest:
-    """The `k` nearest vectors of what was scanned so far, in FAISS's own heap."""
+    """The `k` nearest vectors scanned so far, in a heap of FAISS."""
 
     def __init__(self, vector: Vectors, k: int, layout: Layout) -> None:
         faiss = faiss_with()
@@ -209,14 +215,14 @@ class _Nearest:
         self._heap.heapify()
 
     def scan(self, scanner: Any, cluster: int, data: memoryview) -> None:
-        """Scan one more cluster."""
+        """Scan one more cluster with these bytes."""
         size, vector_bytes = int(self._layout.sizes[cluster]), self._layout.vector_bytes
         vectors = np.frombuffer(data, np.uint8, size * vector_bytes)
         rows = np.frombuffer(data, np.int64, size, size * vector_bytes)
         self.scan_rows(scanner, vectors, rows, cluster)
 
     def scan_rows(self, scanner: Any, codes: Codes, numbers: Numbers, cluster: int = 0) -> None:
-        """Scan these vectors, whose numbers are given, as those of a cluster."""
+        """Scan these vectors with the given numbers, as vectors of the cluster."""
         scanner.set_query(self._asked)
         scanner.set_list(cluster, 0.0)
         if len(numbers):
@@ -224,12 +230,12 @@ class _Nearest:
             scanner.scan_codes(len(numbers), *pointers, *self._into, self._heap.k)
 
     def ranked(self, most: int | None = None) -> tuple[Numbers, Vectors]:
-        """Numbers and products, best first. Nothing is scanned after this."""
+        """Return numbers and inner products, best first. No scan may follow."""
         self._heap.reorder()
         is_hit = self._numbers >= 0
         return self._numbers[is_hit][:most], self._products[is_hit][:most]
 
     def is_tied(self) -> bool:
-        """Whether the last but one is as near as the last, so that another order might have kept the other one."""
+        """Return whether the last two are equally near, so that another scan order might have kept another vector."""
         last = np.sort(self._products)[:2]
         return bool(len(last) == 2 and last[0] == last[1] and (self._numbers >= 0).all())

@@ -1,7 +1,7 @@
-"""The two files of an index's vectors: the clusters with their sizes, and the lists of what lies in each.
+"""The two files of an index's vectors: the centroids with the clusters' sizes, and the inverted lists.
 
-Lists are written by counting and then placing, so that a million vectors pass through little memory. Vectors are
-numbered from 0 in the order they came.
+Lists are written in two passes, counting and then placing, so that a million vectors pass through little memory.
+Vectors are numbered from 0 in the order of their arrival.
 """
 
 import os
@@ -22,7 +22,7 @@ from storage.paths import to_be_written
 
 Vectors = npt.NDArray[np.float32]
 Codes = npt.NDArray[np.uint8]
-"""Vectors as they lie in a file, shape (vectors, bytes of one)."""
+"""Vectors as stored in a file, shape (vectors, bytes per vector)."""
 
 Numbers = npt.NDArray[np.integer[Any]]
 
@@ -30,7 +30,10 @@ CLUSTERS = "vectors.clusters"
 LISTS = "vectors.lists"
 
 Codec = Literal["f32", "f16"]
-"""How vectors are kept: halves take half the disk, memory and time to read, and find the same ten of 8,719 passages."""
+"""The number format of stored vectors.
+
+float16 takes half the disk, memory and reading time of float32, and finds the same ten nearest of 8,719 passages.
+"""
 
 NUMBER = np.dtype("<i8")
 _HEAD = struct.Struct("<8sQQ")
@@ -40,9 +43,9 @@ _BYTES: dict[Codec, int] = {"f32": 4, "f16": 2}
 
 @dataclass(frozen=True)
 class Clusters:
-    """What is held in memory of an index: the centroids, shape (clusters, dimensions), and how many vectors each has.
+    """The part of an index held in memory: the centroids, shape (clusters, dimensions), and each cluster's size.
 
-    `lists` is the file that holds these.
+    `lists` is the file with the inverted lists.
     """
 
     lists: Path
@@ -55,7 +58,7 @@ class Clusters:
 
     @property
     def layout(self) -> "Layout":
-        """Where each cluster lies in the file of the lists."""
+        """The place of each cluster in the lists' file."""
         return Layout(self.sizes, self.centroids.shape[1], self.codec)
 
 
@@ -69,10 +72,10 @@ def write(
     threads: int,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Write the clusters of the vectors that the blocks give, each called twice, after those of `base`, in its codec.
+    """Write clusters of the blocks' vectors, after those of `base` and in its codec. Each block is called twice.
 
-    `on_progress` gets the vectors that are done, every one counted twice. Raises NotWritable, and StoreCorrupt where
-    the lists of `base` were cut short.
+    `on_progress` gets the number of vectors done, each counted twice. Raises NotWritable, and StoreCorrupt if the lists
+    of `base` are truncated.
     """
     if base:
         ListFile(base.lists, base.layout.bytes)
@@ -100,7 +103,7 @@ def write(
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each cluster lies in the file of the lists: all its vectors, then all its numbers."""
+    """The layout of the lists' file: for each cluster, all its vectors, then all their numbers."""
 
     sizes: Numbers
     dimensions: int
@@ -108,48 +111,48 @@ class Layout:
 
     @property
     def vector_bytes(self) -> int:
-        """Of one vector."""
+        """The bytes of one vector."""
         return self.dimensions * _BYTES[self.codec]
 
     @cached_property
     def starts(self) -> Numbers:
-        """First byte of each cluster, shape (clusters,)."""
+        """The first byte of each cluster, shape (clusters,)."""
         ends = np.cumsum(self.sizes * (self.vector_bytes + NUMBER.itemsize))
         return np.concatenate([[0], ends[:-1]])
 
     @property
     def bytes(self) -> int:
-        """Of the file."""
+        """The bytes of the file."""
         return int(self.sizes.sum()) * (self.vector_bytes + NUMBER.itemsize)
 
     def extent(self, cluster: int) -> tuple[int, int]:
-        """First byte of a cluster, and how many bytes it takes."""
+        """Return a cluster's first byte and its length in bytes."""
         return int(self.starts[cluster]), int(self.sizes[cluster]) * (self.vector_bytes + NUMBER.itemsize)
 
     def vector(self, cluster: int, row: int) -> int:
-        """First byte of a vector."""
+        """Return the first byte of a vector."""
         return int(self.starts[cluster]) + row * self.vector_bytes
 
     def number(self, cluster: int, row: int) -> int:
-        """First byte of a vector's number."""
+        """Return the first byte of a vector's number."""
         return self.vector(cluster, int(self.sizes[cluster])) + row * NUMBER.itemsize
 
 
 class _Placing:
-    """The file of the lists while it is filled."""
+    """The lists' file while it is being filled."""
 
     def __init__(self, descriptor: int, counts: Numbers, dimensions: int, base: Clusters | None, codec: Codec) -> None:
         self._descriptor = descriptor
         self._filled = base.sizes.copy() if base else np.zeros_like(counts)
         self._next = len(base) if base else 0
         self.layout = Layout(self._filled + counts, dimensions, codec)
-        if self.layout.bytes and hasattr(os, "posix_fallocate"):  # a disk that is too small says so now
+        if self.layout.bytes and hasattr(os, "posix_fallocate"):  # fails at once if the disk is too small
             os.posix_fallocate(descriptor, 0, self.layout.bytes)
         if base:
             self._copy(base.lists, base.layout)
 
     def add(self, vectors: Vectors, clusters: Numbers) -> None:
-        """Place the vectors that come next, in these clusters."""
+        """Write the next vectors into these clusters."""
         order = np.argsort(clusters, kind="stable")
         codes, numbers = encoded(vectors[order], self.layout.codec), (self._next + order).astype(NUMBER)
         present, firsts = np.unique(clusters[order], return_index=True)
@@ -178,7 +181,7 @@ class _Placing:
 
 
 def encoded(vectors: Vectors, codec: Codec) -> Codes:
-    """The vectors as the file has them; halves are rounded as FAISS rounds."""
+    """Return the vectors as stored in a file; float16 is rounded as by FAISS."""
     if codec == "f32":
         return np.ascontiguousarray(vectors, "<f4").view(np.uint8).reshape(len(vectors), -1)
     faiss = faiss_with()
@@ -187,7 +190,7 @@ def encoded(vectors: Vectors, codec: Codec) -> Codes:
 
 
 def inverted(held: Clusters) -> Any:
-    """FAISS's index of these clusters, its lists empty."""
+    """Return a FAISS index with these clusters and empty lists."""
     faiss = faiss_with()
     clusters, dimensions = held.centroids.shape
     quantizer = faiss.IndexFlatIP(dimensions)
@@ -197,7 +200,7 @@ def inverted(held: Clusters) -> Any:
     else:
         half = faiss.ScalarQuantizer.QT_fp16
         index = faiss.IndexIVFScalarQuantizer(quantizer, dimensions, clusters, half, faiss.METRIC_INNER_PRODUCT, False)
-        index.is_trained = True  # there is nothing to train: the clusters are, and halves need none
+        index.is_trained = True  # nothing to train: the clusters exist, and float16 needs no training
     return index
 
 
@@ -207,7 +210,7 @@ def _write_clusters(file: Path, centroids: Vectors, layout: Layout) -> None:
 
 
 def read_clusters(folder: Path) -> Clusters:
-    """The clusters of the index in a folder. Raises StoreCorrupt where their file cannot be read."""
+    """Read the clusters of the index in a folder. Raises StoreCorrupt if their file cannot be read."""
     file = folder / CLUSTERS
     try:
         data = file.read_bytes()
@@ -223,7 +226,10 @@ def read_clusters(folder: Path) -> Clusters:
 
 
 def faiss_with(threads: int = 0) -> Any:
-    """FAISS, which computes with so many threads for whoever calls; 0 leaves it as it is."""
+    """Return the FAISS module, set to this many threads for the calling thread; 0 changes nothing.
+
+    Raises UsageError.
+    """
     try:
         import faiss
     except ImportError:

@@ -1,5 +1,6 @@
-"""A file that never changes, read at places into memory that the caller gives: past the page cache where that is
-possible, which the lists of an index would only wash out.
+"""An immutable file that is read into the caller's memory, bypassing the page cache if possible.
+
+The lists of an index would only evict other pages from that cache.
 """
 
 import errno
@@ -12,22 +13,25 @@ from typing import Final
 from shared.errors import StoreCorrupt, StoreError
 
 PAGE: Final = 4096
-"""Bytes. Places, lengths and memory of reads past the page cache are multiples of a disk's block, which this is."""
+"""Bytes of a page.
+
+Offsets, lengths and memory of unbuffered reads have to be multiples of the disk's block size, which divides it.
+"""
 
 
 _DIRECT = getattr(os, "O_DIRECT", 0)
 
 
 def pages(start: int, length: int) -> tuple[int, int]:
-    """The first byte and the length of the whole pages in which these bytes lie."""
+    """Return the start and length of the whole pages that contain these bytes."""
     first = start // PAGE * PAGE
     return first, -(-(start + length - first) // PAGE) * PAGE
 
 
 class ListFile:
-    """Open while this object lives, also when the file is deleted or another takes its name. Safe for several threads.
+    """A file that stays open while this object lives, even if it is deleted or replaced. Thread-safe.
 
-    Raises StoreCorrupt where the file is not there, or not so many bytes long, StoreError where it cannot be opened.
+    Raises StoreCorrupt if the file is missing or has another size, StoreError if it cannot be opened.
     """
 
     def __init__(self, path: Path, size: int) -> None:
@@ -44,9 +48,9 @@ class ListFile:
             raise self._damaged()
 
     def read(self, memory: memoryview, first: int, length: int) -> None:
-        """Fill the memory from byte `first` on: both whole pages, but for the file's end. `length` bytes have to come.
+        """Read `length` bytes or more from byte `first` on, in whole pages except at the file's end.
 
-        Raises StoreCorrupt where the file was cut short, StoreError where the disk does not give it.
+        Raises StoreCorrupt if the file is truncated, StoreError if it cannot be read.
         """
         done = 0
         while done < length:
@@ -61,7 +65,7 @@ class ListFile:
             if not count:
                 raise self._damaged()
             done += count
-            if was_direct and done < length and done % PAGE:  # such a read ends within a page at the file's end alone
+            if was_direct and done < length and done % PAGE:  # only the file's end is within a page
                 raise self._damaged()
 
     def _read_buffered(self) -> None:
@@ -81,5 +85,5 @@ class ListFile:
 def _opened(path: Path) -> int:
     try:
         return os.open(path, os.O_RDONLY | _DIRECT)
-    except OSError:  # a file system in memory or on a network may not have it; some say so when they are read
+    except OSError:  # file systems in memory or on a network may not support it; some fail only when they are read
         return os.open(path, os.O_RDONLY)

@@ -1,34 +1,37 @@
-"""How fast the disk is read ahead of a question, and how fast it can be read at all. Pure: every call gets the time."""
+"""Limits the rate of reading ahead, and measures the disk's throughput.
+
+Pure: the caller passes the time, in seconds.
+"""
 
 from typing import Final
 
 _FORGET_S: Final = 2.0
-"""Busy seconds after which what was seen counts half."""
+"""Seconds of reading after which earlier measurements count half."""
 
 
 class TokenBucket:
-    """At most `rate` bytes a second in the long run, `burst` at once."""
+    """A rate limit of `rate` bytes a second in the long run, with bursts of `burst` bytes."""
 
     def __init__(self, rate: float, burst: float) -> None:
         self.rate, self.burst = rate, burst
         self._left, self._time = burst, 0.0
 
     def take(self, size: int, now: float) -> float:
-        """Seconds to wait until so many bytes may be read; 0 where they may now, and then they are counted.
+        """Return the seconds to wait before reading `size` bytes; if 0, the bytes are counted and may be read now.
 
-        More than the burst is as good as the burst: it is waited for when the bucket is full, and owed afterwards.
+        More bytes than a burst wait for a full bucket only, and leave it in debt.
         """
         self._left = min(self.burst, self._left + max(now - self._time, 0.0) * self.rate)
         self._time = max(now, self._time)
         missing = min(size, self.burst) - self._left
-        if missing >= 1:  # of less, the time may be too short to be told
+        if missing >= 1:  # for less, the wait may be too short for the clock
             return missing / self.rate
         self._left -= size
         return 0.0
 
 
 class Throughput:
-    """Bytes a second while anything is read, several reads at a time being one stretch of time."""
+    """The disk's throughput while anything is read; overlapping reads count as one period of time."""
 
     def __init__(self) -> None:
         self._reads, self._since = 0, 0.0
@@ -36,17 +39,17 @@ class Throughput:
 
     @property
     def rate(self) -> float | None:
-        """Bytes a second; None before anything was read."""
+        """The bytes read per second; None before the first read."""
         return self._bytes / self._seconds if self._seconds else None
 
     def begin(self, now: float) -> None:
-        """A read begins."""
+        """Record the start of a read."""
         if not self._reads:
             self._since = now
         self._reads += 1
 
     def end(self, size: int, now: float) -> None:
-        """A read of so many bytes ends, 0 where it failed."""
+        """Record the end of a read of `size` bytes, 0 if it failed."""
         self._seconds += max(now - self._since, 0.0)
         self._since = now
         self._reads -= 1

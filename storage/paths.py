@@ -64,27 +64,27 @@ class Paths:
 
     @property
     def daemon_lock(self) -> Path:
-        """The lock of the one process that works ahead, held for its lifetime."""
+        """The lock of the background process (the daemon), held for its lifetime."""
         return self.state / "daemon.lock"
 
     @property
     def daemon_status(self) -> Path:
-        """The status of the process that works ahead, and its use of resources within the hour: JSON."""
+        """The status of the background process, and its use of resources within the last hour: JSON."""
         return self.state / "daemon.json"
 
     @property
     def typing_spent(self) -> Path:
-        """The tokens and joules that the app spent within the hour on reading while questions were typed: JSON."""
+        """The tokens and joules that the app spent within the last hour on reading while questions were typed: JSON."""
         return self.state / "typing.json"
 
     @property
     def daemon_paused(self) -> Path:
-        """While this file exists, no work is done ahead."""
+        """While this file exists, background work is paused."""
         return self.state / "daemon.paused"
 
     @property
     def activity(self) -> Path:
-        """The time of the last question, for the process that works ahead."""
+        """The time of the last question, which the background process reads."""
         return self.state / "activity"
 
     @property
@@ -139,7 +139,7 @@ class Paths:
 
     @property
     def server_pipelines(self) -> Path:
-        """What was measured of the companion server's pipelines, by model."""
+        """The measurements of the companion server's pipelines, by model."""
         return self.data / "server" / "pipelines.json"
 
     def create(self) -> None:

@@ -1,7 +1,8 @@
-"""Reads ahead of questions (TeleRAG, section 4.1): clusters that a question will probably ask for come into memory.
+"""Reads clusters ahead of questions that will probably need them (TeleRAG, section 4.1).
 
-They give way: to reads that a question waits for, in pieces; to what is pinned, or brought for another question, which
-they never evict; and to a rate, so that the processor is left to the model. What fails here is read again when asked.
+Reading ahead yields, between pieces, to reads that a question waits for; never evicts clusters that are pinned or were
+read for another question; and is limited to a rate, as the model needs the processor. A cluster whose read fails here
+is read again on demand.
 """
 
 import logging
@@ -22,21 +23,21 @@ from storage.residents import Resident, Residents
 log = logging.getLogger(__name__)
 
 RATE: Final = 500e6
-"""Bytes a second: at 500 MB/s a model on the same processor kept .97 of its speed, at full speed .70."""
+"""Bytes a second. At 500 MB/s, a model on the same processor kept 0.97 of its speed, without a limit 0.70."""
 
 READERS: Final = 2
 PIECE: Final = 128 * PAGE
-"""Bytes between which a read gives way."""
+"""Bytes of a read between two checks whether it has to yield."""
 
 READ_COST: Final = 256_000
-"""Bytes that a read counts for beside its own: so much of the processor's time goes into each, however small."""
+"""Bytes by which each read is charged in addition to its own, for the processor time that it costs at any size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of what a question needs was in memory when it asked: clusters, and their bytes.
+    """How much of what a question needed was in memory when it searched: clusters, and their bytes.
 
-    `bytes_ahead` were read for it before, of which it does not need `bytes_wasted`.
+    `bytes_ahead` were read ahead for it, of which it did not need `bytes_wasted`.
     """
 
     clusters: int
@@ -48,7 +49,7 @@ class Coverage:
 
 
 class AheadReader:
-    """Reads for all questions of a cache, whose lock `changed` has. Safe for several threads."""
+    """The reader for all questions of a cache; `changed` is the cache's lock. Thread-safe."""
 
     def __init__(
         self, changed: Condition, residents: Residents, file: ListFile, throughput: Throughput, rate: float = RATE
@@ -59,7 +60,7 @@ class AheadReader:
         self.changed, self.residents = changed, residents
         self._file = file
         self._bucket = TokenBucket(rate, READERS * (PIECE + READ_COST))
-        self._questions: WeakSet[ReadAhead] = WeakSet()  # whoever forgets to close one holds nothing for ever
+        self._questions: WeakSet[ReadAhead] = WeakSet()  # weak: a question that is not closed holds nothing
         self._victims: deque[int] = deque()
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="clusters-ahead")
         self._running = 0
@@ -67,27 +68,27 @@ class AheadReader:
 
     @property
     def rate(self) -> float:
-        """Bytes a second that reads ahead may be expected to bring."""
+        """The expected throughput of reading ahead, in bytes a second."""
         seen = self.throughput.rate
         return self._bucket.rate if seen is None else min(self._bucket.rate, seen)
 
     def begin(self, on_arrival: Callable[[int], None] | None = None) -> "ReadAhead":
-        """For another question; `on_arrival` gets each cluster that was read for it."""
+        """Begin to read ahead for a question; `on_arrival` is called with each cluster that was read for it."""
         question = ReadAhead(self, on_arrival)
         with self.changed:
             self._questions.add(question)
         return question
 
     def share(self, question: "ReadAhead") -> int:
-        """Bytes of memory for a question, beside the others that hold clusters or wait for them: as much for each."""
+        """Return the bytes of memory for this question: an equal share among questions that hold or await clusters."""
         with self.changed:
             others = sum(bool(other.held or other.waiting) for other in self._questions if other is not question)
             return self.residents.arena.size // (others + 1)
 
     def relieve(self) -> None:
-        """Give memory back where the machine runs short, and take it again afterwards. With the lock.
+        """Shrink the cache while the machine is short of memory, and let it grow afterwards. The caller holds the lock.
 
-        What was read ahead goes first, and what still waits to be is not read.
+        Clusters that were read ahead are evicted first, and the queued ones are dropped.
         """
         now = time.monotonic()
         if now - self._looked < LOOK_S:
@@ -101,15 +102,15 @@ class AheadReader:
         residents.shrink(allowed, self.held())
 
     def held(self) -> set[int]:
-        """Clusters that are held for questions. With the lock."""
+        """Return the clusters held for questions. The caller holds the lock."""
         return set().union(*(question.held for question in self._questions))
 
     def wake(self) -> None:
-        """See that what waits is read. With the lock."""
+        """Start a thread that reads the queued clusters, if there is work. The caller holds the lock."""
         if self._running < READERS:
             try:
                 self._threads.submit(self._work)
-            except RuntimeError:  # no thread more, or the process ends: nothing is read ahead
+            except RuntimeError:  # no new thread can start, or the process ends: nothing is read ahead
                 return
             self._running += 1
 
@@ -129,11 +130,11 @@ class AheadReader:
             if on_arrival:
                 try:
                     on_arrival(resident.cluster)
-                except Exception:  # whoever waits for arrivals fails alone: reads go on
+                except Exception:  # an error in the callback does not end the reading
                     log.exception("what waits for clusters that were read ahead failed")
 
     def _next(self) -> "tuple[ref[ReadAhead], Resident] | None":
-        """The nearest cluster that waits, of the question for which least was read, with its room in memory."""
+        """Return the next cluster of the question for which least was read, placed in memory; None if there is none."""
         with self.changed:
             while waiting := [question for question in self._questions if question.waiting]:
                 question = min(waiting, key=lambda question: question.bytes_read)
@@ -144,7 +145,7 @@ class AheadReader:
                 if resident := self._placed(cluster):
                     if question.waiting:
                         self.wake()
-                    return ref(question), resident  # while it is read, whoever drops the question ends it
+                    return ref(question), resident  # weak, so that dropping the question ends the read
                 question.held.discard(cluster)
                 question.waiting.clear()
             self._running -= 1
@@ -160,7 +161,7 @@ class AheadReader:
         return not any(cluster in question.held for question in self._questions)
 
     def _fill(self, resident: Resident) -> int:
-        """Read a cluster a piece at a time; how many bytes were read until it was whole, or of no use any more."""
+        """Read a cluster in pieces until it is complete or no longer needed. Return the number of bytes read."""
         done = 0
         try:
             while done < resident.length:
@@ -175,7 +176,7 @@ class AheadReader:
                     with self.changed:
                         self.throughput.end(read, time.monotonic())
                 done += size
-        except BaseException as error:  # whoever waits for it gets it
+        except BaseException as error:  # the waiting question gets the error
             with self.changed:
                 self.residents.drop(resident)
             resident.loaded.set_exception(error.with_traceback(None))
@@ -184,7 +185,10 @@ class AheadReader:
         return done
 
     def _may_go_on(self, resident: Resident, size: int) -> bool:
-        """Wait until the next piece may be read; False, and the cluster is dropped, where nobody wants it any more."""
+        """Wait until the next piece may be read.
+
+        Return False, and drop the cluster, if no question needs it any more.
+        """
         with self.changed:
             while not resident.is_demanded:
                 if self._is_spare(resident.cluster):
@@ -199,7 +203,7 @@ class AheadReader:
 
 
 class ReadAhead:
-    """What is read ahead for one question, and held in memory for it. Safe for several threads."""
+    """The clusters read ahead and held in memory for one question. Thread-safe."""
 
     def __init__(self, reader: AheadReader, on_arrival: Callable[[int], None] | None = None) -> None:
         self.on_arrival = on_arrival
@@ -212,12 +216,12 @@ class ReadAhead:
 
     @property
     def is_idle(self) -> bool:
-        """Whether all that it was to fetch is in memory, or will not come."""
+        """Whether every queued cluster has been read or dropped."""
         with self._reader.changed:
             return not self.waiting and all(map(self._reader.residents.is_ready, self.held))
 
     def fetch(self, clusters: Iterable[int]) -> None:
-        """Read these, in this order, as soon as there is time, in place of what waits; hold those that are there."""
+        """Replace the queue with these clusters, to be read in this order; hold those that are in memory already."""
         reader = self._reader
         with reader.changed:
             reader.relieve()
@@ -232,7 +236,7 @@ class ReadAhead:
                 reader.wake()
 
     def settle(self, clusters: Collection[int]) -> Coverage:
-        """The question asks for these now: what is read ahead for it beside them is dropped."""
+        """Record that the question needs these clusters now; drop all others that were read ahead for it."""
         reader = self._reader
         asked = set(clusters)
         with reader.changed:
@@ -257,11 +261,11 @@ class ReadAhead:
         return coverage
 
     def close(self) -> None:
-        """Nothing more is read or held for it."""
+        """Drop the queue, and release all held clusters."""
         self.settle(())
 
     def note(self, cluster: int, size: int) -> None:
-        """So many bytes of a cluster were read for it, which no question waited for. With the lock."""
+        """Count bytes of a cluster that were read ahead for this question. The caller holds the lock."""
         self.bytes_read += size
-        if cluster not in self._asked:  # else it came while the question was searched, and was of use
+        if cluster not in self._asked:  # otherwise it arrived during the search, and was used
             self._brought[cluster] = size

@@ -1,6 +1,6 @@
-"""Which clusters are in memory of a fixed size, and which go when there is no room. Knows no file and no thread.
+"""The clusters in a fixed amount of memory, and their eviction. Knows no file and no thread.
 
-Not safe for threads: whoever calls holds the lock of the cache.
+Not thread-safe: the caller holds the cache's lock.
 """
 
 from collections import deque
@@ -15,10 +15,10 @@ from storage.list_file import pages
 
 @dataclass(slots=True, eq=False)
 class Resident:
-    """A cluster in memory, or on its way there.
+    """A cluster in memory, or being read into it.
 
-    `memory` is the room of whole pages from `start` on, of which `length` bytes are read from byte `first` of the file;
-    `bytes` are the cluster's own. A read ahead of a question is `is_demanded` as soon as a question waits for it.
+    `memory` is the cluster's whole pages, which begin at `start` in the arena and take `length` bytes from byte `first`
+    of the file; `bytes` are the cluster's own. `is_demanded` is set once a question waits for it.
     """
 
     cluster: int
@@ -34,17 +34,17 @@ class Resident:
 
     @property
     def room(self) -> int:
-        """Bytes of memory that it takes."""
+        """The bytes of memory that the cluster occupies."""
         return len(self.memory)
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can be scanned."""
+        """Whether the cluster can be scanned."""
         return self.loaded.done() and not self.is_dropped
 
 
 class Residents:
-    """`extent` gives a cluster's first byte in the file and its length, which is not 0."""
+    """The clusters in memory. `extent` returns a cluster's first byte in the file and its length, never 0."""
 
     def __init__(self, extent: Callable[[int], tuple[int, int]], memory: int) -> None:
         self.extent = extent
@@ -57,23 +57,24 @@ class Residents:
         return iter(self._residents.values())
 
     def get(self, cluster: int) -> Resident | None:
-        """The cluster, where it is in memory or on its way."""
+        """Return the cluster if it is in memory or being read, else None."""
         return self._residents.get(cluster)
 
     def is_ready(self, cluster: int) -> bool:
-        """Whether it can be scanned without a read."""
+        """Return whether the cluster can be scanned without a read."""
         resident = self._residents.get(cluster)
         return resident is not None and resident.is_ready
 
     def coldest(self, last: Collection[int] = (), never: Collection[int] = ()) -> deque[int]:
-        """Those that may go, the coldest first; `last` after all others, `never` not at all."""
+        """Return the clusters to evict, least used first: those in `last` after all others, none of those in `never`.
+        """
         ranked = self.hotness.coldest(cluster for cluster in self._residents if cluster not in never)
         return deque(sorted(ranked, key=last.__contains__)) if last else deque(ranked)
 
     def place(
         self, cluster: int, victims: deque[int], may_go: Callable[[int], bool] = lambda _: True
     ) -> Resident | None:
-        """Room for a cluster, made by giving up `victims` as far as need be; None where these do not make it."""
+        """Allocate memory for a cluster, evicting `victims` as necessary; None if that does not free enough."""
         start, length = self.extent(cluster)
         first, room = pages(start, length)
         if room > self.allowed:
@@ -91,7 +92,7 @@ class Residents:
         return resident
 
     def shrink(self, allowed: int, first: Collection[int]) -> None:
-        """Use no more than so many bytes from now on: those that are `first` go first, then the coldest."""
+        """Limit the memory to `allowed` bytes, evicting the clusters in `first`, then the least used."""
         self.allowed = allowed
         if self.arena.used <= allowed:
             return
@@ -102,13 +103,13 @@ class Residents:
         self.arena.release()
 
     def unpin(self, resident: Resident) -> None:
-        """Whoever pinned it has no more use for it."""
+        """Remove one pin of the cluster."""
         resident.pins -= 1
         if resident.is_dropped and not resident.pins:
             self._give_back(resident)
 
     def drop(self, resident: Resident) -> None:
-        """Forget a cluster, whose memory is free as soon as nobody has it pinned. It is read into no more."""
+        """Evict a cluster. Its memory is freed once it is not pinned any more; nothing more is read into it."""
         del self._residents[resident.cluster]
         resident.is_dropped = True
         if not resident.pins:

@@ -1,4 +1,7 @@
-"""`jackdaw-server index`: what the server answers from. Says what `cloud_server.retrieval` does."""
+"""The commands `jackdaw-server index`: build, import, extend and show the index.
+
+Prints; `cloud_server.retrieval` works.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -55,7 +58,7 @@ _EMBEDDER = (
 
 
 def _embedder_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that choose an embedder."""
+    """Add the options that choose an embedder to a command."""
     for option in reversed(_EMBEDDER):
         command = option(command)
     return command
@@ -94,11 +97,10 @@ def build(
     relevance: float | None,
     as_json: bool,
 ) -> None:
-    """Make the index from SOURCE: JSON Lines (text or contents, title, id), text files, or folders of them.
+    """Build the index from SOURCE: JSON Lines (text or contents, title, id), text files, or folders of them.
 
-    A server that runs goes on answering from the old index and takes the new one when it is done; one of another
-    embedder, or with a relevance of its own, when it is started again. Stop at any time: the same command goes on from
-    there.
+    A running server answers from the old index until the new one is done. If the new index has another embedder, or a
+    relevance of its own, restart the server. You can stop at any time: the same command continues from there.
     """
     model = _chosen(embedder, query_prefix, passage_prefix)
     with _builder(threads, codec, model, relevance) as builder:
@@ -136,12 +138,12 @@ def import_(
     relevance: float | None,
     as_json: bool,
 ) -> None:
-    """Make the index from VECTORS that were made before, with their texts: npy, parquet, a folder that `datasets`
-    saved, or a FAISS index that holds its vectors in full.
+    """Build the index from existing VECTORS and their texts.
 
-    Some of the texts are embedded again, to see that the server's embedder, or the one that --embedder names, is the
-    one that made the vectors: a question has to be embedded by the same. Vectors are brought to unit length. Stop at
-    any time: the same command goes on from there.
+    VECTORS are npy, parquet, a folder saved by `datasets`, or a FAISS index that holds its vectors in full. Some of the
+    texts are embedded again as a check: questions have to be embedded by the model that made the vectors, which is the
+    server's embedder or the one named by --embedder. Vectors are scaled to unit length. You can stop at any time: the
+    same command continues from there.
     """
     chosen = dict(_column(text) for text in columns)
     model = _chosen(embedder, query_prefix, passage_prefix)
@@ -153,7 +155,7 @@ def import_(
 @_SOURCES
 @_THREADS
 def add(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None:
-    """Add SOURCE to the index. What it holds already stays as it is."""
+    """Add SOURCE to the index. Files that the index holds already are left as they are."""
     model = _index(1)[1].held().facts.model
     with _builder(threads, model=model) as builder:
         _say(builder.add(sources), as_json)
@@ -161,7 +163,7 @@ def add(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None:
 
 @command.command("info", examples=(("See what it holds", "jackdaw-server index info"),))
 def info(as_json: bool) -> None:
-    """Show what the index holds and what it was made from."""
+    """Show what the index holds and what it was built from."""
     index = _index(1)[1]
     facts = index.held().facts
     summary = {
@@ -205,7 +207,7 @@ def _builder(
     relevance: float | None = None,
     rows: int = PASSAGES,
 ) -> Iterator[Builder[Index]]:
-    """Yield what makes the index, and say what a person should know; `rows` are finished at a time."""
+    """Yield the builder of the index, and print its notes; `rows` passages are finished at a time."""
     threads = threads or os.cpu_count() or 1
     settings, index = _index(threads, codec)
     embedder = _embedder(settings, threads, model)

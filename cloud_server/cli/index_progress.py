@@ -1,4 +1,4 @@
-"""How far an index is: a bar on a terminal, lines elsewhere."""
+"""Shows the progress of building an index: a bar on a terminal, lines elsewhere."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ import click
 from cloud_server.retrieval.index import Progress
 
 LINE_S = 10.0
-"""How often the progress is written where stderr is no terminal: in a log, a pipe, over ssh."""
+"""Seconds between two lines of progress if stderr is no terminal, such as a log, a pipe or ssh."""
 
 _STAGES = {
     "embedding": "Reading and embedding",
@@ -26,7 +26,7 @@ def _label(so_far: Progress) -> str:
 
 
 def lines(clock: Callable[[], float], write: Callable[[str], None]) -> Callable[[Progress], None]:
-    """Writes how far it is in a line, at first and then every LINE_S."""
+    """Return a function that writes the progress as a line, at first and then every LINE_S seconds."""
     due = clock()
 
     def report(so_far: Progress) -> None:
@@ -40,7 +40,7 @@ def lines(clock: Callable[[], float], write: Callable[[str], None]) -> Callable[
 
 @contextmanager
 def progress() -> Iterator[Callable[[Progress], None]]:
-    """A bar on stderr where that is a terminal, lines where it is none."""
+    """Yield a function that shows the progress on stderr: as a bar on a terminal, else as lines."""
     if not sys.stderr.isatty():
         yield lines(time.monotonic, partial(click.echo, err=True))
         return

@@ -1,4 +1,4 @@
-"""`jackdaw-server pipelines`: which are on for the model, as measured. Says what `cloud_server.pipelines` does."""
+"""The commands `jackdaw-server pipelines`: show and measure them. Prints; `cloud_server.pipelines` works."""
 
 import asyncio
 import os
@@ -27,10 +27,10 @@ from shared.printable import counted
 from storage.paths import Paths
 
 LEAST_QUESTIONS = 30
-"""Fewer say nothing about a model."""
+"""The fewest questions for a meaningful measurement."""
 
 LINE_S = 10.0
-"""How often the progress is written where stderr is no terminal."""
+"""Seconds between two lines of progress if stderr is no terminal."""
 
 command = Group(
     "pipelines",
@@ -45,7 +45,7 @@ command = Group(
 
 @command.command("list", examples=(("See which are on", "jackdaw-server pipelines list"),))
 def listed(as_json: bool) -> None:
-    """Show the pipelines, and how they were measured."""
+    """Show the pipelines and their measurements."""
     paths, settings = _located()
     measured = MeasurementFile(paths.server_pipelines).all()
     if as_json:
@@ -74,12 +74,12 @@ def listed(as_json: bool) -> None:
     help="How many passages an answer is written from.  [default: as suits the model]",
 )
 def measured(path: Path, passages: int | None, as_json: bool) -> None:
-    """Run every pipeline on QUESTIONS and turn on, for the server's model, what finds more than plain.
+    """Run every pipeline on QUESTIONS and turn on, for the server's model, those that find more than plain.
 
-    QUESTIONS are JSON Lines: a question, with the ids of its relevant passages as the index's sources have them, or
-    with its answer: {"question": "…", "ids": ["…"]} or {"question": "…", "answer": "…"}.
+    QUESTIONS are JSON Lines: a question with the ids of its relevant passages, as in the index's sources, or with its
+    answer: {"question": "…", "ids": ["…"]} or {"question": "…", "answer": "…"}.
 
-    A server that runs takes the outcome up at once. Stop at any time: nothing has changed then.
+    A running server uses the result at once. You can stop at any time; nothing is changed then.
     """
     questions = read_questions(path)
     if len(questions) < LEAST_QUESTIONS:
@@ -156,7 +156,7 @@ def _shown(measurement: Measurement) -> dict[str, object]:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr where that is a terminal, a line every LINE_S where it is none."""
+    """Yield a function that shows the progress on stderr: as a bar on a terminal, else a line every LINE_S seconds."""
     label = "Running the pipelines"
     if not sys.stderr.isatty():
         yield _lines(label, total)

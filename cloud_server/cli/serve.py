@@ -131,10 +131,7 @@ def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) 
 
 
 def _of_each(settings: Settings, sharing: int) -> Settings:
-    """The settings of each of so many replicas that share this machine: its cores, and the memory of the index.
-
-    A GPU's is shared, too.
-    """
+    """Return the settings of each of `sharing` replicas on this machine, which share its cores, memory and GPU."""
     own, retrieval = settings.model, settings.retrieval
     threads = own.threads or max(1, threads_of(0) // sharing)
     memory = max(1.0, retrieval.memory_mb / sharing)

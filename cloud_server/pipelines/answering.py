@@ -69,7 +69,7 @@ class Answering:
         return Inquiry(ask.question, ask.passages, self.template, self.anchored, ask.max_tokens)
 
     def search(self, vectors: Sequence[Vector], most: int, ticket: Ticket | None = None) -> tuple[Passages, ...]:
-        """Return the relevant passages for each vector, the nearest first; `ticket` is the first vector's look-ahead."""
+        """Return the relevant passages for each vector, nearest first; `ticket` is the first vector's look-ahead."""
         if self.corpus is None:
             return ((),) * len(vectors)
         settled = [ticket.search(vectors[0], most)] if ticket else []

@@ -32,7 +32,7 @@ class Drafting:
         self._writings: dict[int, Writing] = {}
 
     def begin(self, job: Job) -> Writing | None:
-        """Queue a job and return its text; None if the engine has no room, the queue is full, or the quota is used up."""
+        """Queue a job and return its text; None if the engine has no room, the queue is full, or the quota is spent."""
         if self._quota.tokens_wait_s(time.monotonic()) or not self._generation.possible(job):
             return None
         key, writing = self._new_key(), Writing()

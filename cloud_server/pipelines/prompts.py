@@ -18,7 +18,7 @@ _CRITIQUE = "Does the passage support this answer to the question? Answer yes or
 
 
 def answer(inquiry: Inquiry, question: str, passages: Sequence[PublicPassage]) -> Prompt:
-    """Return the prompt for an answer, in the form of the final answer's prompt, so that both share cached KV states."""
+    """Return the prompt for an answer, in the form of the final answer's prompt, so that both share cached states."""
     return public_prompt(question, passages, inquiry.template)
 
 

@@ -1,4 +1,7 @@
-"""Pipelines with one round of retrieval: plain, HyDE and SubQuestion. The last two look up texts that the model writes."""
+"""Pipelines with one round of retrieval: plain, HyDE and SubQuestion.
+
+HyDE and SubQuestion look up texts that the model writes.
+"""
 
 import re
 
@@ -22,7 +25,7 @@ def plain(inquiry: Inquiry) -> Steps:
 
 
 def hyde(inquiry: Inquiry) -> Steps:
-    """Look up a passage that the model invents, which is nearer to the answer than the question is (Gao et al., 2023)."""
+    """Look up a passage that the model invents, as it is nearer to the answer than the question (Gao et al., 2023)."""
     made_up = yield from written(Write(prompts.hypothetical(inquiry), HYDE_TOKENS, searched=True))
     if not made_up.says_something:
         return None
@@ -41,7 +44,7 @@ def subquestion(inquiry: Inquiry) -> Steps:
 
 
 def _items(listed: Written) -> tuple[str, ...]:
-    """Return the distinct lines without list markers; the last of several is dropped if the token limit cut it short."""
+    """Return the distinct lines without list markers; drop the last of several if the token limit cut it short."""
     lines = [_LIST_ITEM.sub("", line).strip() for line in listed.text.splitlines()]
     lines = [line for line in lines if any(character.isalnum() for character in line)]
     whole = lines if listed.whole or len(lines) < 2 else lines[:-1]

@@ -33,7 +33,7 @@ def iterative(inquiry: Inquiry) -> Steps:
 
 
 def iter_retgen(inquiry: Inquiry) -> Steps:
-    """Look up the question with the answer drafted from the previous round's passages (Iter-RetGen, Shao et al., 2023)."""
+    """Look up the question with the answer drafted from the last round's passages (Iter-RetGen, Shao et al., 2023)."""
     [passages] = yield from looked_up(LookUp((inquiry.question,)))
     for _ in range(MOST_ITERATIONS - 1):
         prompt = prompts.answer(inquiry, inquiry.question, passages)

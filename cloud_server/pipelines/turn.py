@@ -1,4 +1,4 @@
-"""The operations that a pipeline may use for one request, for a device's request and for a question of a measurement."""
+"""The operations that a pipeline may use for one request of a device, or for one question of a measurement."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Turn(Protocol):
         """Queue a job whose text is not sent to the device; None if there is no room or budget for the job."""
 
     def note(self, looked_up: Round) -> None:
-        """Send a round to the device, if its protocol version and the unsent events allow; at any time before the end."""
+        """Send a round to the device at any time before the end, if protocol version and unsent events allow it."""
 
     def cite(self, passages: list[m.PublicPassage]) -> None:
         """Send the passages from which the answer will be written. Called once."""

@@ -13,8 +13,7 @@ Vector = npt.NDArray[np.float32]
 
 
 class Ticket(Protocol):
-    """The look-ahead for one question (TeleRAG, section 4): prefetches for its search while its text is being refined.
-    """
+    """The look-ahead for one question (TeleRAG, section 4): prefetches for its search while its text is refined."""
 
     def starts(self) -> None:
         """Record that the model writes its first token now, so that time in the queue does not count as writing.
@@ -55,8 +54,7 @@ class Corpus(Protocol):
         """Return the passages with these ids, in that order, without those that do not exist."""
 
     def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[PublicPassage]]:
-        """Search for several vectors at once, each as `search` does; a cluster that several of them need is read once.
-        """
+        """Search for several vectors at once, each as `search` does; a cluster that several need is read once."""
 
     def look_ahead(self, vector: Vector, pipeline: str) -> Ticket:
         """Prefetch what a search near this vector will read, while the question's final text is still being written.

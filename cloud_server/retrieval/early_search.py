@@ -10,8 +10,7 @@ from shared.protocol.messages import PublicPassage
 
 
 class EarlySearch:
-    """A look-ahead that searches only when provisional passages are requested, and never twice in a row for one vector.
-    """
+    """A look-ahead that searches only when provisional passages are requested, never twice in a row for one vector."""
 
     def __init__(self, search: Callable[[Vector, int], list[PublicPassage]], vector: Vector) -> None:
         self._search, self._near = search, vector

@@ -22,8 +22,7 @@ _NEW: Final = 0.2
 
 
 class GenerationTimes:
-    """The learned seconds that each pipeline generates before it searches, and whether it reports its text meanwhile.
-    """
+    """The mean seconds that each pipeline generates before it searches, and whether it reports its text meanwhile."""
 
     def __init__(self) -> None:
         self._means: dict[str, float] = {}
@@ -34,8 +33,7 @@ class GenerationTimes:
         return self._means.get(pipeline)
 
     def is_refined(self, pipeline: str) -> bool:
-        """Return whether the pipeline reports its text before it searches, so that half of the budget is kept for it.
-        """
+        """Return whether the pipeline reports its text before it searches, so that half of the budget waits for it."""
         return self._refined.get(pipeline, False)
 
     def learn(self, pipeline: str, seconds: float, *, is_refined: bool) -> None:

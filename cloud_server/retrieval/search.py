@@ -75,8 +75,7 @@ class IndexCorpus:
         return self.search_many([vector], most)[0]
 
     def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[PublicPassage]]:
-        """Search for several vectors at once, each as `search` does; a cluster that several of them need is read once.
-        """
+        """Search for several vectors at once, each as `search` does; a cluster that several need is read once."""
         opened = self._current()
         if opened is None or most < 1 or not vectors:
             return [[] for _ in vectors]

@@ -46,8 +46,7 @@ class SourceFile(Struct, frozen=True):
 
 
 class Skipped(Struct, frozen=True):
-    """A file, or lines of a file, that was skipped, and why: the number of lines, and the first one's number, from 1.
-    """
+    """A skipped file, or skipped lines of a file, and why: their number, and the first one's number, from 1."""
 
     path: str
     reason: str

@@ -100,7 +100,7 @@ class IndexTicket:
             self._gpu.let_go(ahead)
 
     def _fetch(self, vector: Vector, share: float, *, is_more: bool = False) -> None:
-        """Prefetch clusters near a vector with this share of the budget;
+        """Prefetch clusters near a vector with this share of the budget.
 
         `is_more`: in addition to those prefetched already.
         """

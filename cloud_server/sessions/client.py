@@ -26,7 +26,7 @@ device that reads takes milliseconds.
 """
 
 GONE_S = 60.0
-"""Seconds without a message after which a device counts as gone. Devices send a message at least every 20 seconds."""
+"""Seconds without a message after which a device counts as disconnected. Devices send one at least every 20 seconds."""
 
 MOST_UNHEARD = 40
 """Unacknowledged events beyond which the device has to acknowledge within SEND_S; a device acknowledges every 32."""
@@ -113,7 +113,7 @@ class Client:
         self.session.cut()
 
     def say(self, message: m.Goaway | m.Closing) -> None:
-        """Send the message to the device, if it is connected."""
+        """Send the message if the device is connected."""
         self._out(self.session.send(message))
 
     def cut_if_slow(self, now: float) -> None:
@@ -132,7 +132,7 @@ class Client:
             self._cut_slow(self.connection)
 
     def end(self) -> None:
-        """End the session and its requests."""
+        """End the session and all its requests."""
         self.requests.end()
         self.leave_connection()
 

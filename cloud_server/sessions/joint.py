@@ -33,7 +33,7 @@ CUT_S: Final = 6.0
 
 @dataclass(frozen=True, slots=True)
 class JointCallbacks:
-    """The effects of a joint answer: send a message, finish with a reason; and whether drafts may be sent now.
+    """The callbacks of a joint answer: send a message, finish with a reason, and ask whether drafts may be sent now.
 
     `guarded` wraps work that no caller awaits: an error inside it fails the request.
     """
@@ -89,7 +89,7 @@ class Joint:
         self.receive(from_wire(message, self._machine.terms.vocabulary))
 
     def begins(self, key: int) -> None:
-        """Set the key of the answer's job, which was queued with the tokens settled so far."""
+        """Set the key of the answer's job, which was queued with the tokens settled by then."""
         self._key = key
 
     def written(self, event: Draft | Supplied) -> None:
@@ -136,7 +136,10 @@ class Joint:
             self._timer = self._loop.call_at(due, self._ring)
 
     def look(self, now: float, cut_at: float | None) -> None:
-        """Give up a device that has been waited for too long; `cut_at` is when its connection was cut, if it is."""
+        """End the answer if the device was waited for too long.
+
+        `cut_at` is when its connection was lost; None if connected.
+        """
         limit = self._moved_at + PATIENCE_S if cut_at is None else max(self._moved_at, cut_at) + CUT_S
         if self._machine.waits and now > limit:
             self.receive(a.Lost("the device sent nothing for too long"))
@@ -191,8 +194,9 @@ class Joint:
 
 
 class _Steps:
-    """Measures the seconds per draft on this side, from two successive drafts of a chain if the second did not have to
-    wait.
+    """Measures the seconds per draft on this side, from two successive drafts of a chain.
+
+    A pair counts only if its second draft did not have to wait.
     """
 
     def __init__(self, terms: Terms, round_trip_s: float) -> None:

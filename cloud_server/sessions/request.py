@@ -24,7 +24,7 @@ from shared.errors import JackdawError, ProtocolError
 from shared.protocol import messages as m
 
 _LONGEST_MS = 2**31 - 1
-"""The longest wait that a message can hold."""
+"""The longest wait, in milliseconds, that a message can hold."""
 
 Result = TypeVar("Result")
 
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class Request:
-    """One of a device's. `on_over` is called once, at its end. `joint` is set where the device writes the answer, too.
+    """One request of a device. `on_over` is called once, at its end; `joint` is set if the device writes along.
 
     Implements `Turn`.
     """
@@ -47,34 +47,34 @@ class Request:
         self._received_at, self._queued_at = time.monotonic(), 0.0
         self._first_token_at: float | None = None
         self._prompt_tokens = 0
-        self._key: int | None = None  # of its job, once there is one
+        self._key: int | None = None  # the key of its generation job, once it has one
         self._done: Done | None = None
-        self._said = 0  # tokens of the answer that were written as drafts
+        self._said = 0  # tokens of the answer that were generated as drafts
         keys = lambda: device.new_key(ask.request), device.release_key
         self._drafting = Drafting(device.parts.generation, device.quota, device.name, *keys)
         self._task: asyncio.Task[None] | None = None
-        self._waits = False  # in line to search or tokenise: nothing is computed for it
+        self._waits = False  # queued to search or tokenise: no computation has begun
 
     def write_jointly(self) -> None:
-        """Let the device write the answer, too."""
+        """Make the answer a joint one, written by the device and the server together."""
         session, number = self._device.session, self.ask.request
         hands = JointCallbacks(self._device.send, self._joint_over, lambda: session.sendable(number) > 0, self.guarded)
         self.joint = Joint(self.ask, self._parts.answering.engine, self._parts.generation, hands)
 
     def run(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Start what a pipeline does for it."""
-        self._waits = True  # before its first step, too
+        """Start the pipeline's work for the request."""
+        self._waits = True  # queued even before its first step
         self._task = asyncio.get_running_loop().create_task(_until_over(work))
         self._task.add_done_callback(self._task_ended)
 
     async def compute(self, work: Callable[[], Result]) -> Result:
-        """Search or tokenise in a reader's thread. Raises RequestOver where that fails."""
+        """Search or tokenise in a reader thread. Raises RequestOver if that fails, after failing the request."""
         self._waits = True
         try:
             async with self._device.quota.reading:
                 self._waits = False
                 return await asyncio.get_running_loop().run_in_executor(self._parts.readers, work)
-        except JackdawError as error:  # what went wrong here is for the log: it may name the server's files
+        except JackdawError as error:  # logged only, as the error may name the server's files
             facts = {"client": self._device.name, "error": type(error).__name__, "detail": str(error)}
             log.error("failed", extra=facts)  # noqa: TRY400  (no traceback is wanted)
             if not self.over:
@@ -82,27 +82,27 @@ class Request:
             raise RequestOver from error
 
     def later(self, work: Callable[[], None]) -> None:
-        """Do this in a reader's thread, whatever becomes of the request meanwhile."""
-        with suppress(RuntimeError):  # the server ends
+        """Run the work in a reader thread, even if the request ends meanwhile."""
+        with suppress(RuntimeError):  # the server is shutting down
             asyncio.get_running_loop().run_in_executor(self._parts.readers, work)
 
     @property
     def version(self) -> int:
-        """Of the protocol, that the device speaks."""
+        """The protocol version that the device speaks."""
         return self._device.session.version
 
     def may_search(self, count: int) -> bool:
-        """Whether the token may search so often now, which is counted then. Raises RequestOver."""
+        """Return whether the token's quota allows this many searches now; if so, charge them. Raises RequestOver."""
         self._require_open()
         return self._drafting.may_search(count)
 
     def draft(self, job: Job) -> Writing | None:
-        """Queue a job whose text the device does not get; None where there is no room or budget. Raises RequestOver."""
+        """Queue a job whose text stays here; None if the queue, engine or quota is full. Raises RequestOver."""
         self._require_open()
         return self._drafting.begin(job)
 
     def note(self, looked_up: Round) -> None:
-        """Tell the device what was looked up; nothing in version 1, nor while too much waits. Raises RequestOver."""
+        """Send the device a round of retrieval, if its protocol version and queue allow. Raises RequestOver."""
         self._require_open()
         if number := self._device.session.next_round(self.ask.request):
             queries = tuple(query[: m.MOST_QUERY] for query in looked_up.queries[: m.MOST_QUERIES])
@@ -110,7 +110,7 @@ class Request:
             self._device.send(m.Round(self.ask.request, number, looked_up.pipeline, queries, passages))
 
     def cite(self, passages: list[m.PublicPassage]) -> None:
-        """Say from which passages the answer will be written. Raises RequestOver."""
+        """Send the device the passages from which the answer will be written. Raises RequestOver."""
         self._require_open()
         self.passages = passages
         named = self.ask.sources or not passages
@@ -122,7 +122,7 @@ class Request:
         self._require_open()
 
     def say(self, tokens: Sequence[tuple[int, str]]) -> None:
-        """Let the device have the answer's next tokens, with their text. Raises RequestOver."""
+        """Send the next tokens of the answer with their text, as far as the credit allows. Raises RequestOver."""
         self._require_open()
         self._note_first_token()
         for token, text in tokens:
@@ -131,13 +131,13 @@ class Request:
         self.flush()
 
     def end(self, done: Done) -> None:
-        """The answer is whole with what was said of it. Raises RequestOver."""
+        """Complete the answer with the tokens sent so far. Raises RequestOver."""
         self._require_open()
         self._done = done
         self.flush()
 
     def write(self, job: Job, begin: m.Ask | m.Start) -> None:
-        """Queue the job, which goes on from where `begin` says that the answer stands. Raises RequestOver."""
+        """Queue the job, which continues the answer after the tokens accepted in `begin`. Raises RequestOver."""
         self._require_open()
         generation, joint = self._parts.generation, self.joint
         if not generation.possible(job):
@@ -147,7 +147,7 @@ class Request:
         if not self._said:
             self._flow.begin(len(begin.accepted), len(job.accepted) - len(begin.accepted))
         if joint:
-            job = replace(job, accepted=joint.settled)  # as far as it is by now
+            job = replace(job, accepted=joint.settled)  # as many as are settled by now
         self._prompt_tokens = job.prompt_tokens
         self._queued_at = time.monotonic()
         self._key = self._device.new_key(self.ask.request)
@@ -160,18 +160,18 @@ class Request:
             return
         self._parts.metrics.promised.observe(promise.wait_s)
         if self._said:
-            return  # in the middle of its answer, a device is not told of waiting
+            return  # no queue position is sent in the middle of an answer
         wait_ms = min(round(promise.wait_s * 1000), _LONGEST_MS)
         self._device.send(m.Queued(self.ask.request, promise.position, wait_ms))
 
     def written(self, event: EngineEvent) -> None:
-        """Take what the generation brought, of any number of events in one step; `flush` sends it."""
+        """Process one event of the generation; `flush` sends the results of all events of a step."""
         if event.key != self._key and self._drafting.take(event):
             return
         match event:
             case Token():
                 self._note_first_token()
-                if self._done is None:  # nothing comes behind the answer's end
+                if self._done is None:  # no token follows the answer's end
                     self._flow.add(event)
             case Draft() | Supplied():
                 self._note_first_token()
@@ -188,11 +188,11 @@ class Request:
 
     @property
     def stands(self) -> bool:
-        """Whether something of it may wait to be sent."""
+        """Whether anything of the answer may be waiting to be sent."""
         return bool(self._flow.pending or self._done or self.joint)
 
     def flush(self) -> None:
-        """Send what may be sent; behind the last token, the answer is over."""
+        """Send what may be sent now; after the last token, finish the request."""
         if self.joint:
             self.joint.flush()
         if self.over:
@@ -203,17 +203,17 @@ class Request:
             self._finish("length" if self._done.cut else "end", rest)
 
     def allow(self) -> None:
-        """Let the generation write as far as the credit reaches."""
+        """Let the generation continue up to the device's credit."""
         if self._key is not None and not (self.joint or self.over):
             self._parts.generation.allow(self._key, self._flow.upto)
 
     def cancel(self) -> None:
-        """The device waits for it no more."""
+        """End the request as cancelled by the device."""
         self._flow.drop()
         self._finish("cancelled")
 
     def fail(self, code: m.FailureCode, message: str, retry_after_s: float | None = None) -> None:
-        """End it, and say why."""
+        """End the request with a failure message."""
         self.close()
         self._parts.metrics.answers.labels(code).inc()
         log.info("refused", extra={"client": self._device.name, "reason": code})
@@ -221,19 +221,19 @@ class Request:
         self._device.send(m.Failed(self.ask.request, code, message, retry_after_s))
 
     def give_up(self) -> None:
-        """Say that it failed, if that can be said: its session may be what is wrong."""
+        """Try to send a failure message; the fault may be in the session itself."""
         if not self.over:
             with suppress(ProtocolError):
                 self.fail("internal", UNFORESEEN)
 
     def close(self) -> None:
-        """End it without a word."""
+        """End the request without a message."""
         if self.over:
             return
         self.over = True
         self._on_over()
         if self._task and self._waits:
-            self._task.cancel()  # or whoever asks and cancels has any number of them in line
+            self._task.cancel()  # otherwise a device that asks and cancels repeatedly would queue any number of tasks
         self._drafting.close()
         if self.joint:
             self.joint.close()
@@ -244,7 +244,7 @@ class Request:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """An error within fails this request, and none that is served behind it."""
+        """Fail this request, but no other, on an error in the block."""
         try:
             yield
         except Exception as error:
@@ -263,7 +263,7 @@ class Request:
         waited = (self._first_token_at or time.monotonic()) - self._queued_at if self._queued_at else 0.0
         joined = self._done.joined if self._done else 0
         prompt, generated = self._prompt_tokens + self._drafting.prompt_tokens, self._generated
-        generated += max(self._drafting.generated - self._said, 0)  # what was said of them counts as the answer
+        generated += max(self._drafting.generated - self._said, 0)  # drafts that were sent count as the answer
         usage = m.Usage(prompt, joined, generated, round(waited * 1000))
         self.close()
         self._parts.metrics.answers.labels(reason).inc()
@@ -272,7 +272,7 @@ class Request:
 
     @property
     def _generated(self) -> int:
-        """Tokens of the answer that it has written until now, or both sides have."""
+        """The number of the answer's tokens written so far, by both sides for a joint answer."""
         if self._key is None and not self._said:
             return 0
         written = len(self.joint.settled) if self.joint else self._flow.next
@@ -288,7 +288,7 @@ class Request:
             raise RequestOver
 
     def _task_ended(self, task: "asyncio.Task[None]") -> None:
-        """Whatever ended the work: nobody waits for what does not come."""
+        """Fail the request if its task failed, as nothing would end it otherwise."""
         error = None if task.cancelled() else task.exception()
         if error:
             log_unforeseen(log, "failed", error, client=self._device.name)

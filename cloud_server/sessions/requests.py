@@ -100,7 +100,10 @@ class Requests:
                     self._broke(number, error)
 
     def look(self, now: float, cut_at: float | None) -> None:
-        """Give up joint answers whose device no longer contributes; `cut_at` is when its connection was cut, if so."""
+        """End joint answers whose device no longer contributes.
+
+        `cut_at` is when its connection was lost; None if connected.
+        """
         for request in tuple(self._requests.values()):
             if request.joint:
                 request.joint.look(now, cut_at)

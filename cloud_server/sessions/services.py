@@ -1,4 +1,4 @@
-"""What requests are served with, and whose they are."""
+"""The services for all requests, and the device that a request belongs to."""
 
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -15,7 +15,7 @@ from shared.protocol.server import ServerSession
 
 @dataclass(frozen=True, slots=True)
 class RequestServices:
-    """What requests are served with. `draining` says whether the server takes nothing new."""
+    """The services that requests use. `draining` returns whether the server accepts no new requests."""
 
     answering: Answering
     pipeline: Pipeline
@@ -28,8 +28,9 @@ class RequestServices:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Whose requests they are. `name` is its token's, `send` says what becomes of a request, as far as the session lets
-    it. `new_key` gives the job of the request of this number a key, `release_key` forgets the key.
+    """The device that requests belong to. `name` is its token's name; `send` sends an event if the session allows it.
+
+    `new_key` returns a job key for the request with this number; `release_key` releases a key.
     """
 
     session: ServerSession

@@ -28,9 +28,9 @@ def rules_while_typing(rules: Rules) -> Rules:
 
 
 def refusal(conditions: Conditions, rules: Rules, spent: str | None, *, paused: bool) -> str | None:
-    """Return why nothing may be read while the user types, as a phrase;
+    """Return a phrase that says why nothing may be read while the user types; None if it may.
 
-    None if it may. `spent` names a used-up budget.
+    `spent` names a used-up budget.
     """
     if paused:
         return "work ahead is paused"

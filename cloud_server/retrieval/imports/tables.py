@@ -98,8 +98,7 @@ class Table:
             return sum(batch.num_rows for batch in self._arrow_batches(opened))
 
     def _batches(self, file: Path, columns: Sequence[str], skip: int) -> Iterator[tuple[int, Any]]:
-        """Yield a file's batches, each with its first row's number in the file; groups before row `skip` are not read.
-        """
+        """Yield a file's batches, each with the number of its first row; groups before row `skip` are not read."""
         with self._reading(file), self._opened(file) as opened:
             row = 0
             if not _is_parquet(file):
