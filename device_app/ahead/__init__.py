@@ -1,1 +1,1 @@
-"""Work ahead of questions while the device is idle: the daemon, the idle conditions, reading and prediction."""
+"""Background work for later questions while the device is idle: the daemon, idle conditions, reading and prediction."""

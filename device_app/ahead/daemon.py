@@ -1,8 +1,7 @@
-"""The daemon: works ahead while the device is idle (PerCache §4.1.2), and decides when, for how long, and within which
-budget.
+"""The daemon, which prepares for later questions while the device is idle (PerCache §4.1.2): its schedule and budgets.
 
-It is independent of what the work does. A kill needs no recovery: the lock is the system's, and every item of work ends
-with a checkpoint.
+Independent of what the work does. A killed daemon needs no recovery: the system releases its lock, and every item of
+work ends with a checkpoint.
 """
 
 from __future__ import annotations
@@ -44,18 +43,18 @@ LOOK_SHARE = 100
 """The folders are checked again after at least this multiple of the last check's duration."""
 
 AGAIN_S = 900.0
-"""Seconds after which finished work is run again, even if nothing seems to have changed."""
+"""Seconds after which finished work is run again, even if no change was seen."""
 
 RETRY_S = 60.0
 READING_QUIET_MINUTES = 1 / 6
-"""Changed files are read this soon after a question, and on battery power too: they may be asked about next."""
+"""Minutes after a question from which changed files are read, on battery power too: they may be asked about next."""
 
 State = Literal["waiting", "reading", "working", "paused", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The contents of the status file. `spent` are the last hour's tokens and joules, by minutes."""
+    """The contents of the status file. `spent` lists the last hour's tokens and joules by the minute."""
 
     pid: int
     state: State
@@ -65,7 +64,7 @@ class Status:
 
 
 def read_status(paths: Paths) -> Status | None:
-    """Return the last status of a process that worked ahead; None where there is none or it is unreadable."""
+    """Return the last status that a background process wrote; None if there is none or it is unreadable."""
     try:
         return msgspec.json.decode(paths.daemon_status.read_bytes(), type=Status)
     except (OSError, ValueError, msgspec.DecodeError):
@@ -73,17 +72,14 @@ def read_status(paths: Paths) -> Status | None:
 
 
 def forget_last(paths: Paths) -> None:
-    """Delete the last step from the status file: it may name what the person just deleted. Raises NotWritable."""
+    """Delete the last step from the status file, as it may name what the person just deleted. Raises NotWritable."""
     status = read_status(paths)
     if status and status.last:
         write_private(paths.daemon_status, msgspec.json.encode(replace(status, last=None)).decode())
 
 
 def pause(paths: Paths, *, paused: bool) -> None:
-    """Pause work ahead, stopping the current work within a second; or resume it.
-
-    Raises NotWritable.
-    """
+    """Pause background work, which stops within a second, or resume it. Raises NotWritable."""
     if paused:
         write_private(paths.daemon_paused, "")
         return
@@ -93,7 +89,7 @@ def pause(paths: Paths, *, paused: bool) -> None:
 
 @dataclass
 class Daemon:
-    """The one process that works ahead. `open` returns a new device each time, with the settings then in force."""
+    """The background process. `open` returns a new device each time, with the settings then in force."""
 
     paths: Paths
     open: Callable[[], AbstractContextManager[Device]]
@@ -112,17 +108,17 @@ class Daemon:
     _problem: str | None = None
 
     def run(self) -> None:
-        """Run and work ahead until SIGTERM or SIGINT. Raises UsageError where another process works ahead."""
+        """Run until SIGTERM or SIGINT, working whenever that is allowed. Raises UsageError if another daemon runs."""
         with self._alone():
             while not self._ended:
                 self._turn()
                 self.sleep(TICK_S)
 
     def once(self, *, force: bool = False, seconds: float = math.inf, also: Sequence[Reason] = ()) -> WorkReport:
-        """Work ahead now until nothing is left, if the device is idle; with `force`, even if not.
+        """Work now until nothing is left, if the device is idle; with `force`, even if it is not.
 
-        Stops after so many seconds, and for the reasons in `also`. Raises UsageError where another process works ahead,
-        and the work's own errors.
+        Stops after `seconds`, and for the reasons in `also`. Raises UsageError if another process does the work, and
+        the work's own errors.
         """
         with self._alone(), self.open() as device:
             rules = device.settings.daemon
@@ -141,7 +137,7 @@ class Daemon:
     # The resident process
 
     def _turn(self) -> None:
-        """Check the folders for changes, and read changed files or work ahead if that is allowed now."""
+        """Check the folders for changes, then read changed files or fill the caches if that is allowed now."""
         now = self.clock()
         if self._paused():
             self._publish("paused")
@@ -171,7 +167,7 @@ class Daemon:
         self._look_at = now + pause
 
     def _act(self, device: Device) -> str:
-        """Work ahead or read changed files, whichever is allowed now; return what the daemon then waits for."""
+        """Fill the caches or read changed files, whichever is allowed now; return what the daemon then waits for."""
         rules = device.settings.daemon
         mark = self.activity.mark()
         if not self._seen.settled:
@@ -196,10 +192,10 @@ class Daemon:
     def _work(
         self, device: Device, state: State, rules: Rules | None, mark: bytes, also: Sequence[Reason] = ()
     ) -> WorkReport:
-        """Read changed files or work ahead, as `state` says; stop for questions since the mark and for the reasons in
-        `also`.
+        """Read changed files or fill the caches, as `state` says.
 
-        With `rules`, also stop when the device is no longer idle.
+        Stop for questions after `mark` and for the reasons in `also`; with `rules`, also when the device is no longer
+        idle.
         """
         self._publish(state)
         stop = [self._told_to_end, self._asked_since(mark), self._paused, *also]
@@ -258,7 +254,7 @@ class Daemon:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the lock of the one process that works ahead; write its first and last status."""
+        """Hold the lock of the background process; write its first and last status."""
         holder = read_status(self.paths)
         with ended_by_signals(self._end), alone(self.paths.daemon_lock, holder.pid if holder else None):
             before = read_status(self.paths)
@@ -274,16 +270,16 @@ class Daemon:
 
 
 def reading_rules(rules: Rules) -> Rules:
-    """Return the rules for reading changed files: soon, and on battery power too while the charge is high enough."""
+    """Return the rules for reading changed files: soon after a question, and on battery while the charge is high."""
     return replace(rules, quiet_minutes=min(rules.quiet_minutes, READING_QUIET_MINUTES), mains=False)
 
 
 def all_spent(paths: Paths, status: Status | None) -> Ledger:
-    """Return what work ahead and reading while somebody types have spent, in no order."""
+    """Return what background work and reading during typing have spent, in no order."""
     return (*read_ledger(paths.typing_spent), *(status.spent if status else ()))
 
 
 def spent_within_the_hour(ledger: Ledger, now: float) -> tuple[int, float]:
-    """Return the tokens and joules."""
+    """Return the tokens and joules spent within the last hour."""
     spent = recent(ledger, now)
     return sum(entry.tokens for entry in spent), sum(entry.joules for entry in spent)

@@ -1,4 +1,4 @@
-"""Builds the work that fills the caches ahead of questions from the parts of a device."""
+"""Builds the background work that fills the caches from the parts of a device."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 
 def population(device: Device, give_way: Callable[[], bool]) -> Population:
-    """Return the work ahead, which stops within a batch once `give_way()`. Loads the model. Raises WeightsError."""
+    """Return the work that fills the caches; it stops within a batch once `give_way()`.
+
+    Loads the model. Raises WeightsError.
+    """
     loaded = device.begin_loading().result()
-    cache, options, counters = device.settings.cache, device.options(), device.counters  # of the loaded adapter
+    cache, options, counters = device.settings.cache, device.options(), device.counters  # with the loaded adapter
     source = replace(loaded, engine=interruptible(loaded.engine, give_way))
     embedder = InPieces(device.embedder, give_way)
     retriever = replace(device.retriever, embedder=embedder)

@@ -1,4 +1,4 @@
-"""Forecasts the memory and disk space that a model takes, before it is fetched and before it is used."""
+"""Forecasts the memory and disk space that a model takes, before it is downloaded and before it is used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 SPARE = 2
-"""Memory is short where less is free than so many times an engine's file: it is loaded once somebody types."""
+"""Memory is short if less than this multiple of the model file's size is free.
+
+The model is then loaded only once the user types.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,10 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A forecast in bytes. `weights` and `attention` are of memory, `weights` None where the file's contents are
-    unknown; `fetch` is of the disk, 0 for a model that is here; `free_memory` and `free_disk` are available now.
+    """A forecast in bytes. `weights` and `attention` are memory; `weights` is None if the file's contents are unknown.
+
+    `fetch` is the disk space to download, 0 for a model that is present; `free_memory` and `free_disk` are available
+    now.
     """
 
     weights: int | None
@@ -47,7 +52,7 @@ class Forecast:
 
     @property
     def memory(self) -> int | None:
-        """The memory that the model takes while it runs, about; None where that is unknown."""
+        """The approximate memory that the model takes while it runs; None if unknown."""
         return None if self.weights is None else self.weights + self.attention
 
     @property
@@ -57,14 +62,14 @@ class Forecast:
 
     @property
     def fits_disk(self) -> bool:
-        """Whether the disk has room to fetch the model."""
+        """Whether the disk has room to download the model."""
         return self.fetch <= self.free_disk
 
 
 def forecast(weights: Weights, entry: Entry, model: Model) -> Forecast:
     """Return the forecast for an entry under the settings of the model section. A person's own file is opened.
 
-    Raises WeightsDamaged or EngineError where such a file is no model.
+    Raises WeightsDamaged or EngineError if that file is no model.
     """
     import psutil
 
@@ -95,7 +100,7 @@ def is_memory_short(entry: Entry, path: Path) -> bool:
 
 
 def looked_into(weights: Weights, entry: Entry) -> Inside:
-    """Read the facts in a model file. Raises WeightsDamaged or EngineError where it is no model for answers."""
+    """Read the facts in a model file. Raises WeightsDamaged or EngineError if it is no model that can answer."""
     from models.llama_model import LlamaModel
 
     path = weights.path(entry)

@@ -23,10 +23,10 @@ PACE_S = 0.5
 """Seconds between two readings during work, so that an unplugged cable is noticed within a second."""
 
 _COST = 20
-"""A reading is followed by a pause of at least this multiple of its duration: a phone's battery is slow to read."""
+"""The least pause after a reading, in multiples of the reading's duration: reading a phone's battery is slow."""
 
 _TERMUX_S = 2.0
-"""Seconds to wait for the phone's command, which hangs where its companion app is missing."""
+"""Seconds to wait for the phone's command, which hangs if its companion app is missing."""
 
 _LOAD_WINDOW_S, _LEAST_WINDOW_S = 10.0, 0.2
 _PROCESSOR = ("coretemp", "k10temp", "zenpower", "cpu", "soc", "x86_pkg_temp", "acpitz")
@@ -38,7 +38,10 @@ _MISSING = (AttributeError, NotImplementedError, OSError, RuntimeError, ValueErr
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The device's conditions at one moment; None is unknown. `load_per_core` (0..1) is that of other programs."""
+    """The device's conditions at one moment; None is unknown.
+
+    `load_per_core` (0 to 1) is the load of other programs.
+    """
 
     quiet_s: float | None = None
     on_mains: bool | None = None
@@ -49,7 +52,7 @@ class Conditions:
 
 
 def why_not(conditions: Conditions, rules: Rules) -> str | None:
-    """Return why work has to wait, in words; None where it need not. Unknown conditions count as fine."""
+    """Return why work has to wait, as a phrase; None if it need not. Unknown conditions count as fine."""
     now = conditions
     reasons = (
         (
@@ -121,7 +124,7 @@ class Sensors:
 class _OthersLoad:
     """The share of the processor that other programs used in the last seconds.
 
-    The system's load average would include the work ahead, which would then stop itself.
+    The system's load average would include the background work, which would then stop itself.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Likely next questions that already have an answer, and the amount of work ahead left. Read-only.
+"""Estimates the remaining background work, and selects likely next questions that have an answer already. Read-only.
 
 Decides neither when the work is done (device_app/ahead/daemon.py) nor how (device_app/ahead/population.py).
 """
@@ -30,7 +30,7 @@ CANDIDATES = 200
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """The amount of work ahead left. `room` is in bytes, for attention states."""
+    """The amount of background work left. `room` is in bytes, for attention states."""
 
     answers: int
     questions_since: int
@@ -40,8 +40,10 @@ class Ahead:
 
 
 def ahead(device: Device) -> Ahead:
-    """Estimate, read-only: queued and stale answers under the settings in force, passages read and questions asked
-    since, and passages without states. Raises StoreError, UsageError.
+    """Estimate the background work left without changing anything. Raises StoreError, UsageError.
+
+    Counts the queued and stale answers under the settings in force, the passages read and questions asked since the
+    last run, and the passages without states.
     """
     cache, records = device.settings.cache, CacheRecords(device.database)
     marks = device.counters.all()
@@ -57,8 +59,8 @@ def ahead(device: Device) -> Ahead:
 def likely(device: Device, count: int, today: date) -> list[str]:
     """Return predicted questions that would be answered at once, likeliest first, each about another document.
 
-    The likeliest are near to the latest questions, or from the files that answered them (`predictor.expected_use`);
-    before the first question, the newest come first.
+    The likeliest are near the latest questions, or from the files that answered them (`predictor.expected_use`); before
+    the first question, the newest come first.
     """
     if device.settings.cache.threshold >= 1:
         return []

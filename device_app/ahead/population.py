@@ -1,4 +1,4 @@
-"""The work ahead (PerCache, sections 4.1.2, 4.1.3, 4.3): small items, each finished and kept before the next.
+"""Fills the caches in the background, in small items, each stored before the next (PerCache, §4.1.2, §4.1.3, §4.3).
 
 In order: drop unusable entries, measure the model, answer queued and stale questions, predict questions from new
 passages and prepare them, restore evicted states, and read passages ahead while there is room. A stop loses at most one
@@ -27,7 +27,7 @@ from storage.qa_entries import Entry, Origin
 
 _LIMIT_MARK, _PREDICTED_MARK = "restored_to", "predicted_under"
 _FULL, _LIKELIEST = 0.02, 0.5
-"""Shares of the room for states: kept free when reading ahead, and the most for the likeliest passages."""
+"""Shares of the room for states: kept free by speculative reading, and the most for the likeliest passages."""
 
 
 def fill_again(counters: Counters) -> None:
@@ -37,7 +37,7 @@ def fill_again(counters: Counters) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """The work ahead for one person's caches."""
+    """The background work that fills one person's caches."""
 
     assistant: Assistant
     options: Options
@@ -47,10 +47,10 @@ class Population:
     prediction: Prediction
     cutoff: float
     look: Callable[[], None] = lambda: None
-    """Raises GaveWay once the machine is needed; the engine and the embedder check that themselves."""
+    """Raises GaveWay once the device is needed; the engine and the embedder check that themselves."""
 
     def steps(self) -> Iterator[Step]:
-        """Do all the work, yielding a step after each item. Ends quietly once the engine has to give way."""
+        """Do all the work, yielding a step after each item. Returns early once the engine has to give way."""
         try:
             yield from self._prune()
             yield from self._measure()
@@ -118,14 +118,14 @@ class Population:
         if not self.bank.limit:
             return
         if self.bank.limit > self.counters.all().get(_PREDICTED_MARK, self.bank.limit):
-            predict_again(self.counters)  # a lower limit may have evicted what is marked as predicted
+            predict_again(self.counters)  # a lowered limit may have evicted questions that are marked as predicted
         self.counters.set(_PREDICTED_MARK, self.bank.limit)
         strategy = scheduler.strategy(self.bank.threshold, self.cutoff)
         for predicted in self.prediction.questions():
             if isinstance(predicted, Step):
                 yield self._counted(predicted)
             else:
-                with suppress(UsageError):  # an invalid filter in it: it cannot be asked
+                with suppress(UsageError):  # an invalid filter in the question: it cannot be asked
                     # Parsed as when it will be asked: the days it names decide which passages and answers fit.
                     asked_so = query.parse(predicted.text, date.today())
                     why = f"predicted from {predicted.source}; {strategy.why}"
@@ -170,7 +170,7 @@ class Population:
     def _prepared(
         self, question: Query, origin: Origin, why: str, entry: Entry | None = None, *, decode: bool = False
     ) -> Step:
-        """Prepare a question; an `entry` in the queue that cannot be answered is not tried again."""
+        """Prepare a question; an `entry` from the queue that cannot be answered is not tried again."""
         newest = self.assistant.retriever.store.newest_passage()
         try:
             prepared = self.assistant.prepare(question, self.options, origin, decode=decode)

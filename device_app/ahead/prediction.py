@@ -30,11 +30,11 @@ from storage.counters import Counters
 from storage.vectors import Vectors
 
 HISTORY = 10
-"""The number of latest questions from which the next ones are predicted."""
+"""The number of latest questions used to predict the next ones."""
 
 KNOWLEDGE_MARK, HISTORY_MARK, _READ_MARK = "predicted_passage", "predicted_turn", "read_turn"
 _NEAR_MARK, _NEAR_DONE = "near_turn", "near_done"
-"""Counters: the turn whose nearest passages are predicted from, and how many of these passages are done."""
+"""Counters: the turn near which questions are predicted, and how many of its nearest passages are done."""
 
 _QUESTION_TOKENS, _ABSTRACT_TOKENS = 40, 60
 """The most tokens that the model may write for a question, and for an abstract."""
@@ -51,7 +51,7 @@ the latest questions.
 """
 
 _NEAR, _AROUND = 30, 6
-"""Passages considered for each of the latest questions, and on either side of the one that answered it."""
+"""The passages considered near each of the latest questions, and on either side of the one that answered it."""
 
 
 def predict_again(counters: Counters) -> None:
@@ -102,7 +102,7 @@ class Prediction:
         self.counters.set(HISTORY_MARK, newest)
 
     def _near(self, latest: Sequence[str], newest: int) -> Iterator[Predicted | Step]:
-        """Yield questions about the passages most likely asked about next: once each, also after interruptions."""
+        """Yield questions about the passages most likely asked about next, once each, even after interruptions."""
         if self.counters.all().get(_NEAR_MARK) != newest:
             self.counters.set(_NEAR_DONE, 0)
             self.counters.set(_NEAR_MARK, newest)
@@ -113,7 +113,7 @@ class Prediction:
             self.counters.set(_NEAR_DONE, number)
 
     def _like(self, latest: Sequence[str]) -> Iterator[Predicted | Step]:
-        """Yield the questions that the model writes after the latest ones."""
+        """Yield the questions that the model writes as continuations of the latest ones."""
         trace = Trace()
         prompt = predictor.history_prompt(latest, self.stride)
         like = self._new(predictor.parse(self._questions(prompt, trace), self.stride), self.stride)
@@ -130,7 +130,7 @@ class Prediction:
                 self.counters.set(KNOWLEDGE_MARK, mark)
 
     def _of(self, passage: StoredPassage, source: str, why: str, count: int) -> Iterator[Predicted | Step]:
-        """Yield questions about a passage: those that the model writes, and those that follow from its form."""
+        """Yield questions about a passage: those that the model writes, and those derived from its form."""
         trace = Trace()
         written = self._written_about(passage, count, trace)
         if trace.tokens_decoded:
@@ -186,9 +186,9 @@ class Prediction:
         return int(self.counters.all().get(KNOWLEDGE_MARK, 0))
 
     def likeliest(self) -> Iterator[StoredPassage]:
-        """Yield the passages most likely read for the next question; none until another question is asked.
+        """Yield the passages most likely used by the next question; none until another question is asked.
 
-        Reading them ahead, without any question, gives more hits than predicted questions (`scripts/bench percache`).
+        Computing their states, without predicted questions, gives more hits (`scripts/bench percache`).
         """
         newest = self._newest_turn()
         if newest > self.counters.all().get(_READ_MARK, 0):
@@ -196,7 +196,7 @@ class Prediction:
             self.counters.set(_READ_MARK, newest)
 
     def newest(self) -> Iterator[StoredPassage]:
-        """Yield all passages, newest first: of those not asked about yet, new ones are asked about most."""
+        """Yield all passages, newest first, as people ask most about new passages among those not asked about yet."""
         return self.assistant.retriever.store.newest_passages()
 
     def _newest_turn(self) -> int:
@@ -230,7 +230,7 @@ class Prediction:
         return self._written(predictor.abstract_prompt(passages), _ABSTRACT_TOKENS, trace).strip()
 
     def _written(self, text: str, most: int, trace: Trace) -> str:
-        """Return the model's greedy reply to a prompt; "" where the prompt leaves no room."""
+        """Return the model's greedy reply to a prompt; "" if the prompt leaves no room."""
         source = self.assistant.source()
         prompt = prompts.turn(text, source.template)
         most = min(most, source.room(prompt))
@@ -247,12 +247,12 @@ class Prediction:
         return self._new(questions.analogues(last, people), 1, near)
 
     def about(self, passage: StoredPassage) -> list[str]:
-        """Return questions that follow from the passage's form; runs no model but the embedder."""
+        """Return questions derived from the passage's form; runs no model but the embedder."""
         near = self.assistant.embedder.embed([embedded_text(passage.title, passage.text)])[0]
         return self._finding(passage, self._new(questions.from_passage(passage), PER_PASSAGE, near))
 
     def _finding(self, passage: StoredPassage, candidates: Sequence[str]) -> list[str]:
-        """Return the questions that retrieve their own passage first: others are vague, or fit other passages."""
+        """Return the questions that retrieve their own passage first; the others are vague or fit other passages."""
         return [
             question
             for question in candidates

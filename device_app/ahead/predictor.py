@@ -27,8 +27,7 @@ RECENT = 5
 """The number of latest questions used to predict the next ones."""
 
 FADING, SAME_DOCUMENT, NEXT_DOCUMENT = 0.5, 0.3, 0.15
-"""A question's weight relative to the next one's; bonuses for a passage in a source's document, and in an adjacent one.
-"""
+"""A question's weight relative to the next one's; bonuses for passages in a source's document and in the next one."""
 
 LEAST_WORDS, MOST_WORDS = 4, 30
 
@@ -109,7 +108,7 @@ def choose(candidates: Sequence[str], embeddings: Vectors, limit: int, near: Vec
 def expected_use(
     passages: Sequence[StoredPassage], vectors: Vectors, asked: Vectors, sources: Sequence[StoredPassage]
 ) -> Scores:
-    """Return how likely each passage is to be asked about next, as scores of shape (passages,), higher for likelier.
+    """Return each passage's likelihood of being asked about next, as scores of shape (passages,), higher for likelier.
 
     `asked` holds the vectors of the questions so far, latest last, `sources` the passage that answered each; the last
     RECENT are used. A score sums the similarity to them, and a bonus for being in a source's document, or the one

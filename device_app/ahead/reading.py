@@ -1,4 +1,4 @@
-"""Updates the remembered folders in small pieces, between which it can give way. Independent of the schedule."""
+"""Updates the remembered folders in small pieces, between which the work can give way. Independent of the schedule."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def reading(device: Device) -> Work:
 def read_again(device: Device, path: Path) -> str:
     """Read a changed file again, if that takes at most READ_AGAIN_S; return why it cannot be read, or "".
 
-    Raises GaveWay, with nothing stored, where it takes longer; StoreLocked where another process reads files;
-    StoreError, NotWritable.
+    Raises GaveWay, with nothing stored, if it takes longer; StoreLocked if another process reads files; StoreError,
+    NotWritable.
     """
     end = time.monotonic() + READ_AGAIN_S
     ingestion = device.ingestion()
@@ -73,7 +73,10 @@ def read_again(device: Device, path: Path) -> str:
 
 
 def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> IngestReport:
-    """Read files and folders. The caller holds the lock. Raises StoreError; files finished before that stay stored."""
+    """Read files and folders.
+
+    The caller holds the lock. Raises StoreError; files finished before the error stay stored.
+    """
     report = ingestion.run(paths)
     if report.documents or report.removed:
         device.qkv_tree.prune()  # drop the states of removed passages
@@ -82,7 +85,7 @@ def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> IngestR
 
 @contextmanager
 def alone(file: Path, on_wait: Callable[[], object] | None = None) -> Iterator[None]:
-    """Hold the lock of the one process that reads files; if it is taken, call `on_wait` and wait.
+    """Hold the lock of the process that reads files; if it is taken, call `on_wait` and wait.
 
     Without `on_wait`, raises StoreLocked instead of waiting. Raises NotWritable.
     """

@@ -1,4 +1,4 @@
-"""Decides which work to do ahead (PerCache, section 4.3): pure decisions, each with its reason in words.
+"""Decides which background work to do (PerCache, section 4.3): pure decisions, each with a reason in words.
 
 A kept answer needs prefill and decode, a kept attention state prefill alone. If the threshold is so high that few
 questions are served kept answers, decoding is wasted.
@@ -27,17 +27,17 @@ def strategy(threshold: float, cutoff: float) -> Strategy:
 
 
 def why(*, stale: bool, origin: Origin) -> str:
-    """Return why an entry is queued for an answer."""
+    """Return the reason why an entry is queued for an answer."""
     if stale:
         return "the answer's files have changed"
     return "you asked the question, and no answer is saved" if origin == "asked" else "the question may be asked"
 
 
 def to_answer(origin: Origin, plan: Strategy) -> bool:
-    """Whether a queued entry is decoded now (section 4.3.3). A question that a person asked always is."""
+    """Return whether a queued entry is answered now (section 4.3.3); always, if a person asked the question."""
     return plan.decode or origin == "asked"
 
 
 def restores(kept_bytes: int, limit: int, entry_bytes: int) -> bool:
-    """Whether there is room to restore evicted states from kept questions (section 4.3.3, QA to QKV)."""
+    """Return whether there is room to restore evicted states from kept questions (section 4.3.3, QA to QKV)."""
     return kept_bytes + entry_bytes <= limit

@@ -1,7 +1,7 @@
 """Detects whether the remembered folders have changed, and whether the changes have settled.
 
-The folders are polled: that finds changes on network drives and on phones as well, needs no handle per folder, and half
-a minute of delay is short compared with the time until somebody asks about a file.
+The folders are polled, which also works on network drives and phones and needs no handle per folder. A delay of half a
+minute is short compared with the time until somebody asks about a file.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ MOST_LOOKS = 20
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The checks of the folders so far: `read` is the `fingerprint` when last read, `last` the latest one."""
+    """The results of checking the folders: the `fingerprint` when they were last `read`, and the `last` one."""
 
     read: bytes | None = None
     last: bytes | None = None
@@ -27,7 +27,7 @@ class Seen:
 
     @property
     def settled(self) -> bool:
-        """Whether the files no longer change, or have changed for too long to wait for."""
+        """Whether the files have stopped changing, or have changed for too long to wait for."""
         return self.looks == 0 or self.looks > MOST_LOOKS
 
     @property
@@ -36,16 +36,19 @@ class Seen:
         return self.settled and self.last != self.read
 
     def looked(self, digest: bytes) -> Self:
-        """Return the results after one more check."""
+        """Return the results with one more check added."""
         return replace(self, last=digest, looks=0 if digest == self.last else self.looks + 1)
 
     def as_read(self) -> Self:
-        """Return the results after the changes at the last check were read."""
+        """Return the results with the last check's state marked as read."""
         return replace(self, read=self.last, looks=0)
 
 
 def fingerprint(folders: Sequence[Path]) -> bytes:
-    """Return a digest that changes when a readable file comes, goes or changes. Opens none; 45 µs per file."""
+    """Return a digest that changes when a readable file is added, removed or changed.
+
+    Opens no file; takes 45 µs per file.
+    """
     digest = hashlib.blake2b(digest_size=16)
     for file in readers.walk(folders):
         try:

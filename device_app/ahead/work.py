@@ -1,4 +1,4 @@
-"""Work ahead as runs of finished items, which give way on request. Independent of the kind of work."""
+"""Background work as runs of finished items, which give way on request. Independent of the kind of work."""
 
 from __future__ import annotations
 
@@ -40,12 +40,15 @@ class Step:
 
 GiveWay = Callable[[], bool]
 Work = Callable[[GiveWay], Iterator[Step]]
-"""Work is called with `give_way`, which it checks many times a second; once true, it ends without another step."""
+"""A function that does work, given `give_way`, which it calls many times a second.
+
+Once `give_way` returns true, the function ends without another step.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkReport:
-    """The result of one run of work. `stopped` is why it gave way, None where it finished."""
+    """The result of one run of work. `stopped` is why the work gave way; None if it finished."""
 
     steps: Sequence[Step]
     stopped: str | None
@@ -63,7 +66,7 @@ class WorkReport:
 
 
 Reason = Callable[[], str | None]
-"""Returns a reason to give way, in words; None while there is none."""
+"""A function that returns a reason to give way, in words; None if there is none."""
 
 
 class Stop:

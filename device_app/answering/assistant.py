@@ -1,4 +1,4 @@
-"""Answers questions: `Assistant.ask`. The planner decides each step; `facts` looks up kept answers and passages."""
+"""Answers questions: `Assistant.ask`. The planner decides each step; `Facts` looks up kept answers and passages."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
@@ -34,8 +34,9 @@ from storage.qa_entries import Origin
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A preview of how a question would be answered, found out without the network: `step` is the next step, and
-    `otherwise` the next step if no kept answer could be served. A step is a `Fact` where finding that fact out needs
+    """A preview of how a question would be answered, made without the network. `step` is the next step.
+
+    `otherwise` is the next step if no kept answer could be served. A step is a `Fact` if finding that fact out needs
     the network.
     """
 
@@ -47,9 +48,10 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """Answers questions from the store. `source` waits for the model, which may still be loading. `public` is None
-    where no server is connected, or none may be asked. Without `freshness`, files are assumed to be unchanged since
-    they were read.
+    """Answers questions from the store. `source` waits for the model, which may still be loading.
+
+    `public` is None if no server is connected, or none may be asked. Without `freshness`, files are assumed to be
+    unchanged since they were read.
     """
 
     retriever: Retriever
@@ -64,13 +66,12 @@ class Assistant:
     def ask(
         self, question: str, options: Options, conversation: int | None = None, typed: ReadWhileTyping | None = None
     ) -> Iterator[Event]:
-        """Answer a question: what was found, then the text as it is written, then the finished answer; and what a
-        server looks up meanwhile.
+        """Answer a question: yield its passages, the text being written, the server's rounds, and the finished answer.
 
-        With a conversation, a question that leans on what was said there is read with that; any other, as if alone. A
-        stream that is dropped or fails leaves what was written in the history, marked incomplete. `typed` is what was
-        read while the question was typed. Raises UsageError, StoreError, WeightsError, EngineError, NothingWritten;
-        ContextFull where not even one passage fits.
+        With a conversation, a follow-up question is read together with the earlier turns; any other question by itself.
+        If the stream is dropped or fails, the text written so far stays in the history, marked incomplete. `typed` is
+        what was read while the question was typed. Raises UsageError, StoreError, WeightsError, EngineError,
+        NothingWritten; ContextFull if not even one passage fits.
         """
         request = self._request(question, options, conversation)
         if typed:
@@ -115,11 +116,10 @@ class Assistant:
                         return
 
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Prepared | None:
-        """Prepare the answer to a predicted question as `ask` would, without a conversation or a server; return None
-        where no passage is found.
+        """Prepare the answer to a predicted question as `ask` would, without a conversation or a server.
 
-        Without `decode`, only the attention states are computed, and the question is queued for its answer. Where the
-        files would be quoted, no model runs. Raises the errors of `ask`.
+        Return None if no passage is found. Without `decode`, only the attention states are computed, and the question
+        is queued for its answer. If the files would be quoted, no model runs. Raises the errors of `ask`.
         """
         alone = replace(self, public=None, freshness=None)
         vector = self.embedder.embed([asked.text])[0]
@@ -136,8 +136,9 @@ class Assistant:
         return prepared if answer.found else None
 
     def explain(self, question: str, options: Options) -> Explanation:
-        """Return how a question would be answered. Sends nothing and writes nothing; loads a model only where the cost
-        of its prompt decides. Raises UsageError, StoreError.
+        """Return how a question would be answered. Sends and writes nothing. Raises UsageError, StoreError.
+
+        Loads a model only if the cost of its prompt decides.
         """
         facts = replace(self._facts, freshness=None)
         request = self._request(question, options, None)
@@ -159,7 +160,7 @@ class Assistant:
         return self._facts.similar(request).similar if request.uses_kept else ()
 
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
-        """Return the first prompt that a model would answer; None where no relevant passage is found.
+        """Return the first prompt that a model would answer; None if no relevant passage is found.
 
         Raises UsageError, StoreError.
         """
@@ -168,9 +169,7 @@ class Assistant:
         return self._writer(request).attempt(hits[: options.plan.passages]).prompt if hits else None
 
     def missing(self, asked: Query, options: Options) -> int:
-        """Return about how many bytes the attention states of a question's first prompt take that are not in the tree
-        yet.
-        """
+        """Return about how many bytes of attention states the question's first prompt would add to the tree."""
         search_query = quoting.search_query(asked, options)
         hits = self.retriever.search(search_query, options.plan.passages, options.relevance)
         if not hits:
@@ -181,13 +180,13 @@ class Assistant:
         return source.missing(prompt, self.tree)
 
     def read(self, passage: StoredPassage, most_bytes: float) -> Trace | None:
-        """Compute and keep the attention states of a passage ahead of any question, if they take at most `most_bytes`.
+        """Compute and keep the attention states of a passage before any question, if they take at most `most_bytes`.
 
-        Return None where they take more, where they are kept already, and where the passage is too long for the model.
+        Return None if they take more, if they are kept already, or if the passage is too long for the model.
         """
         source = self.source()
         prompt = prompts.build("", [passage], source.template)
-        is_kept = source.engine.info.sliceable and source.room(prompt) > 0  # else it would be read for nothing
+        is_kept = source.engine.info.sliceable and source.room(prompt) > 0  # else a needless read
         is_wanted = is_kept and 0 < source.missing(prompt, self.tree) <= most_bytes
         return source.prefill(prompt, self.tree) if is_wanted else None
 
@@ -197,7 +196,7 @@ class Assistant:
         return kept_passages(self.source(), self.tree, prompt) if prompt else set()
 
     def may_fetch(self, options: Options) -> bool:
-        """Whether a server may be asked for information that the files lack without the person asking for it."""
+        """Return whether a server may be asked for information that the files lack without the person requesting it."""
         return self.public is not None and options.public and options.reach != "asked"
 
     @property
@@ -243,7 +242,7 @@ class Assistant:
             self._records.keep(request, answer, state.retrieved.newest, writer.fingerprint())
 
     def _recorded(self, turn: Turn, request: Request, events: Events) -> Events:
-        """Pass the events on; in any case store in the history the text written and the data that left the device.
+        """Pass the events on, and always store the text written and the data that left the device in the history.
 
         Text that was ready at once, or checked before it is shown, is yielded in one piece; so is the text of an
         abstention.

@@ -1,8 +1,8 @@
 """Decides whether a model's text is shown as an answer, and rereads the sentences it came from.
 
-A small model that was taught to answer in a few words reads a whole passage, and may copy words next to the answer. So
-the two sentences or rows that share most with the question are read again, each by itself; the answer of the three with
-the highest confidence counts. If even that is below the threshold, the answer is a guess.
+A small model that was taught to answer in a few words reads a whole passage, and may copy words next to the answer. The
+two sentences or rows that share most with the question are therefore read again, each by itself; the answer of the
+three with the highest confidence counts. If even that is below the threshold, the answer is a guess.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,9 @@ from shared.types import Hit
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The pieces of an answer, the passages it is from, and the model's confidence. `prompt` is the last prompt read;
-    None where its states are kept already, or are in no engine of this device.
+    """The pieces of an answer, the passages they are from, and the model's confidence.
+
+    `prompt` is the last prompt read; None if its states are kept already, or are in no engine of this device.
     """
 
     pieces: Sequence[Piece]
@@ -36,14 +37,15 @@ class Written:
 
     @property
     def text(self) -> str:
-        """The whole text; "" where nothing was written."""
+        """The whole text; "" if nothing was written."""
         return "".join(piece.text for piece in self.pieces).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Checks the answer to the question `asked`, given the retrieved passages `near` the question, best first. `lacks`
-    is non-empty where the files say nothing about a part of the question. With `fetched`, `near` includes passages
+    """Checks the answer to the question `asked`, given the retrieved passages `near` the question, best first.
+
+    `lacks` is non-empty if the files say nothing about a part of the question. With `fetched`, `near` includes passages
     fetched from a server.
     """
 
@@ -61,11 +63,10 @@ class Check:
         object.__setattr__(self, "subject", Subject(self.asked, [hit.passage for hit in self.near]))
 
     def surest(self, first: Written) -> Written:
-        """Return the answer with the highest confidence: `first`, or one from the sentences that share most with the
-        question.
+        """Return the surest answer: `first`, or one from the sentences that share most with the question.
 
-        "Yes" and "No" are not reread from a single sentence, which lacks the context. But where passages of a server
-        were fetched, each of which was read in a row of its own, all passages are reread in one prompt to decide.
+        "Yes" and "No" are not reread from a single sentence, which lacks the context. But if passages were fetched from
+        a server, each of which was read in a prompt of its own, all passages are reread in one prompt to decide.
         """
         if self._decided(first.text):
             return self._shifted(first) if self.fetched else first
@@ -82,8 +83,9 @@ class Check:
         return best
 
     def is_sure(self, look: Written) -> bool:
-        """Whether the text is shown as an answer. The confidence of a joint answer is not known: its words have to
-        occur in the passages that were read.
+        """Return whether the text is sure enough to be shown as an answer.
+
+        The confidence of a joint answer is unknown: its words have to occur in the passages that were read.
         """
         if self._decided(look.text):
             if self.fetched:

@@ -33,7 +33,10 @@ from shared.types import Hit, StoredPassage
 
 
 def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: Trace) -> Answer:
-    """Return an answer that was kept before the question. `passages` are those of its sources that are still stored."""
+    """Return an answer that was kept before this question.
+
+    `passages` are those of its sources that are still stored.
+    """
     entry = considered.entry
     return Answer(
         str(entry.answer),
@@ -95,8 +98,8 @@ def written(
 ) -> Answer:
     """Return the answer that a model wrote, with its evidence; or an abstention, with the passages `near` the question.
 
-    Evidence is searched for where there is an `embedder`. With `is_strict`, "Yes" and "No" must be proven if there is
-    no check. Raises NothingWritten.
+    Evidence is searched for if there is an `embedder`. With `is_strict`, "Yes" and "No" must be proven if there is no
+    check. Raises NothingWritten.
     """
     said, hits, trace = text.text, text.hits, request.trace
     if not visible(said):

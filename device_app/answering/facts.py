@@ -50,7 +50,7 @@ class Facts:
         return Request(asked, search_query, vector, options, earlier, local_only, has_server, trace=trace)
 
     def kept(self, request: Request) -> Kept:
-        """Return the kept answer to serve, after the files it cites were checked and read again where they changed."""
+        """Return the kept answer to serve, after checking the files it cites and rereading those that changed."""
         while True:
             with request.trace.step("look up"):
                 serving = self.bank.find(
@@ -69,9 +69,7 @@ class Facts:
         return Kept(next((considered for considered in similar if considered.serves), None), similar)
 
     def retrieved(self, request: Request, *, quotes: bool = True) -> Retrieved:
-        """Return the nearest passages from up-to-date files, what they lack, and with `quotes`, what is quoted from
-        them.
-        """
+        """Return the nearest passages from up-to-date files, their gaps, and with `quotes`, the quotes from them."""
         newest = self.retriever.store.newest_passage()
         options, search_query = request.options, request.search_query
         count = max(options.plan.passages, beyond.NEAR)
@@ -97,8 +95,9 @@ class Facts:
         return Retrieved(hits, self._missing(search_query, hits), quoted, newest)
 
     def _missing(self, asked: Query, near: Sequence[Hit]) -> str:
-        """Say which words of the question the files know nothing of; "" for none, or with filters, or for an open
-        question.
+        """Return the words of the question that the files do not contain, as a phrase; "" for none.
+
+        Return "" with filters and for an open question, too.
         """
         if not near or asked.is_limited or asked.is_open:
             return ""
@@ -106,15 +105,13 @@ class Facts:
         return f"your files say nothing of {' and '.join(f'“{word}”' for word in words[:3])}" if words else ""
 
     def _thread(self, asked: Query, options: Options, conversation: int | None) -> tuple[list[Exchange], Query]:
-        """Return the earlier exchanges that a follow-up question depends on, none for other questions, and the search
-        query.
-        """
+        """Return the earlier exchanges of a follow-up question, none for other questions, and the search query."""
         if conversation is None or not is_follow_up(asked):
             return [], quoting.search_query(asked, options)
         return thread(asked, self.conversations.turns(conversation), date.today())
 
     def _local_only(self, asked: Query, conversation: int | None) -> str:
-        """Return why the question must stay on this device; "" where a server may be asked."""
+        """Return why the question must stay on this device; "" if a server may be asked."""
         follows = (
             conversation is not None and private.may_follow(asked) and bool(self.conversations.turns(conversation))
         )

@@ -1,5 +1,6 @@
-"""Writes the text of an answer from its passages: from all at once or, where a model reads one at a time, from one
-after the other until one holds an answer.
+"""Writes the text of an answer from its passages.
+
+A model that reads one passage at a time gets one after the other until it finds an answer; others get all at once.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -21,8 +22,10 @@ MOST_ATTEMPTS = 2
 
 @dataclass(slots=True)
 class Generation:
-    """Writes one answer. With a `check`, nothing is shown before the check is done. `keep` saves the attention states
-    that a prompt left in the engine, before another prompt replaces them. `has_shown`: some text was shown already.
+    """Writes one answer. With a `check`, nothing is shown before the check is done.
+
+    `keep` saves the attention states that a prompt left in the engine, before another prompt replaces them.
+    `has_shown`: some text was shown already.
     """
 
     source: TokenSource
@@ -32,8 +35,7 @@ class Generation:
     has_shown: bool = False
 
     def events(self, first: Attempt, others: Iterator[Attempt]) -> Generator[Found | Wrote, None, Written]:
-        """Yield the text to show and the passages read besides the first; return the first attempt that does not
-        abstain.
+        """Yield the text to show and any further passages read; return the first attempt that does not abstain.
 
         Abstaining attempts go to the trace's discarded ones. A later attempt without text counts as an abstention.
         """

@@ -1,7 +1,7 @@
 """Decides what to do next for a question. Pure: called again whenever more is known.
 
-`plan` returns an action with its reasons or, where that cannot be decided yet, the one fact that is missing. So no fact
-is looked up needlessly: no model is loaded for a quote, and no server asked where the files answer.
+`plan` returns an action with its reasons or, if that cannot be decided yet, the one fact that is missing. Facts are
+thus not looked up needlessly: no model is loaded for a quote, and no server is asked if the files answer.
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ NEARER: Final = "the server has no passage nearer to the question"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action, and the reasons for it as shown to the person. `lacks` names the part of the question that the files
-    do not answer, where no server is asked for it or none answers: a later attempt may ask one.
+    """An action, and the reasons for it as shown to the person.
+
+    `lacks` names the part of the question that the files do not answer, if no server is asked for it or none answers: a
+    later attempt may ask one.
     """
 
     kind: Kind
@@ -49,7 +51,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The kept answer that serves the question, None where none does; and all `similar` kept answers, where listed."""
+    """The kept answer that serves the question, or None; and all `similar` kept answers, if they were listed."""
 
     serving: Considered | None
     similar: Sequence[Considered] = ()
@@ -70,7 +72,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """The state of a joint request to a server: `refused` says why there is none."""
+    """The state of a joint request to a server: `refused` is why there is none."""
 
     refused: str = ""
 
@@ -89,7 +91,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Costed:
-    """The prompt that the model would read from the files, and the choice of plan that follows from its cost."""
+    """The prompt that the model would read from the files, and the plan chosen by its cost."""
 
     attempt: Attempt
     choice: Choice
@@ -97,9 +99,7 @@ class Costed:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The server's passages that fit the question, and the `rounds` in which it looked for them; `failed` says why none
-    could come.
-    """
+    """The server's passages that fit the question, and its `rounds` of retrieval; `failed` is why there are none."""
 
     hits: Sequence[Hit] = ()
     failed: str = ""
@@ -108,8 +108,9 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Concluded:
-    """The answer that an action led to, and whether any data had left the device by then. `prompt` is the last one that
-    a model here has read for it, whose attention states may be kept.
+    """The answer of an action, and whether any data had left the device by then.
+
+    `prompt` is the last one that a model on this device has read for it, whose attention states may be kept.
     """
 
     action: Action
@@ -120,7 +121,7 @@ class Concluded:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The facts known so far, and the results of the actions done. None: not looked up, or not done."""
+    """The facts known so far, and the results of the actions done. None means not looked up, or not done."""
 
     kept: Kept | None = None
     joint: Joint | None = None
@@ -166,7 +167,7 @@ def _from_passages(request: Request, state: State, retrieved: Retrieved) -> Acti
 
 
 def _with_server(request: Request, state: State, retrieved: Retrieved) -> Action | Fact:
-    """Choose between a joint answer, fetched passages and the files alone, where a server may be asked."""
+    """Choose between a joint answer, fetched passages and the files alone, when a server may be asked."""
     missing = retrieved.missing
     if state.connection is None:
         return "connection"
@@ -201,7 +202,7 @@ def _fetch(request: Request, state: State, retrieved: Retrieved, reasons: tuple[
 
 
 def _refusal(request: Request) -> str:
-    """Return why no server is asked for a joint answer, as far as that is known locally; "" for no reason."""
+    """Return why no server is asked for a joint answer, as far as known locally; "" if there is no reason."""
     return request.local_only or ("" if request.has_server else NO_SERVER)
 
 
@@ -212,8 +213,9 @@ def _here(request: Request, retrieved: Retrieved, reasons: tuple[str, ...], lack
 
 
 def _after(request: Request, concluded: Concluded) -> Action:
-    """Return the next action after an answer: a race where the files turn out to hold no answer and a server may still
-    be asked, else the end.
+    """Return the next action after an answer.
+
+    That is a race if the files turned out to hold no answer and a server may still be asked, else the end.
     """
     answer = concluded.answer
     is_open = concluded.action.kind != "race" and answer.abstained and not answer.guess and not concluded.action.lacks

@@ -1,5 +1,6 @@
-"""Answers quoted from the person's files, where a question asks what was said about a subject: exact, unlike a small
-model's summary.
+"""Answers quoted from the person's files, for questions about what was said on a subject.
+
+A quote is exact, unlike a small model's summary.
 """
 
 import re
@@ -32,15 +33,13 @@ class Quoted:
 
 
 def search_query(asked: Query, options: Options) -> Query:
-    """Return the query for retrieval: the subject of the question, where the files are quoted; else the question
-    itself.
-    """
+    """Return the query for retrieval: the question's subject if the files are to be quoted, else the question."""
     about = discourse.subject(asked.text) if options.plan.summaries == "quoted" else ""
     return replace(asked, text=about) if about else asked
 
 
 def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder) -> Quoted | None:
-    """Return the relevant sentences of the passages `near` the subject; None where there are none.
+    """Return the relevant sentences of the passages `near` the subject; None if there are none.
 
     Sentences are compared with the whole question, which says more than its subject `about`. A numbered name in the
     subject ("meeting ES2009b") must occur in a passage for it to be quoted.
@@ -63,11 +62,11 @@ def _named(hit: Hit) -> str:
 
 
 def _is_of(hit: Hit, days: Sequence[Span]) -> bool:
-    """Whether the passage is dated within one of these spans of days."""
+    """Return whether the passage is dated within one of these spans of days."""
     return any(first.isoformat() <= (hit.passage.date or "")[:10] <= last.isoformat() for first, last in days)
 
 
 def _in_their_order(hits: Sequence[Hit]) -> list[Hit]:
-    """Order the passages: those of one document together, in document order, at the rank of the best of them."""
+    """Sort the passages: those of one document together, in document order, at the rank of its best passage."""
     documents = [hit.passage.document_id for hit in hits]
     return sorted(hits, key=lambda hit: (documents.index(hit.passage.document_id), hit.passage.id))

@@ -1,4 +1,4 @@
-"""What is stored of a finished answer: its turn in the history, the caches' counters, and the answer to serve again."""
+"""Stores a finished answer: its turn in the history, the caches' counters, and the answer to serve again."""
 
 from collections.abc import Collection
 from contextlib import suppress

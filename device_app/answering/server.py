@@ -34,18 +34,19 @@ from shared.types import Hit
 from storage.vectors import Vectors
 
 PASSAGE_TOKENS: Final = 1.4 * PASSAGE_WORDS
-"""Tokens expected in a passage of the server, before it is fetched."""
+"""The expected number of tokens in a passage of the server, before it is fetched."""
 
 NAMED: Final = "a pipeline that was named writes no joint answer"
 
 NEAR: Final = 3 * RELEVANCE_TEMPERATURE
-"""A server's passage whose similarity is this much below the best one's would weigh under .05, and is dropped."""
+"""A server's passage whose similarity is this much below the best one's would weigh less than 0.05, and is dropped."""
 
 
 @dataclass(slots=True)
 class Server:
-    """The server for one question. Use it with `with`, which ends any joint answer still running. Where `connected` is
-    None, nothing is sent.
+    """The server for one question, a context manager that ends any joint answer still running.
+
+    If `connected` is None, nothing is sent.
     """
 
     connected: PublicQuestions | None
@@ -119,8 +120,9 @@ class Server:
         return planner.Fetched(near, rounds=search.rounds.looked_up)
 
     def choice(self, source: LocalSource, prompt: Prompt, connection: planner.Connection) -> Choice:
-        """Choose the plan for a question that goes beyond the files, from what is known about the server. Sends
-        nothing.
+        """Choose the plan for a question that goes beyond the files, from what is known about the server.
+
+        Sends nothing.
         """
         options, public = self.request.options, self.public
         weighed = public.weighed(self.request.query.text, options.max_tokens)
@@ -144,7 +146,7 @@ class Server:
 
     @contextmanager
     def race(self, trace: Trace) -> Iterator[Race]:
-        """A race for the answer, whose search comes first. Raises LinkError where the server cannot be asked."""
+        """Return a race for the answer, which retrieves first. Raises LinkError if the server cannot be asked."""
         options = self.request.options
         how = options.sampling, options.max_tokens, options.plan.passages, options.pipeline
         question = Question(self.request.query.text, *how)
@@ -157,8 +159,7 @@ class Server:
             self.request.ledger.left(race.report.sent_bytes, race.report.sent)
 
     def learn(self, answer: Answer) -> None:
-        """Update the estimates from an answer: this device's speed or, for a joint answer, how often drafts are
-        accepted.
+        """Update the estimates from an answer: this device's speed or, if joint, the acceptance rate of drafts.
 
         Also record which side read the server's passages, and how long an answer from them was.
         """
@@ -179,9 +180,7 @@ class Server:
             self.public.read("server" if joint else "device", answer.hits, trace.tokens_decoded, cut=answer.cut)
 
     def _near(self, vector: Vectors, own: Sequence[Hit], fetched: Sequence[Hit]) -> list[Hit]:
-        """Score the server's passages with the device's embedder, which also scored the files', and return the near
-        ones.
-        """
+        """Score the server's passages with the device's embedder, as the files' were, and return the near ones."""
         if not fetched:
             return []
         texts = [embedded_text(hit.passage.title, hit.passage.text) for hit in fetched]
@@ -192,10 +191,10 @@ class Server:
 
 
 def arranged(options: Options) -> Options:
-    """Return options for reading passages of both sides: in rows, where the model answers best from one passage at a
-    time.
+    """Return options for reading both sides' passages: one prompt per passage if that suits the model best.
 
-    That is the same mixture as in a joint answer. One prompt with all passages answers worse (`scripts/bench answers`).
+    The distributions of these prompts are mixed as in a joint answer. One prompt with all passages answers worse
+    (`scripts/bench answers`).
     """
     alone = options.plan.passages == 1
     return replace(options, plan=replace(options.plan, arrangement="rows")) if alone else options

@@ -48,15 +48,15 @@ class Writer:
         return self._loaded
 
     def attempt(self, hits: Sequence[Hit]) -> Attempt:
-        """Return the prompt that the model reads for these passages, and those of them that fit."""
+        """Return the prompt that the model reads for these passages, and the passages that fit into it."""
         return self._attempt(hits, self.request.options, self.request.earlier)
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of everything that decides the model's answer besides question and files."""
+        """Return the fingerprint of everything that determines the model's answer besides question and files."""
         return self.request.options.fingerprint_with(self.model.engine.info.adapter)
 
     def costed(self, state: State) -> Costed:
-        """Return the files' prompt, and the choice of plan that follows from its cost."""
+        """Return the prompt from the files' passages, and the plan chosen by its cost."""
         assert state.connection
         attempt = self.attempt(self._first(state))
         assert attempt.prompt
@@ -97,8 +97,9 @@ class Writer:
         return Concluded(action, answer, bool(self.request.ledger.egress.bytes), written.prompt)
 
     def raced(self, state: State, action: Action) -> Writes:
-        """Answer from the server's passages, written by the side that a race chooses. An abstention from the files
-        stands where that brings no answer either, or fails before any text is shown.
+        """Answer from the server's passages, written by the side that a race chooses.
+
+        The files' abstention stands if that brings no answer either, or fails before any text is shown.
         """
         self.server.end()
         trace, silent = self.request.trace, state.concluded and state.concluded.answer
@@ -141,8 +142,9 @@ class Writer:
             self.server.learn(concluded.answer)
 
     def keep(self, prompt: Prompt | None) -> None:
-        """Keep the attention states of the last prompt. A full or read-only store is ignored: the answer is not
-        affected.
+        """Keep the attention states of the last prompt.
+
+        A full or read-only store is ignored, as the answer is unaffected.
         """
         if prompt is not None:
             with suppress(StoreFull, NotWritable):
@@ -165,8 +167,9 @@ class Writer:
         return Attempt(*fitted(self.model, self.tree, text, hits, earlier, arrangement, options.max_tokens))
 
     def _others(self, near: Sequence[Hit]) -> Iterator[Attempt]:
-        """Yield an attempt with the next passage that fits, to read if the best holds no answer: for models that read
-        one at a time.
+        """Yield an attempt with each further passage that fits, for models that read one at a time.
+
+        They are read if the best passage holds no answer.
         """
         for other in near[1:MOST_ATTEMPTS] if self.request.options.plan.passages == 1 else ():
             attempt = self.attempt([other])

@@ -1,1 +1,1 @@
-"""PerCache: answers and attention states kept ahead of the question."""
+"""PerCache: answers and attention states prepared before a question is asked."""

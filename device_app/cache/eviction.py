@@ -1,4 +1,4 @@
-"""Chooses the entries to evict where a limit is exceeded (PerCache, section 4.1.1, uses LFU). Pure."""
+"""Chooses the entries to evict when a limit is exceeded (PerCache, section 4.1.1, uses LFU). Pure."""
 
 import heapq
 from collections import Counter
@@ -11,7 +11,7 @@ Policy = Literal["lfu", "lru", "cost"]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An entry that takes space. `used_at` orders by time; `cost` is the cost of making the entry again, in any unit.
+    """An entry that takes space. `used_at` orders by time; `cost` is the cost of recreating the entry, in any unit.
 
     In a tree, `parent` is the name of its parent node.
     """
@@ -33,7 +33,10 @@ _WORTH: dict[Policy, Callable[[Kept], tuple[float, str]]] = {
 
 
 def victims(kept: Iterable[Kept], limit: int, policy: Policy) -> list[str]:
-    """Return the names to evict, in order, until at most `limit` bytes are left. A parent outlives its children."""
+    """Return the names to evict, in order, until at most `limit` bytes are left.
+
+    A parent is evicted after its children.
+    """
     by_name = {entry.name: entry for entry in kept}
     children = Counter(entry.parent for entry in by_name.values() if entry.parent in by_name)
     worth = _WORTH[policy]

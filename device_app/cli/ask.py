@@ -129,7 +129,7 @@ def command(
 
 
 def _offered(device: "Device", name: str) -> "Pipeline":
-    """The server's pipeline of that name. Raises UsageError, LinkError."""
+    """Return the server's pipeline with that name. Raises UsageError, LinkError."""
     from device_app.answering.planner import NO_SERVER
 
     if device.public is None:
@@ -217,7 +217,7 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
 
 
 def _print_carried(out: "Console", answer: "Answer") -> None:
-    """Print the sentence that proves the answer, in quotation marks, or else the nearest sentence, without marks."""
+    """Print the sentence that proves the answer, in quotation marks, or else the nearest sentence, without them."""
     proof, near = answer.evidence, answer.nearest
     if answer.quoted:
         out.print(f"\n  {QUOTED}", style="green")

@@ -115,7 +115,7 @@ def remedy(standing: Standing) -> str:
         return "Run: jackdaw connect URL"
     from device_app.companion.link.causes import REMEDIES
 
-    return REMEDIES[standing.cause].replace("URL", standing.url) if standing.cause else ""  # `why` holds the remedy
+    return REMEDIES[standing.cause].replace("URL", standing.url) if standing.cause else ""  # else `why` says it
 
 
 def _settled(link: "Link", seconds: float) -> "LinkState":

@@ -82,7 +82,7 @@ def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
 
 @dataclass(frozen=True)
 class Outlook:
-    """How a question would be answered now. `kept` are ids of passages whose attention states are kept.
+    """A forecast of how a question would be answered. `kept` are ids of passages whose attention states are kept.
 
     `not_asked` is why no server is asked. `may_fetch`: a server may be asked if the model finds no answer in the
     person's files. `quoted`: the files are quoted and no model writes. `uses_kept`: kept answers are considered.
@@ -215,7 +215,7 @@ def _outlook(device: Device, question: str) -> Outlook:
 
 
 def _answered_from(step: "Action | Fact") -> AnsweredFrom:
-    """Return where the planner's next step takes the answer from; a needed fact "joint request" means both sides."""
+    """Return where the planner's next step takes the answer from; a missing fact "joint request" means both sides."""
     kind = step if isinstance(step, str) else step.kind
     match kind:
         case "serve kept":

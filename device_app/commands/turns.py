@@ -92,7 +92,7 @@ class TurnStore(ConversationStore):
             self.stands()
 
     def stands(self) -> None:
-        """Replace the old turn, and those after it, by the first new turn."""
+        """Delete the old turn and those after it, as the first new turn replaces them."""
         if self.replaces is not None and self.new_turns:
             self.replace(self.replaces, self.new_turns[0])
 

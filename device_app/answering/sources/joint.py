@@ -1,4 +1,4 @@
-"""A joint answer of this device and a server as a source of tokens; this device writes alone where that has no text."""
+"""A joint answer of this device and a server as a source of tokens; if it has no text, this device writes alone."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from shared.types import Hit
 
 
 class Joint:
-    """Implements `TokenSource` with a joint answer; `own` rewrites it alone where it has no visible text."""
+    """Implements `TokenSource` with a joint answer; `own` rewrites it alone if it has no visible text."""
 
     def __init__(self, aggregated: Aggregated, own: Own) -> None:
         self._aggregated, self._own = aggregated, own
@@ -47,7 +47,7 @@ class Joint:
         return [*hits, *map(public_hit, self._aggregated.report.sources)]
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """Return the answer with its writer, and why this device went on alone, if it did."""
+        """Return the answer with its writer, and why this device continued alone, if it did."""
         report, reasons = self._aggregated.report, action.reasons
         if report.alone:
             since = f" from token {report.together} on" if report.together else ""

@@ -69,7 +69,7 @@ class Own:
     used = read
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """Return the answer with the reasons of the action."""
+        """Return the answer with the reasons for the action."""
         reasons = tuple(UNTOLD if answer.abstained and reason == OWN else reason for reason in action.reasons)
         return replace(answer, decided=reasons, lacks=action.lacks)
 
@@ -78,7 +78,7 @@ class Fetched(Own):
     """Implements `TokenSource` from passages of the files and of a server."""
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """Return the answer with the reasons, and how many of the server's passages it is from."""
+        """Return the answer with the reasons, and the number of the server's passages that it is from."""
         theirs = sum(hit.side == "server" for hit in answer.hits)
         read = (
             f"this device wrote the answer from your files and {counted(theirs, 'passage')} of the server"

@@ -42,15 +42,15 @@ class Raced:
         return begin, _ended(self._race.rewritten(pieces[:begin]))
 
     def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """With what the server looked up while it wrote."""
+        """Return the attempt's passages and those that the server retrieved while writing."""
         return [*hits, *map(public_hit, self._race.rounds.further)]
 
     def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """With that only if the server wrote of it."""
+        """Return the attempt's passages and, if the server wrote the answer, those that it retrieved while writing."""
         return hits if self._race.report.origin == "device" else self.read(hits)
 
     def with_rounds(self, events: Generator[Event, None, Result]) -> Generator[Event | LookedUp, None, Result]:
-        """The events, and before each what the server has looked up since the one before it."""
+        """Yield the events, each preceded by the server's rounds of retrieval since the previous event."""
         looked_up, shown = self._race.rounds.looked_up, len(self._race.rounds.looked_up)
         with closing(events):
             while True:

@@ -26,16 +26,18 @@ class TokenSource(Protocol):
     """A writer of one answer, token by token."""
 
     def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:
-        """Yield the pieces of the answer to its end; record the model's confidence in `sureness`. Close the generator
-        if it is not read to the end. Raises EngineError, ContextFull, StoreError.
+        """Yield the pieces of the answer to its end; record the model's confidence in `sureness`.
+
+        Close the generator if it is not read to the end. Raises EngineError, ContextFull, StoreError.
         """
         ...
 
     def rewritten(
         self, attempt: Attempt, pieces: Sequence[Piece], sureness: Sureness | None
     ) -> tuple[int, Pieces] | None:
-        """If the pieces have no visible text, return the number of pieces to keep and a stream that replaces the rest;
-        return None otherwise, or where no other side can write.
+        """If the pieces have no visible text, return the number of pieces to keep and a stream that replaces the rest.
+
+        Return None otherwise, or if no other side can write.
         """
         ...
 

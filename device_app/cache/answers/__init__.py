@@ -1,1 +1,1 @@
-"""Answers kept ahead of questions: the bank of questions and answers, its guard, and answers that were marked wrong."""
+"""Answers prepared before questions: the bank of questions and answers, its guard, and answers marked wrong."""

@@ -1,4 +1,4 @@
-"""The QA bank (PerCache, section 4.1.1): kept answers by question, served where a new question asks the same.
+"""The QA bank (PerCache, section 4.1.1): kept answers by question, served if a new question asks the same.
 
 Similarity alone is not enough: a candidate has to pass the guard, its passages must be among the nearest to the new
 question, and no newer passage may be relevant to it. Knows no model.
@@ -27,15 +27,13 @@ from storage.vectors import VectorIndex, Vectors
 from storage.wrong_answers import Mark, WrongAnswers
 
 CANDIDATES = 8
-"""The most cached questions that are compared, most similar first; if some have another fingerprint, as many again of
-the one in force.
-"""
+"""The most cached questions compared, most similar first; as many again if some have another fingerprint."""
 
 _AMONG_OTHERS = 512
-"""The most similar cached questions of any fingerprint, among which those of the fingerprint in force are searched."""
+"""The most similar cached questions of any fingerprint, among which those with the current fingerprint are searched."""
 
 NEAREST = 5
-"""The passages nearest to a question: a cached answer's must be among them, and no newer one may be."""
+"""The number of passages nearest to a question: a cached answer's must be among them, and no newer one may be."""
 
 RELEVANT = 0.4
 """The score from which a newer passage may change an answer."""
@@ -58,7 +56,7 @@ class Considered:
 
     @property
     def failed(self) -> str:
-        """The reason why the same question could not be answered before; "" where it could, or is another question."""
+        """The reason why the same question could not be answered before; "" if it could, or if the question differs."""
         return self.entry.failed or "" if self.reason == _NO_ANSWER else ""
 
 
@@ -84,7 +82,7 @@ class QABank:
         return WrongAnswers(self.entries.database)
 
     def find(self, query: Query, vector: Vectors, fingerprint: str, *, more: bool = False) -> Considered | None:
-        """Return the entry whose answer serves the question with this embedding, None where none does.
+        """Return the entry whose answer serves the question with this embedding; None if there is none.
 
         With `more`, an answer that lacks information does not serve, since a server may be asked for it now.
         """
@@ -128,11 +126,11 @@ class QABank:
         return guard.compare(query.text, mark.question, cosine, self.threshold).serves
 
     def nearest(self, vector: Vectors) -> float:
-        """Return the cosine of the most similar cached question; -1 where there is none."""
+        """Return the cosine of the most similar cached question; -1 if there is none."""
         return float(self.vectors.cosines(vector).values.max(initial=-1.0))
 
     def may_serve(self, query: Query, vector: Vectors) -> bool:
-        """Return whether a kept answer may serve the question, by its wording alone. Notes nothing."""
+        """Return whether a kept answer may serve the question, by its wording alone. Stores nothing."""
         if self.threshold >= 1:
             return False
         cosines = self.vectors.cosines(vector)
@@ -158,7 +156,7 @@ class QABank:
         newest_passage: int,
         cost_ms: float,
     ) -> None:
-        """Keep an answer or, in its place, the reason why there is none; then evict entries over the limit."""
+        """Keep an answer, or the reason why there is none; then evict entries over the limit."""
         self.entries.put(
             query.text,
             scope(query),
@@ -187,11 +185,9 @@ class QABank:
             self.wait(query, vector, entry.fingerprint, "asked")
 
     def refresh(self, newest_passage: int) -> tuple[int, int]:
-        """Check every answer against the passages read since (section 4.1.3); return the numbers of checked and stale
-        ones.
+        """Check every answer against the passages read since (section 4.1.3); return the counts of checked and stale.
 
-        Questions without an answer are checked too, and queued again where a new passage is relevant. Answers from
-        deleted passages were marked stale on deletion.
+        Questions without an answer are checked too, and queued again if a new passage is relevant.
         """
         unchecked = self.entries.unchecked(newest_passage)
         stale = sum(self._overtaken(entry, asked(entry)) for entry in unchecked)
@@ -211,13 +207,14 @@ class QABank:
         return len(fresh)
 
     def drop_replaced(self, fingerprint: str, now: datetime) -> int:
-        """Drop answers of other fingerprints, unused for SWITCH_DAYS and present under this one; return how many."""
+        """Drop answers of other fingerprints, if unused for SWITCH_DAYS and present under this one; return how many."""
         gone = self.entries.replaced(
             fingerprint, (now - timedelta(days=SWITCH_DAYS)).isoformat(timespec="microseconds")
         )
         self.entries.delete(gone)
         if gone:
-            # A dropped fingerprint may come back into force: forget that it had adopted questions, so that it does so
+            # A dropped fingerprint may become the current one again: forget that it adopted questions, so that it does
+            # so
             # again.
             marks = [
                 name for name in self.counters.all() if name.startswith(_ADOPTED) and name != _ADOPTED + fingerprint
@@ -273,7 +270,7 @@ class QABank:
         return timedelta(days=self.public_days)
 
     def _overtaken(self, entry: Entry, query: Query) -> bool:
-        """Whether a passage newer than the answer is among the best ones for the question. Stores the outcome."""
+        """Return whether a passage newer than the answer is among the best ones for the question. Stores the result."""
         newest = self.retriever.store.newest_passage()
         if newest == entry.newest_passage:
             return False
@@ -283,14 +280,14 @@ class QABank:
         return stale
 
     def _near(self, entry: Entry, query: Query, vector: Vectors) -> bool:
-        """Whether a passage that the answer was drawn from is among those nearest to the question."""
+        """Return whether a source passage of the answer is among those nearest to the question."""
         among = self.retriever.store.matching(query.filters)
         nearest = self.retriever.vectors.cosines(vector).best(NEAREST, among=among)
         return bool(np.isin(self.entries.sources(entry.id), nearest).any())
 
 
 def scope(query: Query) -> str:
-    """Return the filters and days of a question as text: the same words mean something else under others."""
+    """Return the filters and days of a question as text, as the same words mean something else under others."""
     return msgspec.json.encode((query.filters, query.days)).decode()
 
 

@@ -1,9 +1,9 @@
-"""Decides whether the answer to a cached question may serve a similar new one. PerCache §4.2.1 compares the cosine
-alone, but near-misses ("on Monday", "on Tuesday") are as similar as paraphrases. Pure functions of two texts and their
-cosine; whether the answer is still true is checked elsewhere.
+"""Decides whether the answer to a cached question may serve a similar new one.
 
+PerCache §4.2.1 compares the cosine alone, but near-misses ("on Monday", "on Tuesday") are as similar as paraphrases.
 Differences that change the answer exclude it: another number, day, name, negation, direction or kind of answer, or an
-opposite. Otherwise the cosine is corrected by how far the wordings agree.
+opposite. Otherwise the cosine is corrected by how far the wordings agree. Pure functions of two texts and their cosine;
+whether the answer is still true is checked elsewhere.
 """
 
 import math
@@ -22,9 +22,7 @@ from device_app.english.wording import Wording, normal, read, same_kind
 _LETTERS, _MISSING, _LENGTH, _EVEN = 0.27, 0.09, 0.18, 0.125
 
 _IN_QUESTIONS, _ONE_WORD = 0.94, 0.9
-"""The least cosine at which replaced words count as synonyms: between two questions, which are short; and where only
-one word is replaced.
-"""
+"""The least cosine for synonyms: between two questions, which are short; and if only one word is replaced."""
 
 _PARTS = (({"i", "we"}, {"me", "us"}), ({"my", "our", "mine"}, {"his", "her", "their"}))
 """Pronouns of agent and object; pronouns of owners."""
@@ -55,8 +53,8 @@ _WHETHER = word_set("will shall should must might")
 class Verdict:
     """Whether the cached answer serves, and why or why not, in words for people.
 
-    `similarity` is the cosine corrected by the wordings; -1 where a difference changes the answer. The answer serves
-    from the threshold on; of several, the one with the highest similarity is best.
+    `similarity` is the cosine corrected by the wordings; -1 if a difference changes the answer. The answer serves if
+    the similarity reaches the threshold; of several answers, the one with the highest similarity is best.
     """
 
     serves: bool
@@ -65,9 +63,9 @@ class Verdict:
 
 
 def compare(asked: str, cached: str, cosine: float, threshold: float) -> Verdict:
-    """Return whether the answer to `cached` may serve `asked`; `cosine` is of their embeddings, `threshold` is 0..1.
+    """Return whether the answer to `cached` may serve `asked`; `cosine` is that of their embeddings.
 
-    Lowering the threshold never makes fewer answers serve.
+    `threshold` is 0 to 1; lowering it never makes fewer answers serve.
     """
     if normal(asked) == normal(cached):
         return Verdict(True, "the same question", math.inf)
@@ -90,7 +88,7 @@ def compare(asked: str, cached: str, cosine: float, threshold: float) -> Verdict
 
 
 def _replaced(new: Wording, old: Wording, one_word: bool) -> float:
-    """Return the least cosine required where each text has a word that the other lacks."""
+    """Return the least cosine required if each text has a word that the other lacks."""
     if new.asks and old.asks:
         return _IN_QUESTIONS
     return _ONE_WORD if one_word else -1.0
@@ -105,7 +103,7 @@ def _agreement(new: Wording, old: Wording, unmatched: Sequence[str], unasked: Se
 
 
 def _missing(wording: Wording, other: Wording) -> list[str]:
-    """Return the stems of the wording that the other has in no form or synonym."""
+    """Return the stems of the wording that the other wording has in no form or synonym."""
     return [
         stem
         for stem in wording.content
@@ -139,7 +137,7 @@ def _differences(new: Wording, old: Wording, unmatched: Sequence[str], unasked: 
 
 
 def _by_little_words(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
-    """Yield the differences that change a short question's answer: negations, times, and who does what to whom."""
+    """Yield the differences in small words that change a short question's answer: negations, times, and roles."""
     if new.denials != old.denials:
         yield "only one question has a negation"
     if new.times != old.times:
@@ -157,16 +155,16 @@ def _opposites(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequ
 
 
 def _is_brief(new: Wording, old: Wording) -> bool:
-    """Whether the texts are so short that each word and the order counts."""
+    """Return whether the texts are so short that every word and the order matters."""
     longest = max(len(new.words), len(old.words))
     return longest <= (_BRIEF if new.asks or old.asks else _REQUEST)
 
 
 def _changes_parts(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> bool:
-    """Whether the new question swaps who acts and who is acted on: "did Ann pay Bob", "did Bob pay Ann".
+    """Return whether agent and object are swapped: "did Ann pay Bob", "did Bob pay Ann".
 
-    `missing` and `unasked` are the stems that only one of the questions has: if a long one differs, only the order
-    of names is compared.
+    `missing` and `unasked` are the stems that only one of the questions has: if a long one differs, only the order of
+    names is compared.
     """
     names, same = new.names | old.names, _same(new, old)
     changed = [stem for stem in missing if new.content[stem] not in same]
@@ -196,7 +194,7 @@ def _holds(wording: Wording, word: str) -> bool:
 
 
 def _one_sided(new: Wording, old: Wording) -> Iterator[str]:
-    """Yield the words in only one of two questions that say which is meant, or whether it was or ought to be."""
+    """Yield the words in only one question that say which item is meant, or whether it was, is or ought to be."""
     if new.asks and old.asks:
         mine = set(new.words) - set(old.words) - new.names
         other = set(old.words) - set(new.words) - old.names
@@ -206,7 +204,7 @@ def _one_sided(new: Wording, old: Wording) -> Iterator[str]:
 
 
 def _only(wording: Wording, other: Wording) -> set[str]:
-    """Return the words outside the content, such as particles (in, out, on, off), that only `wording` has."""
+    """Return the function words, such as particles (in, out, on, off), that only `wording` has."""
     return set(wording.words) - set(other.words) - set(wording.content.values())
 
 
@@ -215,7 +213,7 @@ def _listed(words: Iterable[str]) -> str:
 
 
 def _swapped(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether two of the same words are exchanged; words that only moved as a block do not count."""
+    """Return whether two of the same words are exchanged; words that only moved as a block do not count."""
     if words == others or sorted(words) != sorted(others) or _joined(words) == _joined(others):
         return False
     start = next(place for place, (word, other) in enumerate(zip(words, others, strict=True)) if word != other)
@@ -238,7 +236,7 @@ def _joined(words: Sequence[str]) -> list[str]:
 
 
 def _turned(new: Wording, old: Wording) -> bool:
-    """Whether the same people or places have each other's role: from and to, I and me, who did and whom."""
+    """Return whether the same people or places swap roles: from and to, I and me, who did and whom."""
     ours, theirs = _directions(new.words), _directions(old.words)
     for word in ours.keys() & theirs.keys():
         if ours[word].isdisjoint(theirs[word]) and (ours[word] | theirs[word]) in ({"from", "to"}, {"before", "after"}):

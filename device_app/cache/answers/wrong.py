@@ -1,4 +1,4 @@
-"""Recognises an answer that was marked wrong: pure, from the marks that apply to a question."""
+"""Recognises an answer that was marked wrong. Pure: from the marks that apply to a question."""
 
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -17,17 +17,17 @@ _AROUND: Final = " \t\n.,;:!?…\"'“”‘’*_`"
 
 
 def plain(text: str) -> str:
-    """Return the text without case, extra spaces, and the punctuation around it: equal results say the same."""
+    """Return the text normalised for comparison: without case, extra spaces, and the punctuation around it."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(_AROUND)
 
 
 def is_wrong(text: str, written_by: str, marks: Sequence[Mark]) -> bool:
-    """Whether the text that this model wrote is among the answers marked wrong; `marks` apply to the question."""
+    """Return whether the text that this model wrote was marked wrong; `marks` are those that apply to the question."""
     return any(mark.model == written_by and plain(mark.answer) == plain(text) for mark in marks)
 
 
 def may_become_wrong(text: str, marks: Sequence[Mark]) -> bool:
-    """Whether the text written so far is, or with more text may become, one of the marked answers."""
+    """Return whether the text written so far is one of the marked answers, or the beginning of one."""
     begins = plain(text)[:-1]  # an accent that follows changes the last character
     return any(plain(mark.answer).startswith(begins) for mark in marks)
 
@@ -35,8 +35,8 @@ def may_become_wrong(text: str, marks: Sequence[Mark]) -> bool:
 def withheld(events: Events, marks_now: Callable[[], Sequence[Mark]]) -> Events:
     """Yield the events of an answer, but no text while it may still become an answer that is marked wrong.
 
-    A marked answer is replaced by a notice, above its passages. `marks_now` is called once, with the first text: files
-    read again before that may end a mark. Kept answers are passed on: the bank checks their marks.
+    A marked answer is replaced by a notice, above its passages. `marks_now` is called once, with the first text, as
+    rereading files before that may end a mark. Kept answers are passed on: the bank checks their marks.
     """
     text = held = ""
     marks: Sequence[Mark] | None = None

@@ -1,1 +1,1 @@
-"""Attention states kept ahead of prompts: a tree of the keys and values of passages."""
+"""Attention states computed before they are needed: a tree of the keys and values of passages."""

@@ -1,9 +1,8 @@
-"""The QKV tree (PerCache, section 4.1.1): attention states of prompt prefixes, one node per segment, one path per
-prompt.
+"""The QKV tree (PerCache, section 4.1.1): attention states of prompt prefixes.
 
-A node is keyed by all texts from the root on, so its state is exact wherever it is joined; joined at another position,
-it is `moved` and never kept there. Only K and V are kept: the stored prefix makes every other computation on it
-unnecessary.
+Nodes are segments, paths are prompts. A node is keyed by all texts from the root on, so its state is exact if joined at
+the same position; joined at another position, it is `moved` and never kept there. Only K and V are kept: no other value
+of the prefix is needed later.
 """
 
 import hashlib
@@ -22,7 +21,7 @@ from storage.counters import Counters
 from storage.kv_slices import KVSlices
 
 _ABANDONED_S = 3600.0
-"""The age in seconds from which an unfinished file is taken to be abandoned."""
+"""The age in seconds from which an unfinished file counts as abandoned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class QKVTree:
     policy: Policy
 
     def order(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> list[int]:
-        """Return the passages' places, those of the longest kept path first and the rest in their order."""
+        """Return the passages' order, as indexes: those of the longest kept path first, then the rest as given."""
 
         def longest(parent: str, left: list[int]) -> list[int]:
             names = {place: name_behind(parent, passages[place]) for place in left}
@@ -60,7 +59,7 @@ class QKVTree:
         return path + [place for place in range(len(passages)) if place not in path]
 
     def extend(self, engine: Engine, row: int, path: Sequence[Node], held: int = 0) -> int:
-        """Join the kept nodes that follow the `held` nodes already in the row; return how many nodes it then holds."""
+        """Join the kept nodes that follow the `held` nodes already in the row; return the number of nodes in it."""
         names = _names(engine.info.kv_key, path)
         known = self.rows.known(names)
         for name, node in zip(names[held:], path[held:], strict=True):
@@ -76,9 +75,9 @@ class QKVTree:
         return [(name, node) for name, node in zip(names, path, strict=True) if name not in known]
 
     def keep(self, engine: Engine, row: int, path: Sequence[Node]) -> int:
-        """Keep the nodes of the path, which the row begins with, and count their use; return how many are new.
+        """Keep the nodes of the path, with which the row begins, and count their use; return how many are new.
 
-        Slices over the limit are evicted. Nothing is kept of a model that is not `sliceable`, nor behind a moved slice.
+        Slices over the limit are evicted. Nothing is kept for a model that is not `sliceable`, nor after a moved slice.
         Raises StoreFull, NotWritable.
         """
         if not (self.limit and engine.info.sliceable):
@@ -154,7 +153,7 @@ class QKVTree:
             return False
 
     def joined(self, name: str, node: Node, join: Callable[[KVSlice], None]) -> bool:
-        """Whether the kept slice could be joined; drops it where it could not."""
+        """Return whether the kept slice could be joined; drop it if not."""
         try:
             join(self._read(name, node))
         except SliceRejected:
@@ -185,7 +184,7 @@ def _names(kv_key: str, path: Sequence[Node]) -> list[str]:
 
 
 def name_behind(parent: str, segments: Sequence[Segment]) -> str:
-    """Return the name of the node with these texts behind the node `parent` (for the root, the engine's key)."""
+    """Return the name of the node with these texts after the node `parent` (for the root, the engine's key)."""
     digest = hashlib.blake2b(parent.encode(), digest_size=20)
     for segment in segments:
         text = segment.text.encode("utf-8", "surrogatepass")

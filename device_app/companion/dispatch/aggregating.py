@@ -18,13 +18,15 @@ WORTH: Final = 0.9
 
 
 AGREE: Final = "link.together = fitting"
-"""The setting by which a person agrees that drafts leave the device."""
+"""The setting by which a person agrees to drafts leaving the device."""
 
 
 @dataclass(frozen=True, slots=True)
 class SideTimes:
-    """Durations on both sides, in seconds. `read_s` is the device's for one prompt token; `search_s` is from the
-    question to the server's passages, `start_s` from there to the server's first token, both as seen by the device.
+    """Durations on both sides, in seconds. `read_s` is the device's for one prompt token.
+
+    `search_s` is from the question to the server's passages, `start_s` from there to the server's first token, both as
+    seen by the device.
     """
 
     read_s: float
@@ -37,7 +39,8 @@ class SideTimes:
 class Work:
     """Token counts: the device's own prompt to read, the server's passages, and the expected answer.
 
-    `mixing` is the extra cost, in prompt tokens, where the device writes an answer from both sides' passages in rows.
+    `mixing` is the extra cost, in prompt tokens, if the device writes an answer from both sides' passages in several
+    prompts.
     """
 
     own: float
@@ -77,9 +80,10 @@ def forecasts(known: SideTimes, work: Work) -> dict[Plan, Forecast]:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits on the choice. `agreed`: the person lets drafts leave. `incompatible`: why the sides cannot write
-    together. `fits`: the device has room to read the server's passages too. `spared`: the server's tokens are to be
-    spared, and the budget for them is used up.
+    """Limits on the choice. `agreed`: the person lets drafts leave. `incompatible`: why no joint answer is possible.
+
+    `fits`: the device has room to read the server's passages too. `spared`: the server's tokens are to be saved, and
+    the budget for them is used up.
     """
 
     agreed: bool = False
@@ -97,10 +101,10 @@ class Choice:
 
 
 def choose(known: SideTimes, work: Work, reading_rate: float, limits: Limits) -> Choice:
-    """Choose the plan for a question that goes beyond the files, where a server can be asked.
+    """Choose the plan for a question that goes beyond the files, when a server can be asked.
 
-    The plan is together where the reader finishes within `WORTH` of the time with fetching, or where fetched passages
-    do not fit; and only where the person agreed, the sides are compatible, and the server need not be spared.
+    The plan is together if the reader finishes within `WORTH` of the time with fetching, or if fetched passages do not
+    fit; and only if the person agreed, the sides are compatible, and the server's tokens need not be saved.
     """
     by_plan = forecasts(known, work)
     fetch, both = (by_plan[plan].whole(work.answer, reading_rate) for plan in ("fetch", "together"))

@@ -1,4 +1,4 @@
-"""The cost of a token on either side, in one currency (DiSCo §4.1, appendix E), and which side is to be spared.
+"""The cost of a token on either side, in one currency (DiSCo §4.1, appendix E), and which side's tokens to save.
 
 Prices are money per token; `rate` (λ) is money per joule. Independent of the policies.
 """
@@ -88,13 +88,13 @@ class Budget:
 
 
 def budget(spare: float | None, costs: Costs) -> Budget:
-    """Turn the setting, from 0 "spare my battery" to 1 "spare my money", into a constraint and its b.
+    """Turn the setting, from 0 "spare my battery" to 1 "spare my money", into the constrained side and its budget b.
 
     Below .5 the device is constrained and b = 2·spare; from .5 on, the server is, and b = 2·(1 - spare). At 0 the
-    device never starts while the server answers, at 1 the server is never asked, at .5 both start at once; between, the
-    nearer to an end, the more is spared. With None, the costs decide the side (algorithm 1), and b = .5. A side whose
-    tokens cost nothing (mains power, one's own server) need not be spared: b = 1. Raises ValueError where `spare` is
-    not within 0..1.
+    device never starts while the server answers, at 1 the server is never asked, at .5 both start at once; in between,
+    the nearer to an end, the more is saved. With None, the costs decide the side (algorithm 1), and b = .5. A side
+    whose tokens cost nothing (mains power, one's own server) is not limited: b = 1. Raises ValueError if `spare` is not
+    within 0 to 1.
     """
     if spare is None:
         budget = Budget(costs.constraint, 0.5)

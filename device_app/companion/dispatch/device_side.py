@@ -22,7 +22,7 @@ from shared.trace import Trace
 
 
 class DeviceSide:
-    """The model on this device. It has one stream at a time: a new one waits until the last has left the engine."""
+    """The model on this device, with one stream at a time: a new one waits until the last has left the engine."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class DeviceSide:
             prompt = self._fitted(passages, source)
             source = replace(source, engine=interruptible(source.engine, stopped.is_set))
             ids = _ids(accepted, source)
-            # Of a server with another vocabulary, the same text may be another number of this model's tokens.
+            # For a server with another vocabulary, the same text may be another number of this model's tokens.
             before = len(accepted) - len(ids)
             most = self._max_tokens - before
             drawn = source.go_on(prompt, ids, self._sampling, max_tokens=most, trace=self.trace)

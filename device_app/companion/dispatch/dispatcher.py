@@ -21,7 +21,7 @@ from shared.side import Side
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Measurements from one question, in seconds; None where the side was not asked.
+    """Measurements from one question, in seconds; None if the side was not asked.
 
     `server_s` is the time to the server's first token as the client saw it, from when the server was asked;
     `server_waited_s` is how long a server was waited for in vain: it timed out, failed or was cancelled. `device_s` is
@@ -40,7 +40,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Learned estimates of one server and one model of this device. The battery's reader updates `energy`."""
+    """Learned estimates for one server and one model of this device.
+
+    `energy` is updated from the battery's readings.
+    """
 
     server: Distribution = field(default_factory=first_token.server)
     device: DeviceFirstToken = field(default_factory=DeviceFirstToken.prior)
@@ -50,7 +53,7 @@ class Estimates:
     energy: Energy = field(default_factory=Energy)
 
     def after(self, outcome: Outcome, budget: Budget) -> "Estimates":
-        """Return the estimates updated by a public question. Those that only the device may answer do not count."""
+        """Return the estimates updated by a public question; other questions do not count."""
         server, device, answers = self.server, self.device, self.answers
         if outcome.server_s is not None:
             server = server.observe(outcome.server_s)
@@ -97,7 +100,7 @@ class Estimates:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any], device: DeviceFirstToken | None = None) -> "Estimates":
-        """Restore from `as_json`; `device` is another model's prior. Raises ValueError where data is damaged."""
+        """Restore from `as_json`; `device` is another model's prior. Raises ValueError if the data is damaged."""
         fresh = cls()
         try:
             held = kept["ledger"]

@@ -1,4 +1,4 @@
-"""A decayed, right-censored empirical distribution on fixed bins: of times to first token, of lengths.
+"""A decayed, right-censored empirical distribution on fixed bins, of times to first token or of lengths.
 
 Each observation lowers the weight of older ones, in place of a sliding window: an observation `WINDOW` half-lives ago
 weighs a millionth. The survival function is Kaplan and Meier's, with a prior worth a few observations (Susarla and Van
@@ -49,11 +49,11 @@ class Distribution:
 
     @classmethod
     def prior(cls, *, unit: float, median: float, spread: float, half_life: float) -> "Distribution":
-        """Return the prior. `median` is in the quantity's own unit, `half_life` in observations."""
+        """Return the prior distribution. `median` is in the quantity's own unit, `half_life` in observations."""
         return cls(unit, median, spread, half_life, np.zeros(BINS), np.zeros(BINS))
 
     def observe(self, value: float, *, censored: bool = False) -> "Distribution":
-        """Add a value or, with `censored`, a lower bound. Raises ValueError where it is negative or not finite."""
+        """Add a value or, with `censored`, a lower bound. Raises ValueError if it is negative or not finite."""
         if not (value >= 0 and math.isfinite(value)):
             raise ValueError(f"an observation must be finite and not negative, not {value}")
         kept = 0.5 ** (1 / self.half_life)
@@ -76,7 +76,7 @@ class Distribution:
 
     @property
     def weight(self) -> float:
-        """The total weight, in fresh observations."""
+        """The total weight of the observations; a new one weighs 1."""
         return float(self.events.sum() + self.censored.sum())
 
     @property
@@ -147,7 +147,7 @@ class Distribution:
         }
 
     def restored(self, kept: Mapping[str, Any]) -> "Distribution":
-        """Return this prior with the observations of an `as_json`. Raises ValueError where the data is damaged."""
+        """Return this prior with the observations of an `as_json`. Raises ValueError if the data is damaged."""
         try:
             if kept["unit"] != self.unit:
                 raise ValueError(f"the stored distribution has another unit: {kept['unit']}")
@@ -161,7 +161,7 @@ class Distribution:
 
     @cached_property
     def _steps(self) -> tuple[Array, Array]:
-        """Shares and their least values, for interpolation."""
+        """Return ascending shares and the least value for each, for interpolation."""
         shares = 1 - self.survival
         rises = np.flatnonzero(np.diff(shares) > 0)
         at = np.unique(np.concatenate([rises, rises + 1]))

@@ -1,6 +1,6 @@
-"""Learns the energy of a billion operations on this device from its battery between answers.
+"""Learns the joules per billion operations on this device from its battery's readings between answers.
 
-Over a stretch on battery: joules drawn = idle watts · seconds + joules per GFLOP · GFLOPs. Both unknowns follow from
+During a period on battery: joules drawn = idle watts · seconds + joules per GFLOP · GFLOPs. Both unknowns follow from
 decayed least squares; the prior, which is the setting, does not decay. Pure: uses no clock and no file.
 """
 
@@ -11,19 +11,19 @@ from typing import Any
 from device_app.system.battery import Reading
 
 LEAST_S, MOST_S = 60.0, 1800.0
-"""Limits of a stretch's seconds: long enough to average out the screen's power, short enough to be uniform."""
+"""The least and most seconds of a period: long enough to average the screen's power, short enough to be uniform."""
 
 LEAST_STEPS = 5
-"""The fewest steps of the battery's counter in a stretch: fewer are mostly rounding."""
+"""The fewest steps of the battery's counter in a period: fewer are mostly rounding."""
 
 HALF_LIFE = 256
-"""Number of stretches after which a stretch weighs half."""
+"""The number of periods after which a period's weight is halved."""
 
 RANGE = 8.0
 """The factor by which the estimate may differ from the setting, either way."""
 
 MOVE = 1.2
-"""The largest factor by which one stretch changes the estimate."""
+"""The largest factor by which one period changes the estimate."""
 
 _IDLE_W, _MOST_IDLE_W = 6.0, 60.0
 _WANDERS_W = 2.0
@@ -36,7 +36,10 @@ _MOST_W = 200.0
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The energy drawn and the work done between two readings. `step_joules` is one step of the battery's counter."""
+    """A period between two readings: the energy drawn and the work done.
+
+    `step_joules` is one step of the battery's counter.
+    """
 
     seconds: float
     gflops: float
@@ -45,14 +48,14 @@ class Stretch:
 
     @property
     def tells(self) -> bool:
-        """Whether the stretch is long enough to learn from."""
+        """Whether the period is long enough to learn from."""
         return self.seconds >= LEAST_S and self.joules >= LEAST_STEPS * self.step_joules
 
 
 def between(before: Reading, after: Reading, gflops: float) -> Stretch | None:
-    """Return the stretch between two readings; None where it can never be used.
+    """Return the period between two readings; None if it cannot be used.
 
-    Reasons are: the device was charged or suspended, a battery came or went, or the counter is implausible.
+    Reasons are: the device was charged or suspended, a battery was added or removed, or the counter is implausible.
     """
     seconds = after.at_s - before.at_s
     pairs = list(zip(before.batteries, after.batteries, strict=False))
@@ -66,7 +69,7 @@ def between(before: Reading, after: Reading, gflops: float) -> Stretch | None:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Joules per GFLOP, and the share of it `measured` in so many stretches; the rest is from the setting."""
+    """Joules per GFLOP, of which the share `measured` is from so many periods; the rest is from the setting."""
 
     joules_per_gflop: float
     measured: float = 0.0
@@ -75,9 +78,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """The accumulated stretches. `held` is the estimate in joules per GFLOP; 0 before the first stretch.
+    """The accumulated periods. `held` is the estimate in joules per GFLOP; 0 before the first period.
 
-    `sums` are of s·s, s·g, g·g, s·j and g·j over seconds s, GFLOPs g and joules j of each stretch, weighted by its
+    `sums` are of s·s, s·g, g·g, s·j and g·j over seconds s, GFLOPs g and joules j of each period, weighted by its
     certainty and age.
     """
 
@@ -86,7 +89,7 @@ class Energy:
     count: int = 0
 
     def after(self, stretch: Stretch, prior: float) -> "Energy":
-        """Add a stretch. `prior` is the setting, in joules per GFLOP; where it is 0, energy costs nothing."""
+        """Add a period. `prior` is the setting, in joules per GFLOP; if it is 0, energy costs nothing."""
         if prior < _NOTHING:
             return self
         weight = 1 / ((_WANDERS_W * stretch.seconds) ** 2 + stretch.step_joules**2 / 6)
@@ -108,7 +111,7 @@ class Energy:
         return Estimate(_within(self.held, prior), known / (known + prior**-2), self.count)
 
     def _solved(self, prior: float) -> float:
-        """Return the joules per GFLOP by least squares, with prior terms for the idle watts and for them."""
+        """Return the least-squares joules per GFLOP, with prior terms for it and for the idle watts."""
         a, b, d, e, f = self.sums
         a, d, e, f = a + _IDLE_W**-2, d + prior**-2, e + 1 / _IDLE_W, f + 1 / prior
         idle = min(max((d * e - b * f) / (a * d - b * b), 0.0), _MOST_IDLE_W)
@@ -120,7 +123,7 @@ class Energy:
 
     @classmethod
     def restored(cls, kept: Mapping[str, Any]) -> "Energy":
-        """Restore from `as_json`. Raises ValueError where the data is damaged."""
+        """Restore from `as_json`. Raises ValueError if the data is damaged."""
         try:
             ss, sg, gg, sj, gj = (float(total) for total in kept["sums"])
             energy = cls((ss, sg, gg, sj, gj), float(kept["held"]), int(kept["count"]))

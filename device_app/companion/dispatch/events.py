@@ -1,4 +1,4 @@
-"""Events on the sides of a live answer, and the commands to them. An epoch is one start of one side."""
+"""The events of both sides of a running answer, and the commands to the sides. An epoch is one start of one side."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Token(Generic[T]):
-    """A side wrote the token with this absolute index."""
+    """The event that a side wrote the token with this absolute index."""
 
     side: Side
     epoch: int
@@ -20,7 +20,7 @@ class Token(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A side reports the end of the answer."""
+    """The event that a side finished the answer."""
 
     side: Side
     epoch: int
@@ -28,7 +28,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A side's stream broke: an error, a lost connection, a timeout."""
+    """The event that a side's stream broke: an error, a lost connection, a timeout."""
 
     side: Side
     epoch: int
@@ -36,7 +36,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Doubtful:
-    """A side may have failed: its connection is lost, and may come back."""
+    """The event that a side may have failed: its connection is lost, and may come back."""
 
     side: Side
     epoch: int
@@ -44,12 +44,15 @@ class Doubtful:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time passed; the reader has received the due tokens."""
+    """The event that time has passed; the tokens due have been shown to the reader."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Start this side on the prompt and the first `accepted` tokens; it writes on from that index, as this epoch."""
+    """The command to start this side on the prompt and the first `accepted` tokens; it continues from that index.
+
+    The start has this `epoch`.
+    """
 
     side: Side
     epoch: int
@@ -59,7 +62,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """Allow this side to write tokens below the absolute index `upto`; None lifts the limit."""
+    """The command that allows this side to write tokens below the absolute index `upto`; None lifts the limit."""
 
     side: Side
     epoch: int
@@ -68,7 +71,7 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End this side's stream, which is not needed any more."""
+    """The command to end this side's stream, which is not needed any more."""
 
     side: Side
     epoch: int
@@ -76,14 +79,14 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The answer is complete."""
+    """The command to finish, as the answer is complete."""
 
     side: Side
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """No side can go on; the tokens in the buffer are the answer, incomplete."""
+    """The command to give up, as no side can continue; the tokens in the buffer are the answer, incomplete."""
 
 
 Event = Token[T] | Ended | Failed | Doubtful | Tick

@@ -1,6 +1,6 @@
-"""Times to the first token (DiSCo §3, §4.2): the server's hardly depends on the prompt, the device's linearly.
+"""Times to the first token (DiSCo §3, §4.2): the server's hardly depends on the prompt, the device's grows linearly.
 
-Both are measured at the client, and only while the side was really asked.
+Both are measured on the device, and only if the side was really asked.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import numpy as np
 from device_app.companion.dispatch.distribution import Array, Distribution
 
 HALF_LIFE = 256
-"""Number of answers after which an observation weighs half: fast enough for a service that changes within days."""
+"""The number of answers after which an observation weighs half: fast enough for services that change within days."""
 
 RECORDS = 64
 """The most measurements for fitting the device's line; the older half of them weighs less."""
@@ -80,7 +80,7 @@ class DeviceFirstToken:
         return {"slope": self.slope, "start": self.start, "records": self.records}
 
     def restored(self, kept: Mapping[str, Any]) -> "DeviceFirstToken":
-        """Restore from `as_json`. Raises ValueError where the data is damaged."""
+        """Restore from `as_json`. Raises ValueError if the data is damaged."""
         try:
             records = tuple((float(length), float(seconds)) for length, seconds in kept["records"])
             line = float(kept["slope"]), float(kept["start"])

@@ -1,5 +1,6 @@
-"""Decides whether moving a running answer to the other side saves money, and how many unread tokens must be buffered to
-hide the move (DiSCo §4.3, equation 4). Pure.
+"""Decides whether moving a running answer to the other side saves money, and how long a buffer hides the move.
+
+The buffer is the number of unread tokens (DiSCo §4.3, equation 4). Pure.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +38,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """A hand-over that pays: its target, tokens needed in the buffer, seconds to bridge, money saved, the reason."""
+    """A hand-over that saves money: its target, tokens needed in the buffer, seconds to bridge, saving, and reason."""
 
     target: Side
     buffer: int
@@ -47,8 +48,7 @@ class Handover:
 
 
 def plan_handover(terms: Terms, source: Side, written: int, waiting: int = 0) -> Handover | str:
-    """Return the hand-over of an answer of `written` tokens, `waiting` of them in the buffer, or the reason against
-    one.
+    """Return the hand-over of an answer with `written` tokens, `waiting` of them unread, or the reason against one.
 
     Equation 4, corrected: (c_src - c_tgt)·E[remaining] > c_tgt^prefill·(prompt + written) + c_src·insurance + margin,
     where c_src and c_tgt are the money per token that source and target side write, c_tgt^prefill the money per token

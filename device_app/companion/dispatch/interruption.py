@@ -1,5 +1,6 @@
-"""A lost connection in the middle of an answer: how long to wait for it, and what the device does meanwhile. Pure: from
-events and times to commands.
+"""Decides how long to wait for a connection lost in the middle of an answer, and what the device does meanwhile.
+
+Pure: takes events and times, returns commands.
 """
 
 from typing import Generic, TypeVar
@@ -10,7 +11,7 @@ from device_app.companion.dispatch.migration import Migration
 T = TypeVar("T")
 
 GRACE_S = 0.25
-"""Seconds to wait for a lost connection where the buffer is empty."""
+"""Seconds to wait for a lost connection if the buffer is empty."""
 
 
 class Interruption(Generic[T]):
@@ -49,16 +50,19 @@ class Interruption(Generic[T]):
         return commands
 
     def doubted(self) -> list[Command]:
-        """Start the device in reserve, if the server is writing the answer and may have stopped."""
+        """Start the device in reserve if the server is writing the answer and may have stopped."""
         return self._migration.receive(Doubtful("server", self._migration.epoch))
 
     def back(self) -> None:
-        """Handle the return of the connection. While the device is held, only a token shows that the server goes on."""
+        """Handle the return of the connection.
+
+        While the device is held back, only a token proves that the server continues.
+        """
         if self._held is None:
             self.until = None
 
     def passed(self, now: float, *, connected: bool) -> list[Command]:
-        """Handle the passing of time: once the wait is over, a server without a connection counts as failed."""
+        """Handle the time `now`: once the wait is over, a server without a connection counts as failed."""
         if self.until is None or now < self.until:
             return []
         self.until = None  # the wait is over, whichever side writes

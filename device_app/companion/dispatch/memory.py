@@ -1,6 +1,6 @@
 """Stores the learned figures of this device and its server across restarts, in one file.
 
-A damaged part of the file is reset; what cannot be written is kept in memory until the program ends.
+A damaged part of the file is reset; if the file cannot be written, the figures stay in memory until the program ends.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Moves a live answer from one side to the other without a gap (DiSCo §4.3, figure 4): events in, commands out.
+"""Moves a running answer from one side to the other without a gap (DiSCo §4.3, figure 4): events in, commands out.
 
 Uses no clock, socket or engine: `Migration.receive` takes an event and returns commands. Tokens have absolute indexes
 from 0 and the epoch of their stream; an epoch is one start of one side.
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class MigrationPhase(Enum):
-    """The phase of a live answer."""
+    """The phase of a running answer."""
 
     WRITING = "one side writes"
     HANDING_OVER = "frozen at an index: the target starts, the source is paused and then writes on as insurance"
@@ -37,14 +37,14 @@ class MigrationPhase(Enum):
 
 
 class Migration(Generic[T]):
-    """One answer, from the winner's first token on. Accepted tokens are in `buffer`, in order.
+    """One answer from its first token on. Accepted tokens are in `buffer`, in order.
 
-    `side` won with `epoch`. Only tokens of the committed owner are accepted; tokens of an older or abandoned epoch are
-    dropped. A side that failed is not started again.
+    `side` won the race with `epoch`. Only tokens of the committed owner are accepted; tokens of an older or abandoned
+    epoch are dropped. A side that failed is not started again.
     """
 
     def __init__(self, terms: Terms, side: Side, epoch: int = 0) -> None:
-        """Begin with the owner writing; the reader is paced from the start where a hand-over will pay."""
+        """Begin with the owner writing; the reader is paced from the start if a hand-over will save money."""
         self.terms = terms
         self.buffer: TokenBuffer[T] = TokenBuffer(terms.reading_rate)
         self.phase = MigrationPhase.WRITING
@@ -64,7 +64,7 @@ class Migration(Generic[T]):
         return frozenset(self._failed)
 
     def receive(self, event: Event[T]) -> list[Command]:
-        """Return the commands for an event. Call `buffer.due(now)` first, to remove what the reader has."""
+        """Return the commands for an event. Call `buffer.due(now)` first, to remove the tokens that the reader has."""
         if self.phase is MigrationPhase.OVER:
             return []
         if isinstance(event, Tick):
@@ -126,7 +126,7 @@ class Migration(Generic[T]):
         return commands
 
     def _moved_on(self) -> list[Command]:
-        """Begin a hand-over once the buffer is long enough; end one that came too late for the reader."""
+        """Begin a hand-over once the buffer is long enough; abandon one that would come too late for the reader."""
         if self.phase is MigrationPhase.HANDING_OVER:
             if self.side in self._failed:
                 return []
@@ -146,14 +146,14 @@ class Migration(Generic[T]):
         return [pause, self._begin(planned.target, planned.reason), *self._insure()]
 
     def _insure(self) -> list[Command]:
-        """Let the source write on, B tokens at most, in time for the reader not to wait for the target."""
+        """Let the source write up to B more tokens, in time for the reader not to wait for the target."""
         if not self._insured or self.buffer.waiting > needed(self.terms.reading_rate, self.terms.resume_s):
             return []
         upto, self._insured = self.buffer.count + self._insured, 0
         return [Allow(self.side, self.epoch, upto)]
 
     def _plan(self) -> Handover | None:
-        """Return the hand-over to aim at, if any; pace the reader while a buffer is needed."""
+        """Return the hand-over to aim for, if any; pace the reader while a buffer is needed."""
         planned: Handover | str = "the answer was moved before, or a move failed"
         if not (self._tried or self._failed or self.moves):
             planned = plan_handover(self.terms, self.side, self.buffer.count, self.buffer.waiting)
@@ -168,7 +168,7 @@ class Migration(Generic[T]):
         return Begin(side, self._target_epoch, self.buffer.count, reason)
 
     def _take_back(self) -> None:
-        """Let the source go on, and accept the tokens that it wrote as insurance."""
+        """Let the source continue, and accept the tokens that it wrote as insurance."""
         for token in self._insurance:
             self.buffer.put(self.buffer.count, token)
         self._insurance.clear()
@@ -176,7 +176,7 @@ class Migration(Generic[T]):
         self.phase = MigrationPhase.WRITING
 
     def _doubted(self) -> list[Command]:
-        """Start the other side; the first token of either side decides. The source goes on, as the insurance."""
+        """Start the other side; the first token of either side decides. The source continues as the insurance."""
         target = other(self.side)
         if target in self._failed or target not in self.terms.allowed:
             return []

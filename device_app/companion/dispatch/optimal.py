@@ -47,7 +47,7 @@ _SCENARIOS, _LENGTHS = 8, 48
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Optimal:
-    """The best start of the constrained (spared) side, for any prompt length l in tokens and any budget b.
+    """The best start of the constrained side (the one to save), for any prompt length l in tokens and any budget b.
 
     A choice is a wait w of the constrained side; the last choice is to never start it. `waits`, shape (choices,), are
     seconds if the device is constrained; if the server is, ratios to T_d(l), the device's usual seconds to the first
@@ -99,7 +99,10 @@ class Optimal:
         return cls(constraint, prompts, device, waits, costs, int(first), gains, prices, shares)
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Decide as `Policy`. Between two prices the coin decides, so that the expected token share is the budget."""
+        """Decide as `Policy`.
+
+        Between two prices the coin decides, so that the expected token share equals the budget.
+        """
         if budget >= 1:
             return Decision(0.0, 0.0, "both sides at once: the budget spares neither side")
         if budget <= 0:
@@ -111,7 +114,7 @@ class Optimal:
         return self._decision(length, at if net[at] > 0 else len(net) - 1)
 
     def _price(self, budget: float, coin: float) -> float:
-        """Return the price of a token: the felt seconds that it has to gain at this budget."""
+        """Return the price of a token at this budget: the seconds of felt waiting that prefilling it has to save."""
         at = int(self.shares.searchsorted(budget, "right"))
         if at == len(self.shares):
             return float(self.prices[-1])
@@ -165,7 +168,7 @@ def _by_server(server: Distribution, ratios: Array, takes: Array, tail_weight: f
 
 
 def _priced(gains: Array, costs: Array, weights: Array) -> tuple[Array, Array]:
-    """Return prices, falling, and the share of all tokens that each buys, rising from 0; shapes (n,).
+    """Return prices, falling, and the share of all tokens that each price buys, rising from 0; both shape (n,).
 
     `gains`, shape (lengths, choices), are per token; `weights`, shape (lengths,), are each length's share of all
     tokens. The upper hull of each length is walked from `never` by its steepest slopes, for all lengths at once.

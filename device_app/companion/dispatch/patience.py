@@ -1,10 +1,10 @@
-"""Decides how long to wait for a server: in silence, after a promise, and when its tokens trickle. Pure."""
+"""Decides how long to wait for a server: while it is silent, after a promise, and when its tokens come slowly. Pure."""
 
 from dataclasses import dataclass
 from typing import Final
 
 PACE_S: Final = 1.0
-"""The most seconds that one token extends the wait by: a server that trickles must not hold up an answer for long."""
+"""The most seconds by which one token extends the wait: a very slow server must not delay an answer for long."""
 
 MOST_PROMISED_S: Final = 20.0
 """A server that promises to begin later than this, counted from the request, is not waited for."""
@@ -36,7 +36,7 @@ class ServerPatience:
         self._from = min(now, self._from + PACE_S)
 
     def worked(self, now: float) -> None:
-        """It says what it has looked up: it is waited for anew, as long as it might have promised."""
+        """Extend the wait after the server reported a round of retrieval, up to the latest start it could promise."""
         self._from = max(self._from, min(now, self.since + MOST_PROMISED_S))
 
     def promised(self, now: float, seconds: float) -> None:
@@ -45,5 +45,5 @@ class ServerPatience:
         self._from = at if at <= self.since + MOST_PROMISED_S else now - self.limit_s
 
     def paused(self, seconds: float) -> None:
-        """Extend the wait by the seconds in which the reader, and not the server, was waited for."""
+        """Extend the wait by the seconds in which the reader, not the server, caused the delay."""
         self._from += seconds

@@ -1,7 +1,7 @@
-"""Policies for when either side starts an answer, for an early first token within a budget (DiSCo §4.2, appendix F).
+"""Policies for when each side starts an answer, for an early first token within a budget (DiSCo §4.2, appendix F).
 
-The constrained side, the one to be spared, may prefill the share b of all prompt tokens: the budget. Three policies,
-each pure: `Optimal`, the default; `Waiting` and `Routing`, DiSCo's two, as corrected. The budget is an argument of each
+The constrained side, the one to save, may prefill the share b of all prompt tokens: the budget. Three policies, each
+pure: `Optimal`, the default; `Waiting` and `Routing`, DiSCo's two, as corrected. The budget is an argument of each
 decision, so that the ledger's corrections need no rebuilding. `coin` is uniform over [0, 1).
 """
 
@@ -32,7 +32,7 @@ class Policy(Protocol):
 
     @property
     def constraint(self) -> Side:
-        """The side that is spared."""
+        """The side whose tokens are saved."""
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
         """Decide for a prompt of `length` tokens, when the share `budget` of tokens may run on the constrained side."""
@@ -43,7 +43,7 @@ class Ledger:
     """Keeps the constrained side's share of all prompt tokens at the budget b, even if the forecasts are wrong.
 
     `debt` is the use beyond the budget, in tokens, paid back over HORIZON prompts of the `usual` length. It is bounded
-    both ways, so that a long time without any use is not made up for without end.
+    in both directions, so that a long time without any use does not allow unlimited use later.
     """
 
     debt: float = 0.0
@@ -112,10 +112,10 @@ class Waiting:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Routing:
-    """DiSCo's Algorithm 3, for a constrained server: the device starts at once, and for long prompts the server too.
+    """DiSCo's Algorithm 3, for a constrained server: the device starts at once, the server only for long prompts.
 
-    b is the budget, the server's share of all prompt tokens: prompts shorter than the threshold hold the share 1 - b.
-    Corrected: at the threshold length a coin decides, so that the expected share is exactly b.
+    b is the budget, the server's share of all prompt tokens: prompts shorter than the threshold make up the share 1 -
+    b. Corrected: at the threshold length a coin decides, so that the expected share is exactly b.
     """
 
     prompts: Distribution
