@@ -1,6 +1,6 @@
-"""The one place where the device's parts are put together.
+"""Builds the device's parts, in one place.
 
-Each part is imported when it is first asked for: the model begins to load while the rest is still being imported.
+Each part is imported on its first use: the model begins to load while the rest is still being imported.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Device:
-    """The parts of one run of the program, each made on first use. Use it with `with`, which closes them."""
+    """The parts of one run of the program, each created on first use. A context manager, which closes them."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Device:
         engine: Callable[[], Engine] | None = None,
         embedder: Callable[[], Embedder] | None = None,
     ) -> None:
-        """`engine` and `embedder` make these parts; by default they are made from the configured catalog entries."""
+        """Create a device. `engine` and `embedder` make these parts; the default is the configured catalog entries."""
         self.paths, self.settings = paths, settings
         self._engine, self._embedder = engine, embedder
         self._closing = ExitStack()

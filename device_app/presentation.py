@@ -1,4 +1,4 @@
-"""Words that the command line and the app put on the same facts."""
+"""The wording of facts that the command line and the app share."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -66,8 +66,7 @@ class Residents:
         return resident is not None and resident.is_ready
 
     def coldest(self, last: Collection[int] = (), never: Collection[int] = ()) -> deque[int]:
-        """Return the clusters to evict, least used first: those in `last` after the others, none of those in `never`.
-        """
+        """Return the clusters to evict, least used first: those in `last` after the others, those in `never` not."""
         ranked = self.hotness.coldest(cluster for cluster in self._residents if cluster not in never)
         return deque(sorted(ranked, key=last.__contains__)) if last else deque(ranked)
 

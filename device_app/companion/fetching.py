@@ -18,8 +18,9 @@ from shared.protocol.device import Lost
 
 @dataclass(slots=True)
 class Search:
-    """A search: what came, after how many seconds, what the server looked up for that, and the bytes that left for it,
-    whatever came.
+    """A search on the server: its passages, its seconds, the server's rounds of retrieval, and the bytes sent.
+
+    The bytes are counted even if nothing came back.
     """
 
     passages: Sequence[m.PublicPassage] = ()
@@ -28,7 +29,7 @@ class Search:
     rounds: Rounds = field(default_factory=Rounds)
 
     def run(self, link: Link, question: str, passages: int, pipeline: m.ChosenPipeline = "") -> None:
-        """Fetch at most `passages` passages. Raises LinkError, with the reason, where none can come."""
+        """Fetch at most `passages` passages. Raises LinkError, with the reason, if none can come."""
         inbox: SimpleQueue[RequestEvent] = SimpleQueue()
         started = time.monotonic()
         ask = m.Ask(
@@ -53,7 +54,7 @@ class Search:
             self.sent_bytes = request.sent_bytes
 
     def _sources(self, inbox: SimpleQueue[RequestEvent], started: float, limit: float) -> Sequence[m.PublicPassage]:
-        """Wait for the passages, `limit` seconds from the start and from each round, but not for ever."""
+        """Wait for the passages: `limit` seconds from the start and from each round, up to an overall limit."""
         deadline = started + limit
         while event := next_event(inbox, deadline):
             match event:

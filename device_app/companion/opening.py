@@ -23,7 +23,10 @@ def open_link(device: Device, credentials: Credentials) -> Link:
 
 
 def public_questions(device: Device, credentials: Credentials) -> PublicQuestions:
-    """Return the public questions for this server, which the caller closes. Does not connect, and loads no model."""
+    """Return the handler of public questions for this server, which the caller closes.
+
+    Does not connect, and loads no model.
+    """
     from device_app.companion.dispatch.cost import ServerPrice
     from device_app.companion.dispatch.memory import Memory
     from device_app.companion.dispatch.public import Prices, PublicQuestions

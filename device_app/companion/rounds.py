@@ -1,4 +1,4 @@
-"""What a server says that it looked up for an answer, made harmless, and the passages that this brought besides."""
+"""A server's rounds of retrieval for an answer, sanitised for display, and the passages that they added."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,23 +9,26 @@ from shared.printable import safe_line
 from shared.protocol import messages as m
 
 MOST_FURTHER: Final = 32
-"""Passages of rounds that become sources of one answer."""
+"""The most passages of rounds that become sources of one answer."""
 
 
 @dataclass(slots=True)
 class Rounds:
-    """Of one answer. `further` are the passages of rounds behind the sources, which were not among these."""
+    """The server's rounds for one answer.
+
+    `further` are the passages of later rounds that were not among the sources.
+    """
 
     looked_up: list[LookedUp] = field(default_factory=list)
     further: list[m.PublicPassage] = field(default_factory=list)
     _known: set[int] | None = None
 
     def begin_answer(self, sources: Iterable[m.PublicPassage]) -> None:
-        """The sources came: what is looked up from now on is for the answer itself."""
+        """Record that the sources came: later rounds are for the answer itself."""
         self._known = {passage.id for passage in sources}
 
     def add(self, said: m.Round) -> None:
-        """Take the next round."""
+        """Add the next round."""
         queries = tuple(map(safe_line, said.queries))
         self.looked_up.append(LookedUp(said.pipeline, queries, tuple(passage.id for passage in said.passages)))
         if self._known is None:

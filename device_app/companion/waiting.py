@@ -38,7 +38,7 @@ LIMITS = WaitLimits()
 
 
 def next_event(inbox: SimpleQueue[T], until: float) -> T | None:
-    """Return the next event, waiting until `until` of the monotonic clock; None where none comes."""
+    """Return the next event, waiting until the monotonic time `until`; None if none comes."""
     try:
         return inbox.get(timeout=max(until - time.monotonic(), 0.0))
     except Empty:

@@ -1,9 +1,9 @@
 """Detects whether a question asks for more than the person's files hold, by the words of the question they lack.
 
 A word missing in the best passages may still occur in others, and the wording of a question ("Who suggested …?") occurs
-in no file. So a word counts as missing if it carries content, occurs in no relevant passage in any form, and in hardly
-any other passage. `scripts/bench beyond` measures how many questions that the files answer are misjudged, and how many
-others are missed.
+in no file. A word therefore counts as missing if it carries content, occurs in no relevant passage in any form, and in
+hardly any other passage. `scripts/bench beyond` measures how many questions that the files answer are misjudged, and
+how many others are missed.
 """
 
 from collections.abc import Callable, Sequence

@@ -39,9 +39,9 @@ _AND_ASKS = re.compile(r"\band (?:how|why|when|where|who|what)\b", re.IGNORECASE
 
 
 def subject(question: str) -> str:
-    """Return the subject of a question for what was said, to search for: few discussions have "discussion" in them.
+    """Return the subject, for retrieval, of a question about what was said; few discussions contain "discussion".
 
-    "" for a question about a fact, or with a second question in it.
+    Return "" for a question about a fact, or with a second question in it.
     """
     asked = question.strip().rstrip(" ?.!")
     if politely := _POLITELY.match(asked):

@@ -51,7 +51,7 @@ def begins_as_question(text: str) -> bool:
 
 
 def is_follow_up(query: Query) -> bool:
-    """Whether understanding the question takes the one before it.
+    """Return whether the question can be understood only with the one before it.
 
     That is so if it continues the earlier one ("And on Friday?"), has a pronoun without a name for it ("What did it
     cost?"), or names nothing itself ("Why?").
@@ -84,7 +84,7 @@ def is_follow_up(query: Query) -> bool:
 
 
 def _points(before: str, word: str, after: str, content: Container[str]) -> bool:
-    """Whether the word refers to something said before, unlike in "there is" and "this week"."""
+    """Return whether the word refers to something said before, unlike in "there is" and "this week"."""
     stands_for_nothing = {
         "this": after in _SPANS,
         "that": before in content,  # a conjunction: "the drill that Petra has"

@@ -158,12 +158,12 @@ _NO_MEANING: frozenset[tuple[int, int]] = frozenset()
 
 
 def synonymous(stem: str, other: str) -> bool:
-    """Whether two stems are equal, or listed as meaning the same."""
+    """Return whether two stems are equal, or listed as meaning the same."""
     return stem == other or bool(_MEANINGS.get(stem, _NO_MEANING) & _MEANINGS.get(other, _NO_MEANING))
 
 
 def related(stem: str, other: str) -> bool:
-    """Whether two stems are synonymous or share a long beginning, as forms of one word do (expire, expiry)."""
+    """Return whether two stems are synonymous or share a long beginning, as forms of one word do (expire, expiry)."""
     shorter = min(len(stem), len(other))
     start = max(5, shorter - 1)
     alike = shorter >= 5 and stem[:start] == other[:start] and abs(len(stem) - len(other)) <= 4
@@ -171,7 +171,7 @@ def related(stem: str, other: str) -> bool:
 
 
 def excludes(stem: str, other: str) -> bool:
-    """Whether one stem means the opposite of the other: open and close, red and blue, paid and unpaid."""
+    """Return whether one stem means the opposite of the other: open and close, red and blue, paid and unpaid."""
     own, others = _MEANINGS.get(stem, _NO_MEANING), _MEANINGS.get(other, _NO_MEANING)
     if not own & others and {field for field, _ in own} & {field for field, _ in others}:
         return True

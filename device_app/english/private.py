@@ -1,5 +1,7 @@
-"""Decides by its words whether a question must stay on this device: it has a filter or what may be one, names a file or
-folder of the person's, or may be a follow-up. In doubt, it stays.
+"""Decides by its words whether a question must stay on this device.
+
+It must if it has a filter or something like one, names a file or folder of the person's, or may be a follow-up. In
+doubt, it stays.
 """
 
 import re
@@ -48,10 +50,10 @@ _NEXT_CLAUSE = re.compile(
 
 
 def reason(asked: Query, follows: bool, held: Callable[[str], bool]) -> str:
-    """Return why the question must not leave this device, for the person; "" where a server may be asked.
+    """Return why the question must not leave this device, for the person; "" if a server may be asked.
 
-    `follows` says whether it may be a follow-up, `held(text)` whether the path of a file in the store contains the
-    text.
+    `follows` says whether it may be a follow-up; `held(text)` returns whether the path of a file in the store contains
+    the text.
     """
     if follows or asked.is_limited:
         return OWN_ALONE
@@ -59,21 +61,21 @@ def reason(asked: Query, follows: bool, held: Callable[[str], bool]) -> str:
 
 
 def may_filter(text: str) -> bool:
-    """Whether the text of a question, after its filters were parsed, still has a possible filter in it."""
+    """Return whether the text of a question, after its filters were parsed, still has a possible filter in it."""
     return any(
         (not before and not after) or _like_a_filter(word.casefold()) for word, before, after in _PAIR.findall(text)
     )
 
 
 def may_name(text: str, held: Callable[[str], bool]) -> bool:
-    """Whether the text has something like a path in it, or the quoted name of a file of the person's."""
+    """Return whether the text has something like a path in it, or the quoted name of a file of the person's."""
     return bool(_PATH.search(text)) or any(
         held("".join(groups).strip()) for groups in _NAMED.findall(text) if "".join(groups).strip()
     )
 
 
 def may_follow(asked: Query) -> bool:
-    """Whether the question, or one of several questions in it, may depend on what was said before it.
+    """Return whether the question, or one of several questions in it, may depend on what was said before it.
 
     A pronoun in a later clause may refer to an earlier clause of the sentence; one in the first clause may not.
     """

@@ -43,11 +43,11 @@ class Query:
 
     @property
     def is_open(self) -> bool:
-        """Whether the question asks for anything from its days or filters, as "What is on tomorrow?" does."""
+        """Whether the question asks for anything on its days or in its filters, as "What is on tomorrow?" does."""
         return (bool(self.days) or self.is_limited) and says_nothing(dates.without(self.text))
 
     def following(self, earlier: "Query") -> "Query":
-        """Join this question to the earlier one, whose filters and days hold where this one has none."""
+        """Join this question to the earlier one, whose filters and days apply if this one has none."""
         return Query(
             f"{earlier.text} {self.text}",
             earlier.filters if self.filters == Filters() else self.filters,

@@ -1,7 +1,7 @@
 """Finds who does what to whom in a question from the order of its words, which decides that in English.
 
 Two questions of the same words in another order ask different things, except that some words may move freely: a time or
-a place, words joined by "and", and agent and object where one of the questions is in the passive.
+a place, words joined by "and", and agent and object if one of the questions is in the passive.
 """
 
 import re
@@ -27,11 +27,11 @@ _MUTUAL = word_set("between married related relate border borders next same alik
 
 
 def turned(words: Sequence[str], others: Sequence[str], same: Mapping[str, str], names: Set[str] | None) -> bool:
-    """Whether agent and object are exchanged between two questions. `same` maps each content word of the first question
-    that the other has too, in any form or synonym, to the other's word.
+    """Return whether agent and object are exchanged between two questions.
 
-    `names` are the names in either question; None where no word has a capital, so that any word may be a name. Without
-    a name in them, roles differ only where just one of the questions has a form of "do".
+    `same` maps each content word of the first question that the other has too, in any form or synonym, to the other's
+    word. `names` are the names in either question; None if no word has a capital, so that any word may be a name.
+    Without a name in them, roles differ only if just one of the questions has a form of "do".
     """
     if _pronouns(words) != _pronouns(others):
         return True
@@ -50,13 +50,13 @@ def turned(words: Sequence[str], others: Sequence[str], same: Mapping[str, str],
 
 
 def _is_passive(words: Sequence[str]) -> bool:
-    """Whether the question is in the passive with its agent: "was asked by Adam", "who got invited by her"."""
+    """Return whether the question is in the passive with its agent: "was asked by Adam", "who got invited by her"."""
     be = next((place for place, word in enumerate(words) if word in _BE), len(words))
     return "by" in words and any(_PARTICIPLES.fullmatch(word) for word in words[be + 1 :])
 
 
 def _is_helped(words: Sequence[str]) -> bool:
-    """Whether a named agent precedes the verb, with "do": "did Adam ask", but not "who asked Adam" or "did I ask"."""
+    """Return whether a named agent precedes the verb, with "do": "did Adam ask", but not "who asked Adam"."""
     return any(word in ("do", "does", "did") and after not in _PERSONS for word, after in pairwise(words))
 
 
@@ -83,7 +83,7 @@ def _order(words: Sequence[str], roles: Mapping[str, str]) -> list[str]:
 
 
 def _pronouns(words: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the genders of the pronouns and, where object pronouns occur too, the persons of the subject pronouns."""
+    """Return the genders of the pronouns and, if object pronouns occur too, the persons of the subject pronouns."""
     acting = frozenset(_SUBJECTS) & set(words)
     acted = frozenset(word for word in words if word in _OBJECTS)
     genders = {"he" for word in words if word in ("he", "him", "his")} | {

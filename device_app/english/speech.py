@@ -1,4 +1,4 @@
-"""Finds who says what in a passage: the lines of chats, whose participants are known."""
+"""Finds the speaker and the words of each line of a passage, for chats whose participants are known."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ _SPEAKER = re.compile(r"([^\W\d][\w .'’-]{0,40}):\s+(.+)")
 
 
 def spoken(passage: StoredPassage) -> Iterator[tuple[str, str]]:
-    """Yield the speaker and the words of each line; the speaker is "" where none is named."""
+    """Yield the speaker and the words of each line; the speaker is "" if none is named."""
     for line in passage.text.splitlines():
         said = _SPEAKER.match(line)
         yield (said[1], said[2]) if said and said[1] in passage.people else ("", line)

@@ -26,7 +26,7 @@ _OF_FORMS = ("ings", "ing", "ied", "ies", "ed", "es", "s")
 _OF_RELATIVES = ("ations", "ation", "ingly", "edly", "ments", "ment", "ions", "ion", "ers", "er", "ly")
 _SEARCHED = ("ings", "ing", "ions", "ion", "ments", "ment", "edly", "ied", "ies", "ed", "es", "ers", "er", "ly", "s")
 _ADDED = ("d", "r", "al", "able", "ness", "or", "ors")
-"""Further endings that a word of a text may have where the question's word has none."""
+"""Further endings that a word of a text may have if the question's word has none."""
 
 _VOWEL = re.compile("[aeiouy]")
 

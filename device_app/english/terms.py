@@ -22,12 +22,12 @@ def terms(question: str) -> list[str]:
 
 
 def says_nothing(question: str) -> bool:
-    """Whether no word of the question distinguishes one passage from another, as in "What is on?"."""
+    """Return whether no word of the question distinguishes one passage from another, as in "What is on?"."""
     return all(word in STOP_WORDS or word in OF_ANY_DAY for word in _WORD.findall(plain(question)))
 
 
 def stands_in(word: str, texts: Sequence[str]) -> bool:
-    """Whether one of these texts, prepared by `searched`, has the word in any form."""
+    """Return whether one of these texts, prepared by `searched`, has the word in any form."""
     form = re.compile(rf"\b{forms(word)}\b")
     return any(form.search(text) for text in texts)
 

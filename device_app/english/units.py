@@ -16,8 +16,10 @@ _FIELDS = re.compile(r"[\w ]+: [^;]*; ")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A sentence or a row. `around` of a sentence is the title, its speaker and the sentences next to it; of a row, the
-    title and the heading only, since other rows say nothing about it.
+    """A sentence or a row of a table. `around` is its context.
+
+    For a sentence, `around` is the title, the speaker and the adjacent sentences; for a row, only the title and the
+    heading, since other rows say nothing about it.
     """
 
     text: str

@@ -76,7 +76,7 @@ _TIMES = word_set(
     "before after until till since within eve following previous same even odd itself ago later earlier onwards "
     "past nineties eighties seventies sixties fifties forties thirties twenties"
 )
-"""Words that say when, relative to a day: with another one, the time is another."""
+"""Words that say when, relative to a day: a question with another one of them asks about another time."""
 
 _KINDS = {word: {word} for word in ("who", "when", "where", "why", "summary")}
 _KINDS |= {"whom": {"who"}, "whose": {"who"}, "summarize": {"summary"}, "summarise": {"summary"}}
@@ -176,20 +176,20 @@ def _denials(words: Sequence[str]) -> int:
 
 
 def same_kind(asked: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether one answer can fit both kinds of question: "who wrote it" and "which author wrote it" fit."""
+    """Return whether one answer can fit both kinds of question: "who wrote it" and "which author wrote it" fit."""
     if not asked or not other or asked & other:
         return True
     return any("what" in first and _OF_WHAT & second for first, second in ((asked, other), (other, asked)))
 
 
 def moves(question: str) -> bool:
-    """Whether the question's meaning depends on the day it is asked: yesterday, next week, on Monday, two days ago."""
+    """Return whether the question's meaning depends on the day it is asked: yesterday, next week, two days ago."""
     wording = read(question)
     return "ago" in wording.words or any(day in _MOVING or day in _WEEKDAYS or " " in day for day in wording.days)
 
 
 def adds(question: str, answer: str) -> bool:
-    """Whether the answer has any content that the question does not have."""
+    """Return whether the answer has any content that the question does not have."""
     asked, said = read(question), read(answer)
     known = asked.content
     return bool(said.numbers - asked.numbers or said.days - asked.days) or any(
@@ -198,17 +198,17 @@ def adds(question: str, answer: str) -> bool:
 
 
 def normal(question: str) -> str:
-    """Return the question in lower case without punctuation: equal results are the same question."""
+    """Return the question in lower case without punctuation; questions with equal results are the same."""
     return " ".join(word.strip(_PUNCTUATION) or word for word in question.lower().split())
 
 
 def _is_name(raw: str, opens: bool) -> bool:
-    """Whether the word is a name: it has a capital inside, or a first capital without opening a sentence."""
+    """Return whether the word is a name: it has a capital inside, or a first capital without opening a sentence."""
     return raw != "I" and (raw[1:] != raw[1:].lower() or (raw[0].isupper() and not opens))
 
 
 def _asked(words: Sequence[str]) -> set[str]:
-    """Return the kinds of answer that the question asks for; none where that is unclear."""
+    """Return the kinds of answer that the question asks for; none if that is unclear."""
     for place, word in enumerate(words[:3]):
         rest = words[place + 1 :]
         if word in _KINDS:

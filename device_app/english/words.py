@@ -42,12 +42,12 @@ def names(question: str) -> frozenset[str]:
 
 
 def is_measure(word: str) -> bool:
-    """Whether the word only says which kind of value is asked for: a day, a number, how many."""
+    """Return whether the word only says which kind of value is asked for: a day, a number, how many."""
     return word in _MEASURES
 
 
 def denies(text: str) -> bool:
-    """Whether the text has a negation."""
+    """Return whether the text has a negation."""
     return _DENIES.search(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""Decides before the first token whether to abstain, and corrects the distribution where the model answers."""
+"""Decides before the first token whether to abstain, and corrects the distribution if the model answers."""
 
 import math
 from collections.abc import Sequence
@@ -14,8 +14,10 @@ from models.engine import Logits
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The decision whether to abstain, with the abstention's `tokens`. If the model has to answer although the
-    abstention is likeliest, `shifts` are the changes in log probability of each of its tokens, given those before it.
+    """The decision whether to abstain, with the abstention's `tokens`.
+
+    If the model has to answer although the abstention is likeliest, `shifts` are the changes in log probability of each
+    of its tokens, given those before it.
     """
 
     abstains: bool
@@ -23,8 +25,9 @@ class Judged:
     shifts: Sequence[float] = ()
 
     def given_an_answer(self, mixture: Logits, drawn: Sequence[int]) -> Logits:
-        """Return the log probabilities of the token after those drawn, up to a constant: the `mixture` without the
-        share that would have become the abstention. Shape (vocabulary,).
+        """Return the log probabilities of the token after those drawn, up to a constant. Shape (vocabulary,).
+
+        These are the `mixture` without the share that would have become the abstention.
         """
         place = len(drawn)
         if place >= len(self.shifts) or list(drawn) != list(self.tokens[:place]):
@@ -35,11 +38,11 @@ class Judged:
 
 
 def judge(decoder: Decoder, tokens: Sequence[int], threshold: float, sureness: Sureness | None = None) -> Judged:
-    """Decide to abstain where the log odds of these tokens reach the threshold. `decoder` has written nothing and keeps
-    as many mixtures (`ahead`) as there are tokens; its state is restored. `sureness` records the tokens' probability.
+    """Decide to abstain if the log odds of these tokens reach the threshold.
 
-    Tokens are read one by one, only as long as they are likely enough, or the model's own choice, or relevant to
-    `sureness`. Raises ContextFull.
+    `decoder` has written nothing and keeps as many mixtures (`ahead`) as there are tokens; its state is restored.
+    `sureness` records the tokens' probability. Tokens are read one by one, only as long as they are likely enough, or
+    the model's own choice, or relevant to `sureness`. Raises ContextFull.
     """
     logs: list[float] = []
     is_likeliest = True
@@ -63,6 +66,6 @@ def judge(decoder: Decoder, tokens: Sequence[int], threshold: float, sureness: S
 
 
 def _shifts(logs: Sequence[float]) -> list[float]:
-    """Return for each token the log of the share of its probability that does not go on as the abstention."""
+    """Return for each token the log of the share of its probability that does not lead to the abstention."""
     goes_on = [math.fsum(logs[place + 1 :]) for place in range(len(logs))]
     return [math.log(-math.expm1(log_share)) if log_share < 0 else -math.inf for log_share in goes_on]

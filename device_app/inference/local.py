@@ -1,4 +1,4 @@
-"""Tokens from the model on this device, from one row or from a mixture of several rows.
+"""Draws tokens from the model on this device, from one row or from a mixture of several rows.
 
 A row is one sequence of the engine: system, passage(s), question. With several rows, each holding one passage, the next
 token is drawn from the mixture of their distributions, weighted by relevance (DRAGON, eq. 2, on one side).
@@ -39,7 +39,7 @@ class LocalSource(Prefilling):
     drafting: Drafting = field(default_factory=Drafting)
 
     def count(self, prompt: Prompt) -> int:
-        """Return the number of tokens prefilled for the prompt; what rows share counts once."""
+        """Return the number of tokens prefilled for the prompt; tokens shared by rows count once."""
         parts = (prompt.head, *(part for passage in prompt.passages or ((),) for part in (passage, prompt.tail)))
         return sum(len(self.tokens(part)) for part in parts)
 
@@ -61,7 +61,7 @@ class LocalSource(Prefilling):
         tree: QKVTree | None = None,
         sureness: Sureness | None = None,
     ) -> Generator[Piece, None, None]:
-        """Answer the prompt, one row for each of its passages (`Prompt.joined()` makes that one row).
+        """Answer the prompt, with one row for each of its passages (`Prompt.joined()` makes a single row of them).
 
         `similarities` weigh the rows, one for each. `relevance` is the probability that the best passage is relevant:
         with it, a model trained to abstain does so from its threshold on; without it, if the abstention is likeliest;
@@ -205,7 +205,7 @@ class LocalSource(Prefilling):
         threshold: float | None,
         sureness: Sureness | None,
     ) -> Judged:
-        """Decide whether to abstain after the prompt; no without a threshold, or without room for the abstention."""
+        """Decide whether to abstain after the prompt; never without a threshold or without room for the abstention."""
         tokens = self.engine.tokenize(NOT_FOUND) if threshold is not None else []
         if threshold is None or max_tokens < len(tokens):
             return Judged(False)

@@ -1,4 +1,4 @@
-"""Prefills a prompt: joins the states that the tree keeps, and computes the rest, what rows share only once.
+"""Prefills a prompt: joins the states that the tree keeps, and computes the rest, tokens shared by rows only once.
 
 A row is one sequence of the engine: system, passage(s), question.
 """
@@ -44,7 +44,7 @@ class Prefilling:
         trace.tokens_prefilled += len(nodes) * len(tail)
         if len(nodes) == 1:
             return [self.engine.prefill(0, [*self._join(0, nodes[0], 0, trace, tree), *tail])]
-        # Compute once what the rows share.
+        # Compute the tokens shared by all rows once.
         if head := self._join(0, nodes[0][:1], 0, trace, tree):
             self.engine.prefill(0, head)
         states = self._computed_alone(nodes, trace, tree) if self.engine.info.sliceable else []

@@ -17,7 +17,7 @@ SHORT_ANSWER = 64
 
 
 def too_few(offer: Offer, max_tokens: int) -> str:
-    """Return why a server with this offer cannot write an answer of so many tokens; "" where it can."""
+    """Return why a server with this offer cannot write an answer of `max_tokens` tokens; "" if it can."""
     if offer.max_tokens >= min(max_tokens, SHORT_ANSWER):
         return ""
     return f"the server writes {counted(offer.max_tokens, 'token')} at most"
@@ -32,12 +32,13 @@ def fitted(
     arrangement: Arrangement,
     max_tokens: int,
 ) -> tuple[Prompt, Sequence[Hit]]:
-    """Return the prompt and the passages in it: the weakest are left out until a short answer fits."""
+    """Return the prompt and the passages in it: the least relevant are left out until a short answer fits."""
     needed = min(max_tokens, SHORT_ANSWER)
     while True:
         prompt = prompts.build(question, [hit.passage for hit in hits], source.template, earlier)
         if arrangement != "rows":
-            # Passages that follow a kept path need not be computed; with a row each, the order does not matter.
+            # Passages that follow a kept path need not be computed; with one row per passage, the order does not
+            # matter.
             order = tree.order(source.engine.info.kv_key, prompt.head, prompt.passages)
             joined, rows = prompt.ordered(order).joined(), prompt
             prompt = joined

@@ -12,15 +12,13 @@ SURE: Final = -1.3
 """The least confidence (a log probability) of an answer that is shown as one."""
 
 YES: Final = 1.5
-"""How much likelier than "No" a "Yes" has to be, as a log: models often say "Yes" when they cannot tell."""
+"""The least log ratio of "Yes" to "No" for a "Yes", as models often say "Yes" when they cannot tell."""
 
 MIN_SHIFT: Final = 1.5
-"""How far a server's passages have to shift that margin, either way, where the files say nothing on the question."""
+"""How far a server's passages have to shift that ratio, either way, if the files say nothing on the question."""
 
 LOOKS: Final = ((-0.2, 0.1), (-0.5, 0.4))
-"""For the first and the second sentence: the confidence from which it is not read again, and how much more confident
-its answer must be than the passage's.
-"""
+"""For each of two sentences: the confidence from which it is not reread, and the lead its answer needs to count."""
 
 LOOKED_THROUGH: Final = 3
 """The number of passages in which these sentences are searched."""
@@ -39,9 +37,10 @@ _DOUBT: Final = 0.25
 
 @dataclass(slots=True)
 class Sureness:
-    """Log probabilities of an answer: `least` is that of its least likely token, including its end; `abstention` that
-    of the abstention in its place, computed until negligible; `yes_margin` is log P("Yes") - log P("No") as its first
-    token.
+    """Log probabilities of an answer. `least` is that of its least likely token, including its end.
+
+    `abstention` is that of the abstention in its place, computed until negligible; `yes_margin` is log P("Yes") - log
+    P("No") as its first token.
     """
 
     least: float = 0.0
@@ -59,5 +58,5 @@ class Sureness:
         return self.yes_margin < 0 or self.yes_margin >= YES
 
     def is_read_on(self, abstention: float) -> bool:
-        """Whether the abstention's next token must be read, given the log probability of those before it."""
+        """Return whether the abstention's next token must be read, given the log probability of those before it."""
         return abstention > _FAINT

@@ -20,7 +20,7 @@ def reasons(store: KnowledgeStore, question: str) -> Iterator[str]:
 
 
 def not_asked(question: str, *, connected: bool, allowed: bool, local_only: bool = False) -> str:
-    """Return why no server is asked what the person's own files do not answer; "" where one is."""
+    """Return why no server is asked about what the person's own files do not answer; "" if one is asked."""
     if query.parse(question, date.today()).is_limited:
         return "A question with filters is not sent to a server."
     if not connected:

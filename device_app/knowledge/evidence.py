@@ -1,7 +1,7 @@
-"""Finds the sentence of the sources that supports an answer: one that proves it, else the nearest by meaning and by the
-answer's words.
+"""Finds the sentence of the sources that supports an answer: a proof, or else the nearest sentence.
 
-A small model's mistake is obvious next to the sentence it should have copied; only a proof is quoted.
+Nearness is measured by meaning and by the answer's words. A small model's mistake is obvious next to the sentence it
+should have copied; only a proof is quoted.
 """
 
 import re
@@ -55,7 +55,7 @@ def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder
 
 
 def _copied(sentence: frozenset[str], answer: frozenset[str]) -> bool:
-    """Whether the answer contains the whole sentence, perhaps among others."""
+    """Return whether the answer contains the whole sentence, perhaps among others."""
     return len(sentence) >= _COPIED and sentence <= answer
 
 

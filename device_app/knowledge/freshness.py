@@ -1,5 +1,4 @@
-"""Checks on the disk, when a question is asked, whether the files that its answer cites have changed since they were
-read.
+"""Checks on the disk, when a question is asked, whether the files cited by its answer have changed since being read.
 
 A small changed file is read again while answering; of a larger one, or one that cannot be read now, the person is
 informed. Passages of a deleted file are not used, but stay stored: `ingest` decides whether to delete them when it
@@ -40,8 +39,7 @@ class Freshness:
     def search(
         self, find: Callable[[Ids | None], Sequence[Hit]], cited: int | None, looked: Looked, trace: Trace
     ) -> Sequence[Hit]:
-        """Return the hits of `find` after the files of its first `cited` hits were updated, or of all if `cited` is
-        None.
+        """Return the hits of `find` after the files of its first `cited` hits (all for None) were updated.
 
         `find` is called with the ids of passages to leave out.
         """
@@ -61,7 +59,7 @@ class Freshness:
         return any(news)
 
     def are_gone(self, passages: Collection[int], looked: Looked) -> bool:
-        """Whether the file of any of these passages is gone."""
+        """Return whether the file of any of these passages is gone."""
         return bool(looked.gone) and any(file.path in looked.gone for file in self.store.files_of(passages))
 
     def _settle(self, file: FileState, looked: Looked, trace: Trace) -> bool:
@@ -113,7 +111,7 @@ class Freshness:
         return "same" if same else "changed", path, status.st_size
 
     def _is_looked_after(self, path: bytes) -> bool:
-        """Whether the folder or file that the person added still exists, or at least its parent folder.
+        """Return whether the folder or file that the person added still exists, or at least its parent folder.
 
         Otherwise it may be on a drive that is not connected, for which `add` deletes nothing either.
         """

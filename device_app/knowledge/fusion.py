@@ -80,7 +80,7 @@ def fold(hits: Sequence[Hit], count: int) -> list[Hit]:
 
 
 def _same(words: frozenset[str], others: frozenset[str]) -> bool:
-    """Whether two texts with these words are duplicates: they share nearly all words, and all numbers."""
+    """Return whether two texts with these words are duplicates: they share nearly all words, and all numbers."""
     if len(words & others) < DUPLICATE * len(words | others) or not words:
         return False
     return not any(character.isdigit() for word in words ^ others for character in word)

@@ -2,8 +2,8 @@
 
 Work is done in batches of passages, which is efficient for the embedder. A file's documents are stored in one
 transaction; a mailbox or log with more than a batch is stored batch by batch, a document longer than a book part by
-part, and is marked as read only with the last one. So a kill at any moment loses at most one batch of work, and the
-next run continues there.
+part, and is marked as read only with the last one. A kill thus loses at most one batch of work, and the next run
+continues there.
 """
 
 import hashlib
@@ -94,7 +94,7 @@ class Ingestion:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of everything besides a file's content that decides which passages are stored."""
+        """The fingerprint of everything besides a file's content that decides which passages are stored."""
         return f"readers {readers.VERSION}, {self.words} words, {self.embedder.fingerprint}"
 
     def run(self, paths: Iterable[Path]) -> IngestReport:
@@ -274,7 +274,7 @@ def _with_own_key(document: Document, taken: dict[str, int]) -> Document:
 
 
 def _is_gone(path: Path | bytes) -> bool:
-    """Whether the path does not exist. Where that is unknown (permissions, a failing disk), it is not gone."""
+    """Return whether the path does not exist; False if that is unknown (permissions, a failing disk)."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -285,7 +285,7 @@ def _is_gone(path: Path | bytes) -> bool:
 
 
 def _is_within(path: bytes, some: set[bytes]) -> bool:
-    """Whether the path, or a folder above it, is in `some`."""
+    """Return whether the path, or a folder above it, is in `some`."""
     here = Path(os.fsdecode(path))
     return any(os.fsencode(folder) in some for folder in (here, *here.parents))
 

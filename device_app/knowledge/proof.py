@@ -1,9 +1,9 @@
-"""Finds the sentence or row of the passages that proves an answer: it has the answer and the question's subject in it.
+"""Finds the sentence or row of the passages that proves an answer: it contains the answer and the question's subject.
 
 A sentence that is merely near would seem to prove a wrong answer: another person's row of the same table, or a sentence
-with "not". So all of this has to hold: the sentence is no question; it has the answer's own words in it; it or its
-context has the question's words, weighted by rarity, and all of the question's names and numbers; the clause with the
-answer is not negated; and its date is the one asked about.
+with "not". All of this therefore has to hold: the sentence is no question; it has the answer's own words in it; it or
+its context has the question's words, weighted by rarity, and all of the question's names and numbers; the clause with
+the answer is not negated; and its date is the one asked about.
 """
 
 import math
@@ -20,7 +20,7 @@ from device_app.question.evidence import Evidence
 from shared.types import StoredPassage
 
 HOLDS: Final = 0.35
-"""The share of the question's content from which a sentence that has the answer proves it."""
+"""The share of the question's content that a sentence containing the answer needs in order to prove it."""
 
 _FARTHER = 0.3
 """The lead in question words that a unit needs for each rank by which its passage is lower."""
@@ -36,7 +36,7 @@ _CLAUSE = re.compile(r"[,;:()–—]|\b(?:but|because|although|though|while)\b")
 
 
 def asks_whether(question: str) -> bool:
-    """Whether the question is to be answered by yes or no: "Is it Monday or Tuesday?" is not."""
+    """Return whether the question is to be answered by yes or no: "Is it Monday or Tuesday?" is not."""
     return _WHETHER.search(question) is not None and not re.search(r"\bor\b", question, re.IGNORECASE)
 
 
@@ -72,7 +72,7 @@ class Subject:
         return [(place, unit) for _, place, unit in sorted(scored, key=lambda entry: -entry[0])[:count]]
 
     def proof(self, answer: str, passages: Sequence[StoredPassage]) -> Evidence | None:
-        """Return the best proof of the answer in these passages; None where there is none."""
+        """Return the best proof of the answer in these passages; None if there is none."""
         weighted = [
             (says_no, Evidence(number, unit.text, round(share, 3)))
             for number, passage in enumerate(passages, 1)
@@ -81,7 +81,10 @@ class Subject:
         return max(weighted, key=lambda candidate: (candidate[0], candidate[1].share), default=(False, None))[1]
 
     def stands_in(self, answer: str, passages: Sequence[StoredPassage]) -> bool:
-        """Whether the answer's own words are in a sentence of the passages, or in a row about the right subject."""
+        """Return whether a sentence of the passages, or a row about the right subject, contains the answer's own words.
+
+        The answer's own words are those that are not in the question.
+        """
         own = self._own(answer)
         supporting = [unit for passage in passages for unit in units(passage) if self._is_told(own, unit)]
         return any(not unit.is_row or (self._share(unit) >= HOLDS and self._is_about(unit)) for unit in supporting)
@@ -118,9 +121,10 @@ class Subject:
         return sum(rare for held in _words_of(unit) for word, rare in self._rarity.items() if word in held) / whole / 2
 
     def _is_about(self, unit: Unit, *, by_name: bool = True) -> bool:
-        """Whether the unit is about the question's subject: every name of the question is in it or its context (for a
-        row, in the row itself), and another word of the question is in it; with `by_name`, all names in a sentence are
-        enough.
+        """Return whether the unit is about the question's subject.
+
+        That is so if every name of the question is in it or its context (for a row, in the row itself), and another
+        word of the question is in it; with `by_name`, all names in a sentence are enough.
         """
         inside, beside = _words_of(unit)
         subject = [word for word in self._words if word not in self._names and not words.is_measure(word)]
@@ -130,8 +134,10 @@ class Subject:
         return named and any(word in inside for word in subject)
 
     def _is_told(self, own: Sequence[str], unit: Unit) -> bool:
-        """Whether the unit states the answer: not as the speaker's name, unless the question asks who; and if several
-        clauses have numbers, in the one that shares words with the question.
+        """Return whether the unit states the answer.
+
+        The answer must not be the speaker's name, unless the question asks who; and if several clauses have numbers, it
+        must be in the one that shares words with the question.
         """
         if not _holds(own, unit.text):
             return False
@@ -154,7 +160,7 @@ class Subject:
         return any(first <= end and start <= last for first, last in spans for start, end in self.asked.days)
 
     def _is_denied(self, own: Sequence[str], unit: Unit, answer: str) -> bool:
-        """Whether the clause with the answer is negated, while neither answer nor question is."""
+        """Return whether the clause with the answer is negated, while neither answer nor question is."""
         if words.denies(answer) or words.denies(self.asked.text):
             return False
         parts = [part for part in _CLAUSE.split(unit.text) if _holds(own, part)] or [unit.text]
@@ -169,7 +175,7 @@ def _words_of(unit: Unit) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _holds(own: Sequence[str], text: str) -> bool:
-    """Whether all these words occur in the text, long ones perhaps as a part of another word."""
+    """Return whether all these words occur in the text, long ones perhaps as a part of another word."""
     held = set(words.said(text))
     long = [word for word in held if len(word) > 3]
     return all(

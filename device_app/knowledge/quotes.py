@@ -1,5 +1,6 @@
-"""Quotes what passages say about a subject: the sentences nearest to it by meaning (query-focused extractive
-summarisation). No model writes them, so nothing is invented.
+"""Quotes what passages say about a subject: the sentences nearest to it by meaning.
+
+This is query-focused extractive summarisation: no model writes, so nothing is invented.
 """
 
 import re
@@ -29,7 +30,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence of the passage with number `source`, from 1; `speaker` is "" where unknown."""
+    """A sentence of the passage with number `source`, from 1; `speaker` is "" if unknown."""
 
     source: int
     speaker: str
@@ -44,7 +45,7 @@ class Quote:
 def find(question: str, passages: Sequence[StoredPassage], embedder: Embedder) -> list[Quote]:
     """Return the sentences nearest to the question, in the passages' order; none if none is near enough.
 
-    A question of "" asks for all: then the sentences most like the rest are nearest (the centroid: Radev et al.,
+    The question "" asks for all: then the sentences most like the rest are nearest (the centroid: Radev et al.,
     Centroid-based summarization of multiple documents, 2004).
     """
     said = [quote for number, passage in enumerate(passages, 1) for quote in _said(number, passage)]

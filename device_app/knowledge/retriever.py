@@ -1,7 +1,7 @@
-"""Retrieves the passages that answer a question: searches keywords, vectors and days, fuses the results, folds
-duplicates.
+"""Retrieves the passages that answer a question.
 
-Decides where to search; `fusion` decides how much each side counts.
+Searches keywords, vectors and days, fuses the results, and folds duplicates. Decides where to search; `fusion` decides
+how much each search counts.
 """
 
 import math
@@ -46,7 +46,7 @@ class Retriever:
         """Return the `count` best passages with a score of at least `relevance`, best first.
 
         `vector` is the query's embedding, if the caller has it. A query that only restricts by date or filter, without
-        search words ("what did I write on Monday?"), returns the passages that the restriction admits, whatever their
+        search words ("what did I write on Monday?"), returns the passages that match the restriction, whatever their
         score, nearest first. `without`: sorted ids of passages to leave out.
         """
         embedded = self.embedder.embed([query.text])[0] if vector is None else vector
@@ -61,7 +61,7 @@ class Retriever:
         return fusion.fold([hit for hit in best if hit.score >= relevance], count)
 
     def beyond(self, query: Query, hits: Sequence[Hit]) -> list[str]:
-        """Return the question's words that neither these relevant passages nor the others hold; see `beyond.words`."""
+        """Return the question's words that are neither in these relevant passages nor elsewhere; see `beyond.words`."""
         passages = [hit.passage for hit in hits]
         return beyond.words(query.text, passages, self.keywords.held, self.store.totals().passages)
 

@@ -13,10 +13,9 @@ from storage.conversations import Turn
 
 
 def thread(asked: Query, turns: Sequence[Turn], today: date) -> tuple[list[Exchange], Query]:
-    """Return the exchanges that the question follows up on, the first and the last of them, and the query for
-    retrieval.
+    """Return the exchanges that the question follows up on, the first and the last, and the query for retrieval.
 
-    Return no exchanges and the question itself where it is the first one.
+    Return no exchanges and the question itself if it is the first one.
     """
     said: list[Exchange] = []
     before: list[Query] = []

@@ -1,1 +1,1 @@
-"""Facts about one question, which every other package may import."""
+"""The facts about one question. Every other package may import this one."""

@@ -1,4 +1,4 @@
-"""Abstention: holds back `NOT_FOUND` while a model trained to write it does so, and words it for the person."""
+"""Abstention: holds back `NOT_FOUND` while a trained model writes it, and words the abstention for the person."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -11,7 +11,7 @@ NOT_TOLD_THERE = "Your files have nothing on this, and the server's passages do 
 NOT_TOLD_ANYWHERE = "Neither your files nor the server's passages seem to answer this."
 
 NEAREST = "Nearest passages:"
-"""Heading of the passages that gave no answer."""
+"""The heading of the passages that gave no answer."""
 
 NEAREST_SHOWN = 3
 """The most passages shown in place of an answer."""
@@ -20,7 +20,7 @@ _STEM = NOT_FOUND.rstrip(".")
 
 
 def not_told(hits: Sequence[Hit]) -> str:
-    """Return the sentence saying that the answer is not in these passages."""
+    """Return the sentence that says that these passages do not contain the answer."""
     sides = {hit.side for hit in hits}
     if "server" not in sides:
         return NOT_TOLD
@@ -41,7 +41,7 @@ def relevance(hits: Iterable[Hit]) -> float | None:
 
 
 def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:
-    """Yield the text of an answer that may be shown: no `NOT_FOUND`, no text that may still become it, no blank answer.
+    """Yield the text of an answer that may be shown: no `NOT_FOUND` or beginning of it, and no blank answer.
 
     Each piece is appended to `said` as it comes, shown or not.
     """
@@ -58,5 +58,5 @@ def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:
 
 
 def _may_become(text: str) -> bool:
-    """Whether the text is `NOT_FOUND`, or may become it with more text."""
+    """Return whether the text is `NOT_FOUND`, or the beginning of it."""
     return _STEM.startswith(text.lstrip()) or is_not_found(text)

@@ -16,7 +16,7 @@ from shared.types import Hit, StoredPassage
 SNIPPET_CHARACTERS = 240
 
 _QUERY, _QUERIES = 80, 3
-"""Characters of a query, and queries of a round, that a person is shown."""
+"""The most characters of a query, and the most queries of a round, that are shown to a person."""
 
 Origin = Literal["qa_bank", "device", "cloud", "migrated", "aggregated"]
 
@@ -26,19 +26,19 @@ NOT_FOLLOWED = "A follow-up question is never sent to a server. Ask the question
 NOT_NAMED = "The question may name a filter, file or folder of yours, so no server was asked. Ask without that name."
 
 QUOTED = "✓ quoted from your files"
-"""Shown below an answer that is quoted."""
+"""The line below an answer that is quoted."""
 
 NEAREST_SENTENCE = "nearest sentence:"
-"""Label of the sentence nearest to an answer, where none proves it."""
+"""The label of the sentence nearest to an answer, if none proves it."""
 
 UNSUPPORTED = "The sources do not support this answer: it may be a guess."
-"""Shown below text that was already shown while a model wrote it, and turned out to be unsupported."""
+"""The line below a model's text that was shown while it was written, and turned out to be unsupported."""
 
 GUESS = "the model's guess, which the sources do not support:"
-"""Label of the model's text where it is not shown as an answer."""
+"""The label of the model's text if it is not shown as an answer."""
 
 AT = "the server at "
-"""Beginning of the reason that a server did not do its part; the server's host follows."""
+"""The beginning of the reason why a server did not do its part; the server's host follows."""
 
 APART = "it was not written together: "
 WENT_ON = "this device wrote alone"
@@ -61,16 +61,14 @@ class Wrote:
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:
-    """A round of retrieval on the server: what it looked up by which pipeline, fit to be shown, and the ids of the
-    passages that it found.
-    """
+    """A round of retrieval on the server, sanitised for display: its pipeline, its queries, and its passages' ids."""
 
     pipeline: str
     queries: tuple[str, ...]
     passages: tuple[int, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """One of `trace.rounds` of `ask --json`."""
+        """Return the round as an entry of `trace.rounds` of `ask --json`."""
         return {"pipeline": self.pipeline, "queries": list(self.queries), "passages": list(self.passages)}
 
 
@@ -97,7 +95,7 @@ class Egress:
 
 @dataclass(slots=True)
 class Ledger:
-    """Record of the data that left for an answer, also for one that was never finished."""
+    """A record of the data that left the device for an answer, even for one that was never finished."""
 
     egress: Egress = Egress()
 
@@ -110,17 +108,16 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A finished answer. `found` is False where no passage was relevant enough to answer from.
+    """A finished answer. `found` is False if no passage was relevant enough to answer from.
 
-    It is `abstained` where it gives no answer: nothing was found, the model wrote that the passages do not hold it, or
-    what it wrote is unsupported, which is the `guess` then; `hits` are the nearest. `evidence` proves the answer; where
-    nothing does, `nearest` comes nearest to it. `support` is None where it was not looked for. `matched` is set where
-    the answer was there before the question. It is `cut` where the model would have gone on, but for `max_tokens` or
-    the room in its context. `decided` says why whoever wrote it did. `lacks` says what the files do not hold that is
-    asked for, where no server was asked for it. It is `quoted` where it is in the words of the files, and no model
-    wrote it. `stale` are cited files that are not as they were read, and those that would have been cited and are gone.
-    `model_hash` is that of this device's model and adapter. It is `marked_wrong`, and abstained, where it stands in the
-    place of one that was marked so. `typed` is what was read while the question was typed, None where nothing was.
+    `abstained`: it gives no answer, as nothing was found, the model wrote that the passages do not contain it, or its
+    text is unsupported, which is the `guess` then; `hits` are the nearest passages. `evidence` proves the answer;
+    without a proof, `nearest` is the nearest sentence. `support` is None if it was not searched for. `matched` is set
+    if the answer was kept before the question. `cut`: `max_tokens` or the context ended it. `decided` are the reasons
+    for the choice of writer. `lacks` names the part of the question that the files do not answer, if no server was
+    asked for it. `quoted`: it is in the files' words, and no model wrote it. `stale` are files that have changed since
+    they were read, or are gone. `model_hash` is that of this device's model and adapter. `marked_wrong`: it abstains in
+    place of an answer that was marked wrong. `typed` is what was read while the question was typed, or None.
     """
 
     text: str
@@ -149,7 +146,7 @@ class Answer:
 
     @property
     def origin(self) -> Origin:
-        """The side that answered."""
+        """The side or cache that the answer came from."""
         return "qa_bank" if self.matched else self.written
 
     @property
@@ -202,7 +199,7 @@ class Answer:
 
 Event = Found | LookedUp | Wrote | Answer
 Events = Generator[Event, None, None]
-"""What happens to a question, in order; the answer comes last."""
+"""The events of a question, in order; the answer comes last."""
 
 
 def fell_short(decided: Iterable[str]) -> Iterable[str]:
@@ -211,7 +208,7 @@ def fell_short(decided: Iterable[str]) -> Iterable[str]:
 
 
 def looked_up_line(looked_up: Mapping[str, Any]) -> str:
-    """A round of a record for a person, on one line; long queries and the last of many are cut off."""
+    """Return a record's round as one line for a person: long queries are cut, and of many only a few are shown."""
     queries = [safe_line(query) for query in looked_up["queries"]]
     shown = [f"“{query if len(query) <= _QUERY else query[: _QUERY - 1] + '…'}”" for query in queries[:_QUERIES]]
     more = [f"{len(queries) - _QUERIES} more"] if len(queries) > _QUERIES else []
@@ -220,8 +217,9 @@ def looked_up_line(looked_up: Mapping[str, Any]) -> str:
 
 
 def sources(hits: Sequence[Hit], *, whole: bool = False) -> list[dict[str, Any]]:
-    """Return the `sources` of `ask --json`: the passages, numbered from 1; with their `whole` texts where they are
-    shown in place of an answer.
+    """Return the `sources` of `ask --json`: the passages, numbered from 1.
+
+    With `whole`, they have their whole texts, as they are shown in place of an answer.
     """
     return [_source(number, hit, whole=whole) for number, hit in enumerate(hits, 1)]
 

@@ -1,18 +1,20 @@
-"""The evidence for an answer, as values: `knowledge/evidence` searches for it. Imports no other package, since the
-first screen needs it.
+"""The types of an answer's evidence, for which `knowledge/evidence` searches.
+
+Imports no other package, since the first screen needs it.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 Support = Literal["word for word", "proven", "near", "none"]
-"""How well the sources support an answer: it is a sentence of theirs, a sentence proves it, one is near it, or none."""
+"""How well the sources support an answer: it is one of their sentences, is proven by one, is near one, or neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A sentence or row that supports an answer. `source` is the number of its passage, from 1, as in the citation
-    mark; `share` is how much of the question's content it holds, 0..1.
+    """A sentence or row that supports an answer. `source` is the number of its passage, from 1, as in the citation.
+
+    `share` is the share of the question's content in it, 0 to 1.
     """
 
     source: int
@@ -22,8 +24,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The support found for an answer: the sentence that proves it or, where none does, the `nearest` sentence, if one
-    is near. `support` is None where no evidence was searched for.
+    """The support found for an answer: the sentence that proves it, or else the `nearest` sentence, if one is near.
+
+    `support` is None if no evidence was searched for.
     """
 
     proof: Evidence | None

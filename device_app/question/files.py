@@ -14,8 +14,10 @@ cores about 40 ms per passage of 100 words. `build.READ_AGAIN_S` stops the readi
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """A file that differs from when it was read: `changed` and answered from its old text, `gone` and not used, or
-    `away`, in a folder that cannot be opened, and used as it was read. `reason` is a sentence for the person.
+    """A file that differs from when it was read, with the `reason` as a sentence for the person.
+
+    It is `changed`, and was answered from its old text; `gone`, and not used; or `away`, in a folder that cannot be
+    opened, and used as it was read.
     """
 
     path: str
@@ -27,7 +29,7 @@ class Stale:
 class Looked:
     """The files checked for one answer, each at most once, and the changes found.
 
-    `read` says whether any file was read again, and `room` how many bytes of files may still be read.
+    `read` says whether any file was read again; `room` is how many bytes of files may still be read.
     """
 
     seen: set[bytes] = field(default_factory=set)

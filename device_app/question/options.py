@@ -7,7 +7,7 @@ from models.sampling import SamplingSettings
 from shared.protocol.messages import ChosenPipeline
 
 Arrangement = Literal["prompt", "rows", "cheapest"]
-"""Arrangement of the passages: in one prompt, in a row each, or whichever is cheaper."""
+"""The arrangement of the passages: in one prompt, in one row (engine sequence) each, or whichever is cheaper."""
 
 Reach = Literal["asked", "question", "fitting"]
 """`link.together`: when data may leave for a question that goes beyond the files, without `--together`."""
@@ -15,8 +15,9 @@ Reach = Literal["asked", "question", "fitting"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A model's way of answering: from how many passages, in which arrangement, and whether it writes summaries of what
-    was said about a subject, or quotes the files instead.
+    """A model's way of answering: how many passages it gets, how they are arranged, and its `summaries`.
+
+    Summaries of what was said about a subject are written by the model, or quoted from the files instead.
     """
 
     passages: int
@@ -26,14 +27,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of one question. `relevance` is the lowest score a passage needs to be a source.
+    """The options of one question. `relevance` is the lowest score that a passage needs to be a source.
 
-    `bare` names all that decides an answer besides question, files and adapter; `adapter` is the hash of the one that
-    is to be in force, "" for none. `fresh` serves no answer that was kept.
-    `public` lets the server be asked where the person's own files have nothing; what it once answered is served
-    without, as that sends nothing. Where they have something and more is asked for, `reach` says what may leave.
-    `together` lets the server write along whatever is asked: then drafts of the answer leave, and what they were drawn
-    from where the person is `open`. `pipeline` is how the server is to come to what it says, "" as it likes best.
+    `bare` identifies everything that determines an answer besides question, files and adapter; `adapter` is the hash of
+    the adapter to use, "" for none. `fresh` serves no kept answer. `public` lets the server be asked if the person's
+    own files have nothing; its kept answers are served even without that, as that sends nothing. `reach` says what may
+    leave if the files answer only a part. `together` lets the server write along in any case: then drafts of the answer
+    leave and, with `open`, their distributions. `pipeline` is the server's pipeline; "" leaves the choice to the
+    server.
     """
 
     plan: Plan
@@ -52,11 +53,12 @@ class Options:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of what decides an answer besides question and files: an answer with another one is not served
-        again.
+        """The fingerprint of all that determines an answer besides question and files.
+
+        A kept answer with another fingerprint is not served.
         """
         return self.fingerprint_with(self.adapter)
 
     def fingerprint_with(self, adapter: str) -> str:
-        """Return the fingerprint of answers under that adapter: the engine may have refused the chosen one."""
+        """Return the fingerprint of answers with that adapter, as the engine may have refused the chosen one."""
         return f"{self.bare} {adapter}".rstrip()

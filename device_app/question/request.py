@@ -1,4 +1,4 @@
-"""A question while it is being answered, with all that was found out for it."""
+"""A question while it is being answered, with all facts found for it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question while it is being answered. `query` is the question, `search_query` the query for retrieval: the same,
-    extended with `earlier` exchanges, or the subject of a quote. `vector` is the question's embedding.
+    """A question while it is being answered. `query` is the question, `search_query` the query for retrieval.
 
-    `local_only` says why it is for this device alone, for the person; "" where a server may be asked. `has_server`: one
-    is connected to, and may be asked. `origin` is who wants the answer; without `decode`, its attention states alone
-    are made, ahead of it. `trace`, `ledger` and `looked` record what was done for it, what left the device, and what
-    was found out about the files that it is answered from; `typed` what was read before it was sent.
+    The latter is the question, extended with `earlier` exchanges, or the subject of a quote. `vector` is the question's
+    embedding. `local_only` is why it must stay on this device, for the person; "" if a server may be asked.
+    `has_server`: a server is connected and may be asked. `origin` is who wants the answer; without `decode`, only its
+    attention states are computed. `trace`, `ledger` and `looked` record the work, the data that left the device, and
+    the state of the files; `typed` is what was read before the question was sent.
     """
 
     query: Query
@@ -51,7 +51,7 @@ class Request:
 
     @property
     def is_quotable(self) -> bool:
-        """Whether the question asks what was said about a subject, which the files can be quoted for."""
+        """Whether the question asks what was said about a subject, for which the files can be quoted."""
         return not self.is_follow_up and self.search_query != self.query
 
     @property
@@ -62,14 +62,16 @@ class Request:
 
     @property
     def may_fetch(self) -> bool:
-        """Whether a server may be asked for information that the files lack, without the person asking for it."""
+        """Whether a server may be asked for information that the files lack, without the person requesting it."""
         return self.has_server and self.options.reach != "asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The result of preparing a question ahead. `abstained`: its passages hold no answer; `quoted`: nothing was
-    prepared, as the files are quoted when it is asked; `marked_wrong`: the model wrote an answer that was marked wrong.
+    """The result of preparing a question ahead of time. `abstained`: its passages hold no answer.
+
+    `quoted`: nothing was prepared, as the files are quoted when it is asked; `marked_wrong`: the model wrote an answer
+    that was marked wrong.
     """
 
     trace: Trace

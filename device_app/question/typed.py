@@ -1,4 +1,4 @@
-"""What was read of the person's files while a question was being typed."""
+"""The passages that were read while a question was being typed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 class ReadWhileTyping:
     """The passages whose attention states were computed before the question was sent: their ids, in order.
 
-    `tokens` were computed for them in `ms` milliseconds, those of the readings included that were `broken_off`.
+    `tokens` were computed for them in `ms` milliseconds, including those of the `broken_off` (aborted) readings.
     """
 
     passages: list[int] = field(default_factory=list)
@@ -21,7 +21,7 @@ class ReadWhileTyping:
 
     @property
     def readings(self) -> int:
-        """The number of passages that were begun."""
+        """The number of readings that were begun."""
         return len(self.passages) + self.broken_off
 
     def served(self, joined: Collection[int]) -> int:

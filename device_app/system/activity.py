@@ -15,7 +15,7 @@ from shared.errors import NotWritable
 from storage.paths import private_folder
 
 _DIGITS = 20
-"""Digits of a timestamp: a fixed width, so that each one overwrites the one before completely."""
+"""The digits of a timestamp: a fixed width, so that a new one overwrites the last one completely."""
 
 
 @dataclass(frozen=True, slots=True)

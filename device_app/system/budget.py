@@ -1,4 +1,4 @@
-"""What working ahead may spend: tokens and estimated joules in any hour. Times are `time.monotonic()` seconds.
+"""Budgets for background work: tokens and estimated joules in any hour. Times are `time.monotonic()` seconds.
 
 Pure, but for the file of a ledger.
 """
@@ -25,7 +25,7 @@ class Spent:
 
 
 Ledger = tuple[Spent, ...]
-"""Spendings of the last hour: at most 61 entries, the oldest first."""
+"""The work of the last hour: at most 61 entries, the oldest first."""
 
 
 def recent(ledger: Ledger, now: float) -> Ledger:
@@ -47,7 +47,7 @@ def estimated_joules(parameters: int, tokens: int, joules_per_gflop: float) -> f
 
 
 def why_spent(ledger: Ledger, now: float, rules: Rules) -> str | None:
-    """Return which budget is used up, in words; None while both have some left."""
+    """Return which budget is used up, as a phrase; None while both have some left."""
     spent = recent(ledger, now)
     if sum(entry.tokens for entry in spent) >= rules.tokens_per_hour:
         return f"the limit of {rules.tokens_per_hour:,} tokens per hour is used up"
@@ -57,7 +57,7 @@ def why_spent(ledger: Ledger, now: float, rules: Rules) -> str | None:
 
 
 def read_ledger(file: Path) -> Ledger:
-    """Return the ledger in the file; an empty one where there is none, or it is unreadable."""
+    """Return the ledger in the file; an empty one if there is none or it is unreadable."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=Ledger)
     except (OSError, ValueError, msgspec.DecodeError):

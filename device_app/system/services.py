@@ -48,7 +48,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The result of one command; `problem` is None if it succeeded."""
+    """The result of one command of a service manager; `problem` is None if it succeeded."""
 
     command: str
     problem: str | None

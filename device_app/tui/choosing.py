@@ -72,7 +72,7 @@ class ChoosingApp(KeyedApp):
         self.push_screen(PrivateScreen(self.parts.preferences))
 
     async def _begin_use(self, model: Model) -> None:
-        """Use the model, after downloading it if needed; this goes on when its screen is left."""
+        """Use the model, after downloading it if needed; this continues when its screen is left."""
         self.run_worker(self._use(model), group="model")
 
     async def _use(self, model: Model) -> None:

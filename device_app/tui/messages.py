@@ -30,7 +30,7 @@ class FoundSources(Event):
 
 @dataclass
 class LookedUp(Event):
-    """What the server has looked up for the answer, as its record will have it."""
+    """A round of retrieval on the server for the answer, as in its record."""
 
     round: Mapping[str, Any]
 

@@ -20,7 +20,7 @@ class NoticeLine(Static):
         self.display = False
 
     def on_mount(self) -> None:
-        """Follow the app's notice."""
+        """Follow the app's `notice` attribute."""
         self.watch(self.app, "notice", self._show)
 
     def _show(self, notice: Content | None) -> None:

@@ -114,7 +114,7 @@ def egress(record: Mapping[str, Any]) -> str:
 
 
 def rounds_in_short(rounds: Sequence[Mapping[str, Any]]) -> str:
-    """How often something was looked up for an answer, by which pipeline, and how many passages that found."""
+    """Return a phrase with the number of retrieval rounds for an answer, their pipeline, and the passages found."""
     pipelines = ", ".join(dict.fromkeys(safe_line(looked_up["pipeline"]) for looked_up in rounds))
     passages = {passage for looked_up in rounds for passage in looked_up["passages"]}
     return f"{counted(len(rounds), 'round')} of {pipelines}, {counted(len(passages), 'passage')}"

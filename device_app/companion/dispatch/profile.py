@@ -1,4 +1,4 @@
-"""The measured figures for planning joint answers of this device and server, kept across restarts (DRAGON, section 5).
+"""Measured times and acceptance rates for planning joint answers, kept across restarts (DRAGON, section 5).
 
 Reads no file. Restored data is checked as strictly as data from a stranger.
 """
@@ -15,18 +15,21 @@ from shared.aggregation.scheduler import Figures
 from shared.side import Side
 
 _NEW = 0.2
-"""The weight of the newest prompt read and the newest search."""
+"""The weight of the newest prefill time and the newest search time in the running means."""
 
 _MOST = 1e9
 """The upper bound of stored sums of squares: positions are below 10,000, and older steps fade."""
 
 _LEAST_READ = 16
-"""The fewest tokens of a prompt from which the speed of reading is measured."""
+"""The fewest tokens of a prompt from which the prefill speed is measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Measured figures. `read` is the seconds per prompt token here, `search` those of a search on the server."""
+    """Measured figures.
+
+    `read` is this device's seconds per prompt token, `search` the seconds of a search on the server.
+    """
 
     read: float = 0.01
     search: float = 0.05
@@ -61,8 +64,8 @@ class Profile:
     def known(self, position: float, first_s: float, server_s: float, round_trip_s: float | None) -> SideTimes:
         """Return both sides' times at about this position of prompt and answer.
 
-        `first_s` is from a question to the server's first token, `server_s` is per token of the server's, as learned
-        from answers that it wrote alone. A current round trip takes precedence over the stored one.
+        `first_s` is from a question to the server's first token; `server_s` is per token of the server, as learned from
+        answers that it wrote alone. A current round trip takes precedence over the stored one.
         """
         rtt = self.trip.rtt if round_trip_s is None else round_trip_s
         decode: dict[Side, float] = {"device": self.device(position), "server": server_s}
@@ -76,7 +79,7 @@ class Profile:
 
     @classmethod
     def from_json(cls, kept: object) -> "Profile":
-        """Restore from `as_json`. Raises ValueError where the data is damaged."""
+        """Restore from `as_json`. Raises ValueError if the data is damaged."""
         try:
             profile = msgspec.convert(kept, cls)
         except msgspec.ValidationError as error:

@@ -1,7 +1,7 @@
 """Handles public questions on this device: which side answers, at what cost, and what is learned from each (DiSCo).
 
-After an answer the battery is read, at most once a minute, to learn what the tokens computed since have cost. The link
-is made on the first public question, or when its state is asked for.
+After an answer the battery is read, at most once a minute, to learn the energy of the tokens computed since. The link
+is opened on the first public question, or when its state is requested.
 """
 
 import random
@@ -42,7 +42,7 @@ _WORD_TOKENS = 1.4
 class Prices:
     """The costs from the settings: money per million tokens on the server and per joule here; `spare` from 0 to 1.
 
-    `joules_per_gflop` is the prior of what the battery shows, see `energy.Energy`. `steady` keeps a buffer in case the
+    `joules_per_gflop` is the prior of the battery's estimate, see `energy.Energy`. `steady` keeps a buffer in case the
     server fails, see `migration.Terms.guarded`.
     """
 
@@ -56,10 +56,9 @@ class Prices:
 
 @dataclass
 class PublicQuestions:
-    """Public questions to one server. `connect` makes the link, `battery` returns a reading or None where it is
-    unknown.
+    """Public questions to one server. `connect` opens the link; `battery` returns a reading, or None if unknown.
 
-    Private answers never come here; the question of a race may go to the server.
+    Private answers are never handled here; the question of a race may be sent to the server.
     """
 
     connect: Callable[[], Link]
@@ -85,7 +84,7 @@ class PublicQuestions:
             self._link = None
 
     def race(self, question: Question, trace: Trace) -> Race:
-        """Return a race for the answer. Raises LinkError where the server cannot be asked."""
+        """Return a race for the answer. Raises LinkError if the server cannot be asked."""
         state = self.link.wait(waiting.LIMITS.connect_s)
         offer = state.offer
         if not state.connected or offer is None:
@@ -108,8 +107,9 @@ class PublicQuestions:
         return Race(self.link, self.source, question, decision, terms, trace)
 
     def check_pipeline(self, name: str) -> m.Pipeline:
-        """The pipeline of that name. Raises UsageError where the server does not offer it, LinkError where it cannot be
-        asked.
+        """Return the server's pipeline with that name.
+
+        Raises UsageError if the server does not offer it, LinkError if the server cannot be asked.
         """
         state = self.link.wait(waiting.LIMITS.connect_s)
         if not state.connected or state.offer is None:
@@ -122,7 +122,7 @@ class PublicQuestions:
         return chosen
 
     def together(self, asked: JointQuestion, source: LocalSource, trace: Trace, tree: QKVTree | None) -> Aggregated:
-        """Return a joint answer with the server. Raises LinkError, with the reason, where there cannot be one."""
+        """Return a joint answer with the server. Raises LinkError, with the reason, if none is possible."""
         self.link.wait(waiting.LIMITS.connect_s)
         return Aggregated(self.link, source, asked, trace, tree)
 
@@ -151,7 +151,7 @@ class PublicQuestions:
         self.memory.hold(replace(held, knowledge=held.knowledge.after(outcome, budget)))
 
     def learn(self, race: Race, answer_tokens: int, *, cut: bool) -> None:
-        """Learn from a finished race. Figures that cannot be written to the file last until the program ends."""
+        """Learn from a finished race. Figures that cannot be written to the file are kept until the program ends."""
         outcome = race.report.outcome
         if outcome is None:
             return
@@ -163,7 +163,7 @@ class PublicQuestions:
         self.memory.hold(replace(held.at_rates(race.report.rates), knowledge=known))
 
     def _measured(self, known: Energy, source: LocalSource, length: int) -> Energy:
-        """Return the energy estimate, updated from the battery where a reading is due.
+        """Return the energy estimate, updated from the battery if a reading is due.
 
         Tokens computed since the last reading are counted as if in a prompt of this length.
         """
@@ -194,6 +194,9 @@ class PublicQuestions:
 
 
 def _shape(source: LocalSource) -> ModelShape:
-    """Return the shape of the model here, for its energy. With shared key and value heads, only theirs is known."""
+    """Return the shape of this device's model, for its energy.
+
+    With shared key and value heads, only their width is known.
+    """
     info = source.engine.info
     return ModelShape(info.parameters, layers=1, width=info.kv_bytes_per_token // 4)

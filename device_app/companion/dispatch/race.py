@@ -31,7 +31,7 @@ from shared.trace import Trace
 TICK_S = 0.2
 
 ALONE = 1 << 20
-"""The epoch in which the device writes alone after all others were given up: no other epoch gets this high."""
+"""The epoch in which the device writes alone after all others were given up; no other epoch gets this high."""
 
 
 class Race:
@@ -66,9 +66,9 @@ class Race:
         self._note()
 
     def search(self) -> Generator[LookedUp, None, tuple[m.PublicPassage, ...]]:
-        """What the server looks up, as it says so; then its sources. What was decided to start at once has started.
+        """Search on the server: yield its rounds of retrieval, and return its passages.
 
-        Raises LinkError.
+        The sides that start at once are started by this. Raises LinkError.
         """
         with self._trace.step("search"):
             self._passages = yield from self._search()
@@ -76,18 +76,18 @@ class Race:
 
     @property
     def rounds(self) -> Rounds:
-        """What the server looked up until now."""
+        """The server's rounds of retrieval so far."""
         return self._sides.rounds
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield the answer from the passages as it is written. Raises EngineError where neither side can write."""
+        """Yield the answer from the passages as it is written. Raises EngineError if neither side can write."""
         source = self._source()
         self._sides.vocabulary = source.engine.info.vocabulary
         yield from self._spelled(self._written(self._first_token(source)), source)
 
     @property
     def by_server(self) -> int | None:
-        """The index from which the server wrote to the end; None where the device wrote the end."""
+        """The index from which the server wrote to the end; None if the device wrote the end."""
         index, side = self.report.moves[-1] if self.report.moves else (0, self.report.winner)
         return index if side == "server" else None
 
@@ -137,7 +137,7 @@ class Race:
                 case FoundPassages(passages):
                     return passages
                 case m.Round():
-                    # It goes on; but not for ever.
+                    # a round extends the wait, up to a limit
                     deadline = min(time.monotonic() + waiting.LIMITS.sources_s, began + waiting.LIMITS.rounds_s)
                     yield self.rounds.looked_up[-1]
                 case Broke(_, why, _):
@@ -227,13 +227,13 @@ class Race:
                     self.report.blame(self._link.blamed("the server did not continue the answer"))
 
     def _read(self, migration: Migration[Piece]) -> Iterator[Piece]:
-        """Yield the pieces due to the reader; time that the reader takes is not counted against the server."""
+        """Yield the pieces that are due; the time that the reader takes does not count against the server's wait."""
         started = time.monotonic()
         yield from migration.buffer.due(started)
         self._sides.patience.paused(time.monotonic() - started)
 
     def _until(self, migration: Migration[Piece], interruption: Interruption[Piece]) -> float:
-        """Return the seconds until something has to be done even if no event comes."""
+        """Return the seconds until the next scheduled action if no event comes."""
         now = time.monotonic()
         moments = (now + TICK_S, migration.buffer.next_due(), interruption.until)
         return max(min(moment for moment in moments if moment is not None) - now, 0.0)

@@ -1,4 +1,4 @@
-"""The question of a race and its outcome: for the answer's trace and ledger, and for the estimates."""
+"""The question of a race, and the race's outcome for the answer's trace and ledger and for the estimates."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ _DOUBTS = ("the server may have failed", "the server failed")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and how it is to be answered. The server is left the choice of the `pipeline` where that is ""."""
+    """A question and the limits of its answer. If `pipeline` is "", the server chooses."""
 
     text: str
     sampling: SamplingSettings
@@ -52,12 +52,15 @@ class RaceReport:
         return "cloud" if self.winner == "server" else "device"
 
     def blame(self, reason: str) -> None:
-        """Add once the reason that the server did not do its part."""
+        """Add the reason why the server did not do its part, unless it is there already."""
         if reason not in self.reasons:
             self.reasons.append(reason)
 
     def settle_doubts(self, moving: str, blamed: Callable[[str], str]) -> None:
-        """At the end, state what happened to a server that might have failed: `moving` is why the answer moved last."""
+        """State, at the end, what happened to a server that might have failed.
+
+        `moving` is why the answer moved last.
+        """
         if self.moves and self.moves[-1][1] == "device" and moving in _DOUBTS:
             self.reasons = [why for why in self.reasons if why not in _DOUBTS]
             reason = f"the device continued after {counted(self.moves[-1][0], 'token')}"

@@ -32,9 +32,10 @@ class Linked:
 
 
 class RaceSides:
-    """`started` and `first` hold when each side was started and wrote its first token, `times` when each token came:
-    seconds of the monotonic clock, from `began` on. The server may not write tokens from `vocabulary` on; `rounds` are
-    what it looked up.
+    """The two sides of a race. `rounds` are the server's rounds of retrieval.
+
+    `started` and `first` hold the times when each side was started and wrote its first token, `times` when each token
+    came: seconds of the monotonic clock, from `began` on. The server may write only tokens below `vocabulary`.
     """
 
     def __init__(self, link: Link, source: Callable[[], LocalSource], question: Question) -> None:
@@ -90,7 +91,7 @@ class RaceSides:
         self._server.search(generate=generate)
 
     def start(self, side: Side, passages: Sequence[m.PublicPassage]) -> None:
-        """Let a side write from the beginning."""
+        """Let a side write from the first token."""
         self.started[side] = time.monotonic()
         if side == "device":
             self._device.begin(0, passages, ())
@@ -125,7 +126,7 @@ class RaceSides:
             self._inbox.get()
 
     def next_event(self, seconds: float) -> SideEvent | Linked | None:
-        """Return the next event, waiting for so many seconds at most; None where none comes."""
+        """Return the next event, waiting for at most `seconds`; None if there is none."""
         event = next_event(self._inbox, time.monotonic() + seconds)
         now = time.monotonic()
         match event:
@@ -145,5 +146,5 @@ class RaceSides:
         return event
 
     def is_stuck(self, now: float) -> bool:
-        """Whether the server was started and has been waited for too long."""
+        """Return whether the server was started and has been waited for too long."""
         return "server" in self.started and now >= self.patience.until

@@ -15,7 +15,7 @@ from shared.protocol import messages as m
 from shared.protocol.device import Lost
 
 WINDOW = 48
-"""Tokens that a server may be ahead of those received: at 50 ms each way and 200 tokens a second, 20 are in flight."""
+"""Tokens that a server may send beyond those received: at 50 ms each way and 200 tokens/s, 20 are in flight."""
 
 MOST_CHARACTERS = 256
 """The most characters per token on average: the longest token of any vocabulary has 128."""
@@ -42,7 +42,7 @@ class ServerSide:
         self._open(structs.replace(self._ask, generate=generate, credit=self._window(0) if generate else 0), 0, 0)
 
     def start(self) -> None:
-        """Let the request that searched write from the beginning, as epoch 0."""
+        """Let the request that searched write the answer from the first token, as epoch 0."""
         self._streams[-1].request.start(self._window(0))
 
     def begin(self, epoch: int, accepted: Sequence[Piece], text: str) -> None:
@@ -80,7 +80,7 @@ class ServerSide:
         return min(index + WINDOW, self._ask.max_tokens)
 
     def distrust(self, why: str) -> str:
-        """Leave a server that broke the protocol; return the reason in words."""
+        """Leave a server that broke the protocol; return the reason for the person."""
         return self._link.distrust(ProtocolError(m.CloseCode.MALFORMED, why))
 
     def remember(self, passages: tuple[m.PublicPassage, ...]) -> None:
@@ -153,7 +153,7 @@ class _Stream:
         return [Piece(-1, "")] * (len(tokens.ids) - 1) + [Piece(-1, tokens.text, end >= self._most)]
 
     def _allow(self) -> None:
-        """Keep the server a window ahead, with one message for every third of the window."""
+        """Allow the server a window of tokens ahead, with one message for every third of the window."""
         upto = min(self._next + WINDOW, self._upto)
         if not self._stopped and (upto - self._granted >= WINDOW // 3 or self._granted < upto == self._upto):
             self._granted = upto

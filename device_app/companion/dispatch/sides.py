@@ -14,21 +14,21 @@ from shared.protocol import messages as m
 
 @dataclass(frozen=True, slots=True)
 class FoundPassages:
-    """The server's passages for the question."""
+    """The event that the server's passages for the question came."""
 
     passages: tuple[m.PublicPassage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The server says when it will begin, in seconds from now."""
+    """The event that the server announced its start, in seconds from now."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """A side cannot go on, with the reason."""
+    """The event that a side cannot continue, with the reason."""
 
     failed: Failed
     why: str
@@ -37,7 +37,7 @@ class Broke:
 
 @dataclass(frozen=True, slots=True)
 class Wrote:
-    """A token came, at this time of the monotonic clock."""
+    """The event that a side wrote a token, at this time of the monotonic clock."""
 
     token: Token[Piece]
     at: float

@@ -21,7 +21,7 @@ class TokenBuffer(Generic[T]):
     """
 
     def __init__(self, rate: float) -> None:
-        """Set the reading speed `rate`, tokens a second. Raises ValueError where it is not above 0."""
+        """Set the reading speed `rate`, tokens a second. Raises ValueError if it is not above 0."""
         if not rate > 0:
             raise ValueError(f"the reading rate must be above 0, not {rate} tokens a second")
         self._gap = 1 / rate
@@ -32,21 +32,21 @@ class TokenBuffer(Generic[T]):
 
     @property
     def count(self) -> int:
-        """Number of tokens received so far: the absolute index of the next one."""
+        """The number of tokens received so far: the absolute index of the next one."""
         return len(self._held)
 
     @property
     def given(self) -> int:
-        """Number of tokens that the reader has received."""
+        """The number of tokens that the reader has received."""
         return self._given
 
     @property
     def waiting(self) -> int:
-        """Number of tokens in the buffer: received, and not yet passed on."""
+        """The number of tokens in the buffer: received, and not yet passed on."""
         return len(self._held) - self._given
 
     def put(self, index: int, token: T) -> None:
-        """Append the token. Raises ValueError where `index` is not the next one."""
+        """Append the token. Raises ValueError if `index` is not the next one."""
         if index != len(self._held):
             raise ValueError(f"the next token has index {len(self._held)}, not {index}")
         self._held.append(token)

@@ -1,5 +1,6 @@
-"""The facts on which a public question is decided, the decision, and both in words for `jackdaw why`. Pure; sends
-nothing.
+"""The estimates for one public question, the decision that follows, and both in words for `jackdaw why`.
+
+Pure; sends nothing.
 """
 
 from collections.abc import Mapping
@@ -17,10 +18,9 @@ _COINS = (0.0, 0.5, 0.999)
 
 @dataclass(frozen=True)
 class Weighed:
-    """The facts about one question of about `prompt` tokens and an answer of at most `most`. `rates` are tokens a
-    second.
+    """The estimates for one question of about `prompt` tokens and an answer of at most `most` tokens.
 
-    `energy` is the estimate from which the device's costs were computed.
+    `rates` are tokens a second. `energy` is the estimate from which the device's costs were computed.
     """
 
     knowledge: Estimates
@@ -34,7 +34,7 @@ class Weighed:
 
     @property
     def allowed(self) -> float:
-        """The share of prompt tokens that the spared side may read, after what earlier answers used."""
+        """The share of prompt tokens that the constrained side may read, after what earlier answers used."""
         return self.knowledge.ledger.allowed(self.budget.share)
 
     def decide(self, coin: float) -> Decision:
@@ -42,11 +42,11 @@ class Weighed:
         return self.knowledge.policy(self.budget.constraint).decide(self.prompt, self.allowed, coin)
 
     def decisions(self) -> tuple[Decision, ...]:
-        """Return the possible decisions: more than one where a coin decides."""
+        """Return the possible decisions: more than one if a coin decides."""
         return tuple(dict.fromkeys(map(self.decide, _COINS)))
 
     def terms(self, prompt: int, round_trip_s: float = 0.0) -> Terms:
-        """Return what decides hand-overs of an answer: costs and paces of both sides, for a prompt of that length."""
+        """Return the terms for hand-overs of an answer to a prompt of that length: costs and rates of both sides."""
         return Terms(
             costs=self.costs,
             prompt=prompt,
@@ -68,7 +68,7 @@ class Weighed:
         return self.costs.prompt(side) * self.prompt + self.costs.decode(side) * answer
 
     def move(self, source: Side) -> tuple[int, Handover] | str:
-        """Return after how many tokens an answer that `source` began would change sides, and why; or why it would not.
+        """Return the token count after which an answer begun by `source` changes sides, and the hand-over; or why not.
 
         Assumes that the other side has read nothing of the prompt yet.
         """

@@ -41,7 +41,7 @@ AHEAD: Final = 8
 """The most drafts beyond the last token known to be settled; see `Terms`."""
 
 PACE_S: Final = 1.0
-"""Seconds by which each settled token extends the total wait for the server: it must not trickle."""
+"""Seconds by which each settled token extends the total wait for the server, which bounds the wait for a slow one."""
 
 LATE: Final = "the server took too long"
 
@@ -50,14 +50,18 @@ MOST_WAITING: Final = 512
 
 
 class Aggregated:
-    """One joint answer. Use it with `with`, which sends the request; then call `pieces` with the private prompt.
+    """One joint answer, a context manager that sends the request; then call `pieces` with the private prompt.
+
     Leaving early stops both sides; `report` is complete afterwards.
     """
 
     def __init__(
         self, link: Link, source: LocalSource, asked: JointQuestion, trace: Trace, tree: QKVTree | None
     ) -> None:
-        """Prepare the answer. Raises LinkError, with the reason, where the server cannot take part; sends nothing."""
+        """Prepare the answer without sending anything.
+
+        Raises LinkError, with the reason, if the server cannot take part.
+        """
         offer = link.state.offer
         if not link.state.connected or offer is None:
             raise LinkError(link.state.why_not())
@@ -115,10 +119,9 @@ class Aggregated:
     def pieces(
         self, prompt: Prompt, similarities: Sequence[float], most: int | None = None
     ) -> Generator[Piece, None, None]:
-        """Yield the answer as it is written, from private passages in rows with these similarities; at most `most`
-        tokens.
+        """Yield the answer as it is written, from private passages, one per row, with these similarities.
 
-        Raises EngineError where the model here fails, ContextFull, StoreError.
+        At most `most` tokens. Raises EngineError if the model here fails, ContextFull, StoreError.
         """
         self._limit = min(self._limit, self._limit if most is None else most)
         self._drafts = Drafting(
@@ -243,7 +246,10 @@ class Aggregated:
         return settled
 
     def _listen(self, event: RequestEvent) -> None:
-        """Queue an event. An honest server never fills the queue; of others, events are dropped until they time out."""
+        """Queue an event.
+
+        An honest server never fills the queue; a dishonest one's events are dropped until it times out.
+        """
         most = MOST_WAITING
         if self._terms.rule == "coupled":
             most = max(most, 2 * self._terms.max_tokens)
@@ -252,7 +258,7 @@ class Aggregated:
 
     @property
     def _step_s(self) -> float:
-        """The seconds that a draft takes here, for a server that may come to settle; otherwise 0."""
+        """The seconds that a draft takes here, for a server that may take over settling; otherwise 0."""
         switches = self._terms.place != "both" and self._terms.rule != "greedy"
         return self._drafts.latency(len(self._machine.settled)) if switches and self._drafts else 0.0
 
@@ -280,7 +286,7 @@ class Aggregated:
 def joint_pieces(
     joint: Aggregated, prompt: Prompt, similarities: Sequence[float], most: int | None = None
 ) -> Generator[Piece, None, None]:
-    """Yield the joint answer up to where it repeats itself."""
+    """Yield the joint answer up to the point where it begins to repeat itself."""
     with closing(joint.pieces(prompt, similarities, most)) as pieces:
         yield from ended(pieces)
 

@@ -25,12 +25,12 @@ from shared.prompt import Prompt
 from shared.trace import Trace
 
 VERDICT_S: Final = 0.01
-"""Seconds to wait for a draft's verdict before the model reads it: whoever gives the verdict may be held up longer."""
+"""Seconds to wait for a draft's verdict before the model reads it, as the verdict may come a moment late."""
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """The device's prompt: passages in rows, and the similarity of each row."""
+    """The device's prompt: one row per passage, and each row's similarity."""
 
     prompt: Prompt
     similarities: Sequence[float]
@@ -101,13 +101,13 @@ class Drafting:
         self._thread.start()
 
     def allow(self, upto: int, judged: int) -> None:
-        """Allow drafts at positions below `upto`; the verdicts on the first `judged` drafts were passed on."""
+        """Allow drafts at positions below `upto`. `judged` is the number of drafts whose verdicts were passed on."""
         with self._change:
             self._upto, self._judged = upto, judged
             self._change.notify_all()
 
     def correct(self, correction: a.RollBack) -> None:
-        """Roll back, and go on as the correction says."""
+        """Roll back and continue as the correction says."""
         with self._change:
             if self._corrections:
                 correction = _one_of(self._corrections.pop(), correction)
@@ -122,7 +122,7 @@ class Drafting:
         self._thread.join()
 
     def ran(self, errand: Errand) -> None:
-        """Make the call of an errand on this thread."""
+        """Run the call of an errand on this thread."""
         errand.run()
         with self._change:
             self._change.notify_all()
@@ -163,7 +163,7 @@ class Drafting:
             drawn.append(token)
 
     def _drawn(self, decoder: Decoder, drawn: Sequence[int]) -> "tuple[int, Any]":
-        """Draw a draft; a greedy one has its whole distribution, so that the decoder is asked only once."""
+        """Draw a draft. A greedy draft comes with its whole distribution, so that the decoder is asked only once."""
         if self._terms.rule != "greedy":
             return draft(self._terms.rule, "device", decoder.mixture, self._sampling, drawn)
         whole = likeliest(decoder.mixture, self._sampling, drawn, self._terms.vocabulary)
@@ -172,7 +172,7 @@ class Drafting:
     def _next(self, drawn: Sequence[int]) -> list[a.RollBack] | None:
         """Wait until a draft may be made, and return the corrections to apply before it; None at the end.
 
-        The last draft may be rejected: wait a moment for its verdict before the model reads it.
+        The last draft may be rejected, so its verdict is awaited for a moment before the model reads it.
         """
         ended = bool(drawn) and (drawn[-1] in self._terms.ends or len(drawn) == self._terms.max_tokens)
         with self._change:
@@ -194,7 +194,7 @@ class Drafting:
 
 
 class _TreeElsewhere:
-    """The tree, whose methods are called on the thread that owns it."""
+    """The state tree, whose methods are called on the thread that owns it."""
 
     def __init__(self, tree: QKVTree, ask: Callable[[Callable[[], Any]], Any]) -> None:
         self._tree, self._ask = tree, ask

@@ -21,8 +21,8 @@ from shared.side import Side
 class JointQuestion:
     """The question of a joint answer and how to write it, independent of private passages.
 
-    The server searches `passages` and reads them in so many `rows`. The default `rule` is greedy at temperature 0 and
-    coupled above; the default `place` is the scheduler's choice. `open`: the device's distributions may leave it.
+    The server retrieves `passages` passages and reads them in `rows` rows. The default `rule` is greedy at temperature
+    0 and coupled above; the default `place` is the scheduler's choice. `open`: the device's distributions may leave it.
     """
 
     question: str
@@ -35,7 +35,7 @@ class JointQuestion:
     open: bool = False
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a rule and place that would send distributions which must not leave the device."""
+        """Raise ValueError if rule and place would send distributions that must not leave the device."""
         if self.by == "algorithm1" and not self.open and self.at != "device":
             raise ValueError(
                 "without `open`, distributions stay on the device, so only the device can settle by Algorithm 1"
@@ -43,12 +43,12 @@ class JointQuestion:
 
     @property
     def by(self) -> a.Rule:
-        """The rule in force."""
+        """The rule to use: the chosen one or the default."""
         return self.rule or ("coupled" if self.sampling.temperature else "greedy")
 
     @property
     def at(self) -> a.Place:
-        """The side that settles first."""
+        """The side that settles tokens first."""
         return self.place or scheduler.place(self.by, device_distributions=self.open)
 
     def ask(self, terms: Terms, round_trip_s: float | None) -> m.Ask:
@@ -71,9 +71,9 @@ class JointQuestion:
 
 @dataclass(slots=True)
 class JointReport:
-    """The course of a joint answer: the number of tokens settled together, and why the device went on `alone`, if so.
+    """The course of a joint answer: how many tokens were settled together, and why the device continued `alone`, if so.
 
-    `drafts_sent`, `settled_sent` and `distributions_sent` count what left, each item once.
+    `drafts_sent`, `settled_sent` and `distributions_sent` count the items that left, each item once.
     """
 
     passages: tuple[m.PublicPassage, ...] = ()
@@ -122,7 +122,7 @@ class JointRequest:
 
     @property
     def due(self) -> float | None:
-        """The time at which `flush` has something to send, by the monotonic clock; None for nothing."""
+        """The time at which `flush` has something to send, by the monotonic clock; None if nothing waits."""
         return self._sent_at + GATHER_S if self._gathering else None
 
     def send(self, message: a.Message, step_s: float = 0.0) -> None:

@@ -48,7 +48,7 @@ REMEDIES: Mapping[Cause, str] = {
     "failing": _LATER,
     "crashed": "Start Jackdaw again, and report the problem to its makers.",
 }
-"""The step for a person to take on each problem; URL stands for the server's address."""
+"""The remedy for each problem, as told to the person; URL stands for the server's address."""
 
 _CODES: Mapping[int, Cause] = {
     CloseCode.DONE: "ending",

@@ -4,7 +4,7 @@ from shared.protocol import messages as m
 
 
 def incompatible_reason(offer: m.Offer | None, hello: m.Hello) -> str:
-    """Return why they cannot, as a clause about the server; "" where they can."""
+    """Return why device and server cannot write a joint answer, as a clause about the server; "" if they can."""
     if offer is None or not {"question", "drafts"} <= set(offer.receives):
         return "writes no answers together with a device"
     if offer.vocabulary != hello.vocabulary:

@@ -52,7 +52,7 @@ def server_url(text: str) -> str:
 
 
 def load(file: Path) -> Credentials | None:
-    """Return the stored credentials; None where this device is connected to no server. Raises StoreCorrupt."""
+    """Return the stored credentials; None if this device is connected to no server. Raises StoreCorrupt."""
     try:
         kept = msgspec.json.decode(file.read_bytes(), type=Credentials)
         well_formed = server_url(kept.url) == kept.url and kept.token.isascii() and kept.token.isprintable()

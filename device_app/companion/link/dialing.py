@@ -22,8 +22,9 @@ MOST_REFUSED_S = 3600.0
 
 
 class Parted(NamedTuple):
-    """The end of a connection: the cause; the reason in words, if anything was wrong; the seconds to wait, if the
-    server set them; and whether that is final or another attempt is made.
+    """The end of a connection: its cause, the reason in words if anything was wrong, and whether it is final.
+
+    If it is not final, another attempt follows, after the seconds to wait that the server set, if any.
     """
 
     cause: Cause = "lost"
@@ -48,7 +49,7 @@ class _Direct(ClientConnection):
 
 
 def dial(credentials: Credentials, log: Logger) -> AbstractContextManager[ClientConnection]:
-    """Return a connection that is open within `with`. Raises the errors that `parted` explains."""
+    """Return a context manager that holds an open connection. Raises the errors that `parted` explains."""
     tls = None
     if credentials.pin:
         tls = pinned(credentials.pin)
@@ -63,7 +64,10 @@ def dial(credentials: Credentials, log: Logger) -> AbstractContextManager[Client
 def open_connection(
     url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str], log: Logger
 ) -> AbstractContextManager[ClientConnection]:
-    """Return a connection to this address that is open within `with`. Raises the errors that `parted` explains."""
+    """Return a context manager that holds an open connection to this address.
+
+    Raises the errors that `parted` explains.
+    """
     try:
         return connect(
             url,

@@ -14,7 +14,7 @@ WELCOME_S = 10.0
 """The seconds within which a server has to send its welcome."""
 
 MOST_PINGED: Final = 64
-"""The most unanswered pings remembered, of a server that sends other messages but no pongs."""
+"""The most unanswered pings remembered, for a server that sends other messages but no pongs."""
 
 SMOOTHING: Final = 0.2
 """The weight of the newest measurement in the running mean of the round trip."""
@@ -53,11 +53,11 @@ class Heartbeat:
         return True
 
     def due(self, now: float, *, busy: bool) -> bool:
-        """Whether a ping is due now; `busy`: a request is open."""
+        """Return whether a ping is due now; `busy`: a request is open."""
         return now - max(self._pending.values(), default=self.received_at) >= (PING_S if busy else IDLE_PING_S)
 
     def is_lost(self, now: float, *, busy: bool, welcomed: bool) -> bool:
-        """Whether the server has been silent for too long."""
+        """Return whether the server has been silent for too long."""
         limit = (SILENT_S if busy else IDLE_SILENT_S) if welcomed else WELCOME_S
         oldest = min(self._pending.values(), default=now if welcomed else self.received_at)
         return now - max(oldest, self.received_at) >= limit

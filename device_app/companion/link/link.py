@@ -65,14 +65,13 @@ class Link:
         return self.current.state
 
     def wait(self, seconds: float) -> LinkState:
-        """Wait until the first attempt to connect has ended, or so many seconds, and return the state."""
+        """Wait until the first attempt to connect has ended, or for `seconds`, and return the state."""
         return self.current.wait(seconds)
 
     def ask(self, ask: m.Ask, on_event: OnEvent) -> RemoteRequest:
-        """Send a question, under a number that the link chooses; `on_event` is called with each event of the request,
-        perhaps before this returns.
+        """Send a question under a number that the link chooses; `on_event` is called with each event of the request.
 
-        Raises LinkError where nothing can be asked now.
+        The first call may come before this returns. Raises LinkError if nothing can be asked now.
         """
         with self._lock:
             if self._broke:  # a moment ago
@@ -112,7 +111,7 @@ class Link:
         self._thread.join(0.5 if dials else 5)  # an attempt to connect ends by itself
 
     def watched(self, changed: Callable[[LinkState], None]) -> AbstractContextManager[None]:
-        """Within `with`, call `changed` with each state, on the link's thread and under its lock: it must not block."""
+        """Return a context in which `changed`, which must not block, gets each state, on the link's thread."""
         return self.current.watched(changed)
 
     def blamed(self, why: str) -> str:
@@ -135,7 +134,7 @@ class Link:
 
     @property
     def incompatible_reason(self) -> str:
-        """Why no joint answer can be written with the connected server; "" where one can."""
+        """Return why no joint answer can be written with the connected server; "" if one can."""
         why = incompatible_reason(self.state.offer, self._hello)
         return f"{AT}{self.server} {why}" if why else ""
 
@@ -150,7 +149,7 @@ class Link:
             self._forget_all()
 
     def _stay_connected(self) -> LinkState:
-        """Connect again and again, until that is useless or the link is closed; return the last state."""
+        """Connect repeatedly, until that is useless or the link is closed; return the last state."""
         backoff = Backoff()
         while not self._closing.is_set():
             started, received = time.monotonic(), self._session.received
@@ -230,7 +229,7 @@ class Link:
         return self._broke
 
     def _take(self, event: Arrived) -> Parted | None:
-        """Pass an event on; return how the connection ended if the server says goodbye, else None."""
+        """Handle an event; return how the connection ended if the server says goodbye, else None."""
         match event:
             case m.Welcome():
                 offer = msgspec.structs.replace(event.offer, model=safe_line(event.offer.model) or "an unnamed model")
@@ -255,7 +254,7 @@ class Link:
         return None
 
     def _is_alive(self) -> bool:
-        """Send a ping when it is due; return False where the server has been silent for too long."""
+        """Send a ping when it is due; return False if the server has been silent for too long."""
         now, busy, welcomed = time.monotonic(), bool(self._requests), self.state.answering
         if welcomed and self._heartbeat.due(now, busy=busy):
             self._ping()
@@ -266,7 +265,7 @@ class Link:
             self._write(self._session.send(m.Ping(self._heartbeat.ping(time.monotonic()))), None)
 
     def _write(self, frames: Sequence[Frame], request: int | None) -> None:
-        """Send frames; bytes of no request count for the oldest open one."""
+        """Send frames; bytes that belong to no request are charged to the oldest open one."""
         sent = self._send_raw(frames)
         charged = request if request is not None else next(iter(self._requests), None)
         if charged is not None and (asking := self._requests.get(charged)):

@@ -42,8 +42,7 @@ class _Elsewhere(NotPaired):
 
 
 def pair(invitation: Invitation, name: str) -> tuple[Credentials, str]:
-    """Pair with the server of an invitation; return the credentials, and the name by which the server lists this
-    device.
+    """Pair with the server of an invitation; return the credentials, and this device's name on the server.
 
     `name` is the device's own name; it is sent once the server has proven to know the code. The server's addresses are
     tried one after the other. Raises NotPaired, UsageError.
@@ -59,7 +58,7 @@ def pair(invitation: Invitation, name: str) -> tuple[Credentials, str]:
 
 
 def pairing_url(address: str) -> str:
-    """Return the URL for pairing: always over TLS, and on Jackdaw's port where none is named. Raises UsageError."""
+    """Return the URL for pairing: always over TLS, and on Jackdaw's port if none is named. Raises UsageError."""
     if address.startswith("ws://") or address.startswith("http://"):
         raise UsageError("Pairing needs TLS. Name the server's address without ws://.")
     host = address.removeprefix("wss://").removeprefix("https://")
@@ -123,8 +122,10 @@ def _reply(connection: ClientConnection, kind: type[Message]) -> Message:
 
 
 def _signed(url: str, pin: str) -> bool:
-    """Whether an authority that the system trusts has signed that key's certificate for this address. Then the
-    authority is trusted from now on instead of the key, since such certificates get new keys every few weeks.
+    """Return whether an authority that the system trusts has signed that key's certificate for this address.
+
+    If so, the authority is trusted from now on instead of the key, since such certificates get new keys every few
+    weeks.
     """
     parts = urlsplit(url)
     try:

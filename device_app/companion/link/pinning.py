@@ -52,7 +52,7 @@ def unproven() -> ssl.SSLContext:
 
 
 def shown(socket: Any) -> str:
-    """Return the pin of a TLS connection's other end. Raises OtherKey where it shows no certificate."""
+    """Return the pin of a TLS connection's other end. Raises OtherKey if it shows no certificate."""
     try:
         return pin_of(socket.getpeercert(binary_form=True) or b"")
     except ValueError as error:

@@ -38,7 +38,7 @@ class SentTokens:
 
 
 RequestEvent = m.Event | Lost
-"""An event of a request; Lost where the server no longer has it."""
+"""An event of a request; Lost if the server no longer has the request."""
 
 OnEvent = Callable[["RemoteRequest", RequestEvent], None]
 

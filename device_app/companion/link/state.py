@@ -12,7 +12,7 @@ from shared.printable import safe_line
 from shared.protocol import messages as m
 
 MOST_WHY = 300
-"""The most characters of a server's text that a person is shown."""
+"""The most characters of a server's text that are shown to a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class LinkState:
         return self.phase in ("connected", "leaving")
 
     def why_not(self) -> str:
-        """Return why nothing can be asked now, in a sentence."""
+        """Return why no question can be asked now, as a sentence."""
         waiting = {"connecting": "the server has not answered yet; see: jackdaw status"}
         why = self.why.rstrip(".") or waiting.get(self.phase, f"the server cannot be asked: {self.phase}")
         if self.server:
@@ -62,13 +62,13 @@ class CurrentState:
         self._watchers: tuple[Callable[[LinkState], None], ...] = ()
 
     def wait(self, seconds: float) -> LinkState:
-        """Wait until the first state is published, or so many seconds, and return the state."""
+        """Wait until the first state is published, or for `seconds`, and return the state."""
         self._settled.wait(seconds)
         return self.state
 
     @contextmanager
     def watched(self, changed: Callable[[LinkState], None]) -> Iterator[None]:
-        """Within `with`, call `changed` with every state, on the publishing thread and under its lock."""
+        """While in this context, call `changed` with every state, on the publishing thread and under its lock."""
         with self._lock:
             self._watchers = (*self._watchers, changed)
         try:

@@ -1,4 +1,4 @@
-"""Readers from files to documents: one module per format, chosen by the file's name. Uses no store and no model."""
+"""Readers that convert files to documents: one module per format, chosen by the file's name. No store, no model."""
 
 from device_app.knowledge.readers.folders import FoundFile, walk
 from device_app.knowledge.readers.formats import VERSION, read, readable

@@ -52,7 +52,7 @@ def _closed(text: str) -> str:
 
 
 def _own_zone(calendar: Component) -> tzinfo | None:
-    """Return the calendar's own time zone; None where it names no existing one."""
+    """Return the calendar's own time zone; None if it names no existing one."""
     try:
         return ZoneInfo(_text(calendar, "X-WR-TIMEZONE"))
     except (*_BROKEN, OSError):
@@ -130,7 +130,7 @@ def _local(moment: date | None, zone: tzinfo | None) -> date | None:
 
 
 def _plus(start: date, component: Component) -> date | None:
-    """Return the end that follows from the duration."""
+    """Return the end of an event, computed from its start and duration."""
     for value in _all(component, "DURATION"):
         try:
             return start + value.dt if isinstance(value.dt, timedelta) else None

@@ -43,7 +43,7 @@ class Chats:
         messages.append(message)
 
     def close(self) -> Iterator[Document]:
-        """Yield the documents of the last days."""
+        """Yield the documents of the days that are still open, at the end of the file."""
         for chat, messages in self._open.items():
             yield self._document(chat, messages)
 
@@ -72,7 +72,7 @@ def words_of(record: Mapping[str, Any]) -> str:
 
 
 def date_of(record: Mapping[str, Any]) -> datetime | None:
-    """Return the date of a record; None where it has none."""
+    """Return the date of a record; None if it has none."""
     return next((day for key in _DATE if (day := parse_date(record.get(key)))), None)
 
 

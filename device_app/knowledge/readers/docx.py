@@ -47,7 +47,7 @@ def read_docx(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def _properties(archive: zipfile.ZipFile) -> tuple[str, str, datetime | None]:
-    """Return title, author and time of the last change; "" or None where the file has none."""
+    """Return title, author and time of the last change; "" or None if the file has none."""
     if _PROPERTIES not in archive.namelist():
         return "", "", None
     root = ElementTree.fromstring(archive.read(_PROPERTIES))

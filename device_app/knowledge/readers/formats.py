@@ -49,7 +49,7 @@ _LONGEST_TITLE, _LONGEST_KEY = 300, 250
 
 
 def readable(path: Path) -> bool:
-    """Whether there is a reader for this file name; for a file without a suffix, for its first bytes."""
+    """Return whether there is a reader for this file name; for a file without a suffix, for its first bytes."""
     return _named(path) is not None
 
 

@@ -1,4 +1,4 @@
-"""Reads one mail from its bytes: people, date, subject, and its own words. Shared by eml, mbox and Maildir."""
+"""Reads one mail from its bytes: people, date, subject, and the sender's own words. Used for eml, mbox and Maildir."""
 
 import hashlib
 import re

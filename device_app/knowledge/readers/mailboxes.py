@@ -21,7 +21,7 @@ _ESCAPED = re.compile(rb">+From ")
 
 
 def read_mbox(path: Path, max_bytes: int) -> Iterator[Document]:
-    """Yield the mails in order; of a mail larger than `max_bytes`, only the start. Raises UnreadableFile."""
+    """Yield the mails in order; a mail larger than `max_bytes` is cut to its start. Raises UnreadableFile."""
     with open_regular(path) as stream:
         if not _is_mbox(head(stream, 1024)):
             raise UnreadableFile("not a mailbox")
@@ -45,5 +45,5 @@ def _messages(stream: BinaryIO, max_bytes: int) -> Iterator[bytes]:
 
 
 def _is_mbox(start: bytes) -> bool:
-    """Whether a file with this beginning is a mailbox."""
+    """Return whether a file with this beginning is a mailbox."""
     return bool(_SEPARATOR.match(start.lstrip(b"\r\n")))

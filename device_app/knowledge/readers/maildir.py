@@ -8,13 +8,13 @@ _FLAGS = re.compile(rb"[:;!]2,[A-Za-z]*$")
 
 
 def is_maildir(folder: Path) -> bool:
-    """Whether the folder contains `cur`, `new` and `tmp`."""
+    """Return whether the folder contains `cur`, `new` and `tmp`."""
     # Unlike Path.is_dir, this raises no error where the folder may be listed but not entered.
     return all(os.path.isdir(folder / name) for name in ("cur", "new", "tmp"))  # noqa: PTH112
 
 
 def in_maildir(path: Path) -> bool:
-    """Whether the file is a delivered mail of a Maildir."""
+    """Return whether the file is a delivered mail of a Maildir."""
     return path.parent.name in ("cur", "new") and is_maildir(path.parent.parent)
 
 

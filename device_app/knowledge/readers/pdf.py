@@ -46,7 +46,7 @@ def read_pdf(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def _facts(reader: PdfReader) -> tuple[str, str, datetime | None]:
-    """Return title, author and time of creation; "" or None where the file has none."""
+    """Return title, author and time of creation; "" or None if the file has none."""
     try:
         facts = reader.metadata
         if facts is None:

@@ -1,4 +1,4 @@
-"""A list of kept entries of any length: filtered as the person types, read page by page as they scroll."""
+"""A list widget for kept entries, of any length: filtered as the person types, loaded page by page on scrolling."""
 
 from __future__ import annotations
 

@@ -84,11 +84,11 @@ class AnswerText(Vertical):
         self._changing = Lock()
 
     def on_mount(self) -> None:
-        """Set the heights of blank parts."""
+        """Set the heights of the blank placeholders."""
         self.guess(self.app.size.width)
 
     def guess(self, width: int) -> None:
-        """Set the heights of blank parts to estimates for that width."""
+        """Set the heights of the blank placeholders to estimates for that width."""
         for folded in self.query_children(Folded):
             folded.guess(width)
 

@@ -80,7 +80,10 @@ class Composer(TextArea):
         choices: Callable[[], Sequence[str]],
         typed: Callable[[str], None],
     ) -> None:
-        """`typed` takes the text after each key and each paste; what is put here by the app is not typed."""
+        """Create the composer.
+
+        `typed` takes the text after each key and paste; text inserted by the app is not passed on.
+        """
         super().__init__(
             id="composer",
             compact=True,

@@ -61,7 +61,7 @@ class ChatScreen(ConversationActions):
         self.status.behind = in_short(reading)
 
     async def _look_behind(self) -> None:
-        """Check for another server, and show when another process reads files, as the growing passage count tells."""
+        """Check for another server, and for a process that reads files, which makes the number of passages grow."""
         await self._answers.keep_up()
         reading = self.app.reading  # type: ignore[attr-defined]
         if reading.goes_on or self.app.screen is not self:

@@ -62,7 +62,7 @@ class Support(Static):
         self._shows_guess = False
 
     def progress(self, doing: str, *, stays: bool = False) -> None:
-        """Say what is being done, above what is known to be read for it; it may stay when more is read."""
+        """Show the current activity above the sources; with `stays`, it stays when more sources are found."""
         line = Content.styled(f"… {doing}", "$quiet")
         self._doing, self._stays, sources = doing, stays, self._sources
         self._show(lambda width: Content("\n").join([line, *(_source(source, width) for source in sources)]))

@@ -32,7 +32,7 @@ class Filter(Input):
     """The filter field, visible while it has the focus or contains text."""
 
     def on_blur(self) -> None:
-        """Hide the field if it is empty."""
+        """Hide the filter field if it is empty."""
         self.display = bool(self.value)
 
 
@@ -119,7 +119,7 @@ class Listing(Vertical):
         self._read(self._load)
 
     def follow(self) -> None:
-        """Read the list again, unless that is still in progress, as may happen with a large store."""
+        """Read the list again, unless a read is still in progress, as may happen with a large store."""
         if not self._reads:
             self.reload()
 

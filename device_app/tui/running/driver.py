@@ -90,7 +90,7 @@ class TerminalDriver(LinuxDriver):
             self.ending.terminal_gone()
 
     def process_message(self, message: Message) -> None:
-        """Pass a message on. The quit key also goes to `ending`, as a hanging app cannot handle keys."""
+        """Hand a message to the app. The quit key is also reported to `ending`, as a hanging app cannot handle keys."""
         if isinstance(message, events.Key) and message.key == BY_ID["quit"].key:
             self.ending.quit_pressed()
         super().process_message(message)
