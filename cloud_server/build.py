@@ -1,4 +1,4 @@
-"""The one place where the server's parts are put together."""
+"""Builds the server's parts, in one place."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 
 def server(paths: Paths, settings: Settings) -> CompanionServer:
-    """The server under these settings. Raises UsageError, WeightsError, EngineError, StoreError."""
+    """Build the server under these settings. Raises UsageError, WeightsError, EngineError, StoreError."""
     may_listen(paths, settings, pairs=True)
     tokens = TokenFile(paths.server_tokens)
     desk = PairingDesk(PairingFile(paths.server_pairing), tokens, lambda: datetime.now(UTC))
@@ -52,13 +52,19 @@ def server(paths: Paths, settings: Settings) -> CompanionServer:
 
 
 def replica(paths: Paths, settings: Settings) -> Service:
-    """One of many such, without sockets, in the process that calls it. Raises the same."""
+    """Build one of several replicas of the service, without sockets, in the calling process.
+
+    Raises UsageError, WeightsError, EngineError, StoreError.
+    """
     begin_logging(settings.log.level, as_json=True)
     return Service(settings, TokenFile(paths.server_tokens), *parts(paths, settings))
 
 
 def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
-    """What answers, and the batch that writes. Raises UsageError, WeightsError, EngineError."""
+    """Build the parts that answer questions: retrieval and prompts, and the batch that generates.
+
+    Raises UsageError, WeightsError, EngineError.
+    """
     from models.chat_template import parse
     from models.llama_bindings import arithmetic, set_environment
 
@@ -97,7 +103,7 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
 
 
 def index_facts(paths: Paths, settings: Settings) -> IndexMetadata | None:
-    """Return what the index that is searched says of itself; None where there is none, or it cannot be read."""
+    """Return the metadata of the index that is searched; None if there is none, or it cannot be read."""
     try:
         return index(paths, settings, 1).held().facts
     except JackdawError:
@@ -105,7 +111,10 @@ def index_facts(paths: Paths, settings: Settings) -> IndexMetadata | None:
 
 
 def _question_embedder(settings: Settings, weights: catalog.Weights, facts: IndexMetadata | None) -> Embedder:
-    """Return the embedder that made the index. Where it is not to be had, the devices' own serves without the index."""
+    """Return the embedder that made the index. If it cannot be loaded, return the devices' embedder.
+
+    Questions then get no passages, as the index does not fit the devices' embedder.
+    """
     from cloud_server.retrieval.embedders import embedder_for, incomparable, same_model
 
     def folder() -> Path:
@@ -115,7 +124,7 @@ def _question_embedder(settings: Settings, weights: catalog.Weights, facts: Inde
     if facts and facts.model:
         try:
             embedder = same_model(facts, facts.model, "query", count)
-            embedder.embed(["ready"])  # loads the model, which may fail, before there is a question
+            embedder.embed(["ready"])  # loads the model, so that a failure is noticed before the first question
         except JackdawError as error:
             message = "the embedder of the index cannot be used, so questions get no passages"
             log.error(message, extra={"detail": str(error)})  # noqa: TRY400
@@ -126,7 +135,7 @@ def _question_embedder(settings: Settings, weights: catalog.Weights, facts: Inde
 
 
 def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:
-    """The public passages, of vectors that the embedder of this fingerprint made. Empty until an index is built.
+    """Open the corpus, for vectors made by the embedder with this fingerprint. Empty until an index is built.
 
     Raises UsageError.
     """
@@ -137,14 +146,17 @@ def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:
         return MilvusCorpus(milvus, embedder)
     own, gpu = settings.retrieval, None
     if own.gpu_mb:
-        torch_on("cuda")  # not when the index is opened: then it would be too late to say so
+        torch_on("cuda")  # checked now, as it would be too late when the index is opened
         gpu = partial(GpuTier, memory=round(own.gpu_mb * 1_000_000))
     memory = round(own.memory_mb * 1_000_000)
     return IndexCorpus(_index_folder(paths, settings), embedder, own.probes, memory, gpu=gpu)
 
 
 def index(paths: Paths, settings: Settings, threads: int, codec: Codec | None = None) -> Index:
-    """The same as it is made and looked at; `codec` is how a folder keeps vectors. Raises UsageError."""
+    """Open the index for building and describing it; `codec` is the number format of a folder's vectors.
+
+    Raises UsageError.
+    """
     if settings.retrieval.milvus:
         milvus = _milvus(settings)
         if codec:
@@ -169,12 +181,10 @@ def _milvus(settings: Settings) -> Milvus:
 
 
 def may_listen(paths: Paths, settings: Settings, *, pairs: bool) -> None:
-    """Nobody listens beyond this machine without TLS, nor at all where nobody could be let in.
+    """Check that the server may listen: with TLS if other machines reach it, and only if a device could connect.
 
-    Who `pairs` devices, which needs TLS, needs no token yet.
-
-    A certificate that devices refuse, or soon will, is warned of in the log.
-    Raises UsageError, StoreError.
+    A server that `pairs` devices, which needs TLS, needs no token yet. A certificate that devices refuse, or soon will,
+    is logged as a warning. Raises UsageError, StoreError.
     """
     own = settings.serve
     if own.host not in LOOPBACK and not own.certificate and not own.behind_tls:

@@ -47,7 +47,7 @@ def log_probability(mixture: Logits, token: int) -> float:
 
 
 class Decoder:
-    """One answer in sequences of an engine that nobody else changes. Positions are indices in the answer.
+    """One answer in sequences of an engine that only this decoder changes. Positions are indices in the answer.
 
     The last `ahead` mixtures before the current one are kept and must not be modified. Each takes 4 bytes per token of
     the vocabulary: 17 take 3.2 MiB for a vocabulary of 49,152.
@@ -56,7 +56,7 @@ class Decoder:
     def __init__(
         self, engine: Engine, rows: Mapping[int, Logits], log_weights: Logits, *, written: int = 0, ahead: int = 0
     ) -> None:
-        """`rows` maps sequences to their logits after a prompt and the answer's first `written` tokens.
+        """Create a decoder. `rows` maps sequences to their logits after a prompt and the first `written` answer tokens.
 
         `log_weights`, shape (rows,), are in the order of `rows`.
         """
@@ -74,7 +74,7 @@ class Decoder:
 
     @property
     def mixture(self) -> Logits:
-        """Log probabilities of the next token, at `position`, up to a constant; shape (vocabulary,)."""
+        """The log probabilities of the next token, at `position`, up to a constant; shape (vocabulary,)."""
         return self.mixture_at(self.position)
 
     def keeps(self, position: int) -> bool:

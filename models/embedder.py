@@ -87,12 +87,12 @@ class OnnxEmbedder:
 
     @cached_property
     def _shared_session(self) -> "InferenceSession":
-        """A session that uses all threads for one batch: the fastest for a single question."""
+        """Return a session that uses all threads for one batch: the fastest for a single question."""
         return self._session(self._threads)
 
     @cached_property
     def _single_session(self) -> "InferenceSession":
-        """A session with one thread, used by several threads with a batch each: more passages per second."""
+        """Return a session with one thread, for several threads with a batch each: more passages per second."""
         return self._session(1)
 
     def _session(self, threads: int) -> "InferenceSession":

@@ -199,7 +199,7 @@ class Embedder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Identifies model, pooling and length limit: vectors of two embedders are comparable only if these agree."""
+        """The identity of model, pooling and length limit: vectors can be compared only between equal fingerprints."""
 
     @property
     def dimensions(self) -> int:

@@ -196,7 +196,7 @@ def _states(data: bytes) -> list[bytes]:
 
 
 def _next(held: Sequence[int]) -> int:
-    """Return the answer's next byte or END. The answer is the line before the question or the prompt's last line."""
+    """Return the answer's next byte or END. The answer is the line before the question, or the prompt's last line."""
     text = bytes(token if token < END else 0 for token in held)
     prompt, _, said = text.rpartition(b"assistant\n")
     before, asked, _ = prompt.rpartition(b"Question: ")

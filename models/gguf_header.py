@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 MAGIC = b"GGUF"
-_VERSIONS = (2, 3)  # they differ in nothing that is read here
+_VERSIONS = (2, 3)  # they do not differ in anything that is read here
 _MOST_KEYS, _MOST_TENSORS = 10_000, 10_000
-_MOST_ELEMENTS, _MOST_BYTES = 4_000_000, 1 << 20  # of an array; of a string
+_MOST_ELEMENTS, _MOST_BYTES = 4_000_000, 1 << 20  # the lengths of an array and of a string
 _DIMENSIONS = 4
 
 UINT32, FLOAT32, STRING, ARRAY = 4, 6, 8, 9
 _SCALARS = dict(zip((0, 1, 2, 3, UINT32, 5, FLOAT32, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
-"""The `struct` letter for each of GGUF's type numbers."""
+"""The `struct` format letter for each of GGUF's type numbers."""
 
 _BLOCKS = {0: ("F32", 4, 1), 1: ("F16", 2, 1), 8: ("Q8_0", 34, 32), 30: ("BF16", 2, 1)}
-"""For ggml's number of a tensor type: its name, the bytes of a block, the values in a block."""
+"""For each of ggml's tensor type numbers: its name, the bytes of a block, and the values in a block."""
 
 
 class Malformed(ValueError):
-    """The error in a file's header, in a few words."""
+    """A fault in a file's header, described in a few words."""
 
 
 @dataclass(frozen=True, slots=True)

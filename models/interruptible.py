@@ -8,8 +8,11 @@ from models.engine import Engine, Logits
 from shared.errors import GaveWay
 
 PART = 128
-"""Tokens computed between two looks: a tenth of a second or two. llama.cpp computes so many at a time anyway, so the
-logits stay the same to the bit; so they do with fewer, but for a single token."""
+"""Tokens computed between two checks whether to stop, about 100 to 200 ms.
+
+llama.cpp computes as many per batch anyway, so the logits stay the same to the bit; they also do with fewer tokens,
+except a single one.
+"""
 
 
 class _Interruptible:
@@ -52,6 +55,6 @@ class _Interruptible:
 def interruptible(engine: Engine, give_way: Callable[[], bool], part: int = PART) -> Engine:
     """Return the engine; once `give_way()` holds, its computing methods raise GaveWay, with its sequences as they were.
 
-    `part` is how many tokens are computed between two looks, at least two.
+    The sequences are then as they were. `part` is the number of tokens computed between two checks, at least two.
     """
     return cast(Engine, _Interruptible(engine, give_way, part))

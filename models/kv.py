@@ -93,7 +93,7 @@ class Cells:
         self._changed()
 
     def _changed(self) -> None:
-        """Invalidate the count of used cells, as counting many takes milliseconds: it is done when room is short."""
+        """Invalidate the count of used cells. It takes milliseconds, so it is counted again only when room is short."""
         self._used = None
         if self._moved:
             self._moved &= self._taken()

@@ -165,7 +165,7 @@ class LlamaModel:
         return int(api.llama_model_n_layer(model) * api.llama_model_n_head_kv(model) * both)
 
     def window(self) -> int:
-        """Return the tokens that its sliding-window layers look back; 0 if there are none, and all is visible."""
+        """Return how many tokens back its sliding-window layers attend; 0 without a window, when all are visible."""
         return int(self._api.llama_model_n_swa(self.handle))
 
     def sliceable(self) -> bool:

@@ -1,9 +1,9 @@
 """Converts all-MiniLM-L6-v2 from safetensors to an ONNX graph, without torch.
 
-BERT: six layers, then mean pooling over the mask and L2 normalisation. Attention, bias with GELU, and residual with
-layer normalisation are operators of onnxruntime's own `com.microsoft` set, which every standard build has: faster than
-what its optimiser makes of plain operators. The weights are in a separate file, which onnxruntime maps instead of
-copying: the session starts in a quarter of the time. Knows no tokenizer and no session.
+The model is BERT with six layers, then mean pooling over the mask and L2 normalisation. Attention, bias with GELU, and
+residual with layer normalisation are operators of onnxruntime's own `com.microsoft` set, which every standard build
+has; they are faster than its optimised plain operators. The weights are in a separate file, which onnxruntime maps
+instead of copying: the session starts in a quarter of the time. Knows no tokenizer and no session.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""From logits to a token: pure functions.
+"""Draws a token from logits, by pure functions.
 
 Truncation comes before the draw, so that tokens are drawn exactly from the result of `distribution` (DRAGON, section 4,
 needs both sides to use the same one).

@@ -1,6 +1,6 @@
-"""A sentence-transformers model as an embedder: the one door to that library, behind the extra `embedders`.
+"""A sentence-transformers model as an embedder. Only this module uses that library (the extra `embedders`).
 
-Only safetensors are opened, no code of a model is run, and nothing is fetched: a model lies in a folder, or in the
+Only safetensors are opened, no code of a model is run, and nothing is downloaded: a model is in a folder, or in the
 hub's cache on this machine. Knows no index.
 """
 
@@ -23,7 +23,7 @@ from shared.errors import UsageError, WeightsDamaged, WeightsMissing
 
 Side = Literal["query", "passage"]
 _PROMPTS: dict[Side, tuple[str, ...]] = {"query": ("query",), "passage": ("document", "passage")}
-"""What a model's configuration calls the prefixes of each side."""
+"""The names of each side's prefix in a model's configuration."""
 
 _READ = {".safetensors", ".json", ".txt", ".model"}
 _CAN_RUN_CODE = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
@@ -31,13 +31,13 @@ _LONGEST_NAME = 80
 
 _LIBRARY = "sentence_transformers."
 _KINDS = {"Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout"}
-"""Modules whose loading is known: others name more modules and files, in configurations of their own."""
+"""Module classes that may be loaded; others could name further modules and files in their own configurations."""
 
 _Form = TypeVar("_Form")
 
 
 class _Module(msgspec.Struct):
-    """A line of modules.json: the module's folder, and its class."""
+    """An entry of modules.json: the module's folder, and its class."""
 
     path: str
     type: str
@@ -48,15 +48,17 @@ class _Configuration(msgspec.Struct):
 
 
 class SentenceEmbedder:
-    """Implements `models.engine.Embedder` with a sentence-transformers model. May be used from several threads.
+    """A sentence-transformers model, which implements `models.engine.Embedder`. Thread-safe.
 
-    `side` says whether its texts are questions or passages, which have prefixes of their own; the vectors of both
-    sides belong together. A GPU is used where torch sees one.
+    `side` says whether its texts are questions or passages, which have prefixes of their own; the vectors of both sides
+    are comparable. A GPU is used if torch finds one.
     """
 
     def __init__(self, name: str, prefixes: dict[Side, str], side: Side, threads: int = 0) -> None:
-        """`name` is a folder or OWNER/MODEL. Raises UsageError where the extra is not installed, or the model is none
-        that may be opened, and WeightsMissing where it is not on this machine.
+        """Open the model `name`, a folder or OWNER/MODEL.
+
+        Raises UsageError if the extra is not installed or the model may not be opened, WeightsMissing if it is not on
+        this machine.
         """
         self._folder = _find(name)
         _check(self._folder)
@@ -65,7 +67,7 @@ class SentenceEmbedder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name the model, the bytes of its files and the prefixes. Reads all of the files."""
+        """The identity of the model, its files' bytes and the prefixes. Reads all of the files."""
         digest = hashlib.sha256(json.dumps(self._prefixes, sort_keys=True).encode())
         for file in sorted(self._files()):
             digest.update(str(file.relative_to(self._folder)).encode())
@@ -75,7 +77,7 @@ class SentenceEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector. Loads the model."""
+        """The length of a vector. Loads the model."""
         with self._using:
             return self._dimensions
 
@@ -113,7 +115,7 @@ class SentenceEmbedder:
                 local_files_only=True,
                 model_kwargs={"use_safetensors": True},
             )
-        except Exception as error:  # the library's errors share no base but this
+        except Exception as error:  # the library's errors have no other common base
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise WeightsDamaged(
                 f"The embedder in {self._folder} cannot be loaded ({reason}). Fetch it again."
@@ -127,7 +129,7 @@ class SentenceEmbedder:
 
 
 def prefixes_of(name: str) -> dict[Side, str]:
-    """Return the prefixes that the model's own configuration names, "" for a side where it names none.
+    """Return the prefixes in the model's own configuration; "" for a side without one.
 
     Raises as `SentenceEmbedder` does.
     """
@@ -140,7 +142,7 @@ def prefixes_of(name: str) -> dict[Side, str]:
 
 
 def address(name: str) -> str:
-    """Return how an index names the model: a folder by its absolute path, another one by its name on the hub."""
+    """Return the name of the model in an index: the absolute path of a folder, or the name on the hub."""
     folder = Path(name).expanduser()
     return str(folder.absolute()) if folder.is_dir() else name
 
@@ -162,7 +164,7 @@ def _find(name: str) -> Path:
 
     try:
         return Path(snapshot_download(name, local_files_only=True))
-    except Exception as error:  # of a name that is none, and of a model that is not in the cache
+    except Exception as error:  # an invalid name, or a model that is not in the cache
         raise WeightsMissing(
             f"The embedder {name} is not on this machine. Name its folder, or fetch it: "
             f"hf download {name} --exclude '*.bin' '*.h5' '*.ot' '*.onnx'"
@@ -170,8 +172,9 @@ def _find(name: str) -> Path:
 
 
 def _check(folder: Path) -> None:
-    """Raise UsageError for a model that could run code of its own when it is opened, and for a folder that is none;
-    WeightsDamaged where its list of modules cannot be read.
+    """Raise UsageError for a model that could run its own code when opened, and for a folder without a model.
+
+    Raises WeightsDamaged if its list of modules cannot be read.
     """
     if not (folder / "modules.json").is_file() and not (folder / "config.json").is_file():
         raise UsageError(f"{folder} is no sentence-transformers model: it has neither modules.json nor config.json.")
@@ -193,7 +196,7 @@ def _check(folder: Path) -> None:
 
 
 def _check_weights(folder: Path, *, may_be_split: bool) -> None:
-    """Raise UsageError where weights lie in files that can run code, and none that are opened in their place."""
+    """Raise UsageError if there are weights in files that can run code, and none in safetensors instead."""
     names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
     known = ["model.safetensors", *(["model-*.safetensors"] if may_be_split else [])]
     is_safe = any(fnmatchcase(name, pattern) for name in names for pattern in known)
@@ -205,7 +208,7 @@ def _check_weights(folder: Path, *, may_be_split: bool) -> None:
 
 
 def _read(file: Path, form: type[_Form]) -> _Form | None:
-    """What a JSON file holds; None where there is none. Raises WeightsDamaged."""
+    """Return the content of a JSON file; None if there is no file. Raises WeightsDamaged."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=form)
     except FileNotFoundError:

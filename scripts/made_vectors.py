@@ -1,7 +1,7 @@
-"""Makes vectors around those of real passages, and their texts: as many as an index is to be tried with.
+"""Generates vectors around those of real passages, with their texts, for trying out large indexes.
 
-Each passage of the source comes many times. The first time it has its own vector; each further time a unit vector that
-is turned from it by the same angle in a direction of chance, so that their cosine is .97. Always the same ones.
+Each source passage is used many times: first with its own vector, then with unit vectors turned from it by a fixed
+angle in a random direction (cosine 0.97). Reproducible.
 """
 
 import json
@@ -24,13 +24,13 @@ from storage.public_passages import PassageText
 
 COSINE = 0.97
 MOST_REAL = 2_000
-"""Passages that are embedded: a minute or two on two cores."""
+"""The number of passages that are embedded, which takes a minute or two on two cores."""
 
 Vectors = npt.NDArray[np.float32]
 
 
 def turned(vectors: Vectors, cosine: float, chance: np.random.Generator) -> Vectors:
-    """Return unit vectors with this cosine to the given unit vectors, each turned in a direction of chance."""
+    """Return unit vectors with this cosine to the given unit vectors, each turned in a random direction."""
     across = chance.standard_normal(vectors.shape, np.float32)
     across -= np.einsum("ij,ij->i", across, vectors)[:, None] * vectors
     across /= np.linalg.norm(across, axis=1, keepdims=True)

@@ -101,7 +101,10 @@ def divided(passages: Sequence[Item], rows: int) -> list[tuple[Item, ...]]:
 
 
 SYSTEM = "Answer the question from the passages, in one short sentence."
-"""With longer instructions a small model finds fewer answers, e.g. if it has to say when the passages do not help."""
+"""The instructions.
+
+With longer ones a small model finds fewer answers, e.g. if it has to say when passages do not help.
+"""
 
 
 NOT_FOUND = "The passages do not say."
@@ -131,8 +134,9 @@ def _exchange(earlier: Exchange) -> str:
 
 
 def to_ask(passage: StoredPassage, template: ChatTemplate = CHATML) -> Prompt:
-    """Return the prompt that asks for a question which the passage answers (PerCache, section 4.1.2). All before its
-    tail equals the prompt that answers such a question, so that cached KV states serve both.
+    """Return the prompt that asks for a question which the passage answers (PerCache, section 4.1.2).
+
+    All of it before its tail equals the prompt that answers such a question, so that cached KV states serve both.
     """
     return instructed(_ASK, [passage], template)
 
@@ -140,7 +144,7 @@ def to_ask(passage: StoredPassage, template: ChatTemplate = CHATML) -> Prompt:
 def instructed(
     request: str, passages: Sequence[StoredPassage], template: ChatTemplate = CHATML, instructions: str = SYSTEM
 ) -> Prompt:
-    """The prompt of these instructions, the passages in the order given, and what is wanted of them."""
+    """Return the prompt of these instructions, the passages in the given order, and the request."""
     head = [Segment(template.before_user, True), Segment(instructions + "\n\n")]
     if not template.system_in_user:
         head = [

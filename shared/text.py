@@ -140,5 +140,5 @@ def _joined(pieces: list[_Piece]) -> str:
 
 
 def embedded_text(title: str, text: str) -> str:
-    """Return the text that is embedded for a passage: the document's title gives the words their context."""
+    """Return the text to embed for a passage, which begins with the document's title as context."""
     return f"{title}\n{text}"

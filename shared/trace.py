@@ -33,8 +33,7 @@ class DraftCounts:
 
 @dataclass(slots=True)
 class Trace:
-    """The steps of one answer, in order, with their durations; the time of the first token; the prompt's tokens by
-    source.
+    """The timing of one answer: its steps with their durations, and the prompt's tokens by the origin of their states.
 
     `segments_cached` and `tokens_cached` are what there were attention states of, `segments_moved` and `tokens_moved`
     what there were states of at another place, which are not exact; `tokens_prefilled` the rest, of which
@@ -79,7 +78,7 @@ class Trace:
         return (*self.discarded, *self.looks, self)
 
     def begin_again(self) -> None:
-        """Move the steps and tokens so far to `discarded`; here they count as one step and no tokens."""
+        """Move the steps and tokens so far to `discarded`; in this trace they count as one step and no tokens."""
         spent = [step for step in self.steps if step[0] in _WRITING]
         self.discarded.append(replace(self, steps=spent, discarded=[]))
         self.steps = [step for step in self.steps if step[0] not in _WRITING]

@@ -1,4 +1,4 @@
-"""Reload the TLS certificate when its files change. Only new connections get the new certificate."""
+"""Reloads the TLS certificate when its files change. Only new connections get the new certificate."""
 
 import asyncio
 import logging
@@ -28,8 +28,9 @@ class Renewed:
         self.context.sni_callback = self._choose
 
     async def look(self) -> None:
-        """Reload the files, forever, whenever they changed and stayed unchanged for one interval: chain and key are
-        written separately.
+        """Check the files forever, and reload them once a change has been stable for one interval.
+
+        The certificate chain and the key are written separately.
         """
         while True:
             await asyncio.sleep(LOOK_S)

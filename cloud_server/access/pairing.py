@@ -135,5 +135,5 @@ class WrongProof(JackdawError):
 
 
 def _token_name(said: str) -> str:
-    """Return the device's name for itself, reduced to characters that a token's name may have."""
+    """Return the name that the device chose, reduced to the characters that a token's name may have."""
     return re.sub(r"[^\w.@ -]", "", said).strip()[:60] or "device"

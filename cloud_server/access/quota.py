@@ -7,7 +7,10 @@ from cloud_server.settings import Limits
 
 
 class Quota:
-    """One token's quota. `now` is the monotonic clock, in seconds. `…_used` count from the start of the server."""
+    """The quota of one token.
+
+    `now` is the monotonic clock, in seconds. `…_used` count since the start of the server.
+    """
 
     def __init__(self, limits: Limits, now: float) -> None:
         self.connections = self.tokens_used = self.searches_used = 0

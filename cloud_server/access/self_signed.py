@@ -17,9 +17,10 @@ certificate authority.
 
 
 def with_certificate(paths: Paths, settings: Settings) -> Settings:
-    """Return the settings with a self-signed certificate if one is needed: the server listens beyond this machine, has
-    no certificate configured, and nothing in front of it does TLS. Makes the certificate on the first call. Raises
-    NotWritable.
+    """Return the settings with a self-signed certificate, if one is needed. Creates it on the first call.
+
+    One is needed if the server listens beyond this machine, has no certificate configured, and nothing in front of it
+    does TLS. Raises NotWritable.
     """
     own = settings.serve
     if own.certificate or own.behind_tls or own.host in LOOPBACK:

@@ -57,7 +57,7 @@ class Answer:
         self._decoder: Decoder | None = None
         self._ending, self._text = Ending(), codecs.getincrementaldecoder("utf-8")("replace")
         self._drawn: list[int] = []
-        self._tail = ""  # of what is written here, as much as may be the beginning of a stop
+        self._tail = ""  # how much of the text written here may be the beginning of a stop
         self._epoch = len(job.accepted)
         self._stands = self._epoch  # how many of the accepted tokens still count once the prompt is read
         self._whole = False  # the last drawn token ends the answer and is not decoded
@@ -203,7 +203,7 @@ class Answer:
         Drops the chosen tokens after that; tokens dropped because they were not allowed yet are chosen again later.
         """
         events: list[EngineEvent] = []
-        choose = one_by_one if self.job.probabilities else self._choose  # of more than one, the first's alone is known
+        choose = one_by_one if self.job.probabilities else self._choose  # one distribution: one token
         for token in choose(mixture, self.job.sampling, self._drawn):
             index = len(self._drawn)
             full = index >= self.job.max_tokens

@@ -48,7 +48,7 @@ class Batch:
         self._turns = RoundRobin()  # between the owners of prompts to prefill
         self._spent: Counter[str] = Counter()
         self._free = list(range(engine.info.sequences))
-        self._due: list[EngineEvent] = []  # events to return with the next step
+        self._due: list[EngineEvent] = []  # events to return from the next step
 
     def __len__(self) -> int:
         """Return the number of answers being generated."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 WINDOW_S = 60.0
 
 MOST_KINDS = 1_000
-"""Kinds remembered. Beyond, kinds whose minute is over are forgotten, or else the oldest kind."""
+"""The most kinds remembered. Beyond that, kinds whose minute is over are forgotten, or else the oldest kind."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Report the service's state to systemd (Type=notify)."""
+"""Reports the service's state to systemd (Type=notify)."""
 
 import os
 import socket

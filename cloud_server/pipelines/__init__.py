@@ -1,1 +1,1 @@
-"""From a question to its sources and to the job of writing its answer."""
+"""Pipelines of retrieval and generation: they take a question to its passages and to the job that writes its answer."""

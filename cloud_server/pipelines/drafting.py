@@ -1,5 +1,6 @@
-"""The texts that a pipeline has the model write for a request besides the answer: jobs in the same queue, under the
-same access token.
+"""The texts that a pipeline has the model write for a request besides the answer.
+
+They are jobs in the same queue, under the same access token.
 """
 
 import time

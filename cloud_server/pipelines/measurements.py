@@ -109,12 +109,12 @@ class MeasurementFile:
         return next((known.preferred for known in measurements if known.conditions == conditions), PLAIN)
 
     def _mark(self) -> tuple[int, int, int]:
-        """What changes with the file. Raises OSError."""
+        """Return a value that changes whenever the file changes. Raises OSError."""
         facts = self._path.stat()
         return facts.st_mtime_ns, facts.st_size, facts.st_ino
 
     def _log(self, error: StoreCorrupt) -> None:
-        """Once for each state of the file: every question looks at it."""
+        """Log the error once per version of the file, as the file is read for every question."""
         try:
             mark = self._mark()
         except OSError:

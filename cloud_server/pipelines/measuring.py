@@ -60,11 +60,11 @@ class QuestionTurn:
     version: int = max(m.VERSIONS)
 
     async def compute(self, work: Callable[[], Result]) -> Result:
-        """Search or tokenise outside the event loop."""
+        """Run a search or tokenisation outside the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self.readers, work)
 
     def later(self, work: Callable[[], None]) -> None:
-        """At once: no device waits for this loop."""
+        """Run the work at once, as no device waits for this event loop."""
         work()
 
     def may_search(self, count: int) -> bool:

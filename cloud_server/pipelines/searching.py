@@ -1,5 +1,7 @@
-"""The searches of one pipeline. While the model writes the next query, the clusters it will probably need are read
-ahead (TeleRAG, section 4). Any thread may call, but only one at a time.
+"""The searches of one pipeline.
+
+While the model writes the next query, the clusters that its search will probably need are read ahead (TeleRAG, section
+4). May be called from any thread, but from only one at a time.
 """
 
 from cloud_server.pipelines.answering import Answering
@@ -26,7 +28,7 @@ class Searching:
         self._ticket = corpus.look_ahead(self._near, self._name)
 
     def starts(self) -> None:
-        """The model writes the first token of what will be looked up. No wait."""
+        """Record that the model writes the first token of the next query. Returns at once."""
         if self._ticket:
             self._ticket.starts()
 

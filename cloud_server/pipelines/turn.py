@@ -42,7 +42,7 @@ class Turn(Protocol):
         """
 
     def later(self, work: Callable[[], None]) -> None:
-        """Do this outside the event loop, whatever becomes of the request meanwhile. Never raises RequestOver."""
+        """Run the work outside the event loop, even if the request ends meanwhile. Never raises RequestOver."""
 
     def may_search(self, count: int) -> bool:
         """Return whether the access token may search `count` times now, and charge the searches to its quota."""

@@ -172,7 +172,7 @@ class MilvusCorpus:
         return self.search_many([vector], most)[0]
 
     def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[PublicPassage]]:
-        """The same for each of them, in one call. Raises StoreError."""
+        """Search for several vectors in one call, each as `search` does. Raises StoreError."""
         hits = self._asked("search", data=list(vectors), limit=most) if vectors and most > 0 else []
         return [
             [_passage(row["id"], row["entity"], row["distance"]) for row in rows]
@@ -188,7 +188,7 @@ class MilvusCorpus:
         return [_passage(number, rows[number], 1.0) for number in ids if number in rows]
 
     def look_ahead(self, vector: Vector, pipeline: str) -> EarlySearch:  # noqa: ARG002  # Milvus reads what it likes
-        """Milvus has the lists: all that can come early is the search, whose passages are provisional ones."""
+        """Return a look-ahead that only searches early, as the clusters are in Milvus and cannot be prefetched."""
         return EarlySearch(self.search, vector)
 
     def refresh(self) -> None:

@@ -177,7 +177,7 @@ class CompanionServer(Service):
         return None
 
     def _admit_to_pair(self, connection: ServerConnection) -> Response | None:
-        """Let a device connect for pairing, without a token: None, or the refusal if no pairing code is waiting.
+        """Let a device connect for pairing without a token: return None, or the refusal if no pairing code is waiting.
 
         TLS is required, since the proofs that both sides exchange are bound to the TLS certificate.
         """

@@ -40,7 +40,7 @@ STUCK_S = 120.0
 """Seconds after which a single step of the engine counts as hung."""
 
 READERS = 8
-"""Threads that embed, search and tokenise: most of them wait in the line of searches, where those alike go together."""
+"""Threads that embed, search and tokenise. Most of them wait for a search, while similar searches are done together."""
 
 Duty = tuple[str, Coroutine[None, None, None]]
 """A background task and its name. The server ends if the task ends."""

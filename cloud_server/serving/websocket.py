@@ -14,7 +14,7 @@ from shared.protocol.codec import Frame
 from shared.protocol.messages import MOST_FRAME_BYTES
 
 MOST_UNSENT_BYTES = 2 * MOST_FRAME_BYTES
-"""Unsent bytes allowed per connection: one frame, and answers to pings behind it."""
+"""The most unsent bytes per connection: one frame, and the answers to pings after it."""
 
 FRAMES = Rate(per_minute=60_000, burst=4_000)
 """The most frames that one connection may send, including pings. A joint answer takes about fifty a second."""
@@ -79,8 +79,9 @@ class Socket:
             raise _closed(closed) from None
 
     def send_now(self, frames: Sequence[Frame]) -> bool:
-        """Write the frames if nothing is queued before them; cheaper than a task per token. Return whether they were
-        written.
+        """Write the frames if nothing is queued before them; return whether they were written.
+
+        This is cheaper than a task per token.
         """
         protocol, transport = self._socket.protocol, self._socket.transport
         if protocol.state is not OPEN or transport.is_closing() or transport.get_write_buffer_size():

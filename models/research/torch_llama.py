@@ -23,7 +23,7 @@ class _Layer:
 
 
 class TorchLlama:
-    """Float32 weights on a device and the forward pass. `planes` gives the number of heads of q, k and v in a state."""
+    """Float32 weights on a device and the forward pass. `planes` is the number of heads of q, k and v in a state."""
 
     def __init__(self, shape: Shape, tensors: Tensors, device: str = "cpu") -> None:
         def weights(*names: str) -> torch.Tensor:

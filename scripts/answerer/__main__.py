@@ -1,6 +1,6 @@
 """Trains the answerer: a LoRA adapter for the default model, written as GGUF with a card beside it.
 
-Stop it with Ctrl-C at any time: the same command goes on where it was, to the same bytes.
+Stop it with Ctrl-C at any time: the same command continues from there, with the same bytes as a result.
 """
 
 import argparse

@@ -24,7 +24,7 @@ class LiteralWaiting:
         for at in np.flatnonzero(prompts.events):
             cost = chances[at] * prompts.typicals[at] * (1 - TAIL_SHARE)
             if available < cost:
-                # F(w*)·cost + (b - available) = b
+                # because F(w*)·cost + (b - available) = b
                 self.waits[at] = min(server.quantile(min(available / cost, 1.0)), w_tail)
                 break
             self.waits[at] = 0.0

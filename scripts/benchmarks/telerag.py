@@ -1,9 +1,10 @@
-"""Search in an index larger than memory: clusters read on demand, against FAISS with the list file mapped; and read
-ahead of questions whose final form is still being written.
+"""Search in an index larger than memory, with clusters read on demand or ahead of questions, against mapped FAISS.
 
-With --data, vectors are made around real ones and real questions are rewritten (`telerag_data`), their texts replayed
-(`telerag_ahead`); what questions share is counted (`telerag_reuse`). Without it, all vectors are made and only searches
-as they are asked are timed (`telerag_cold`). A GPU helps in both where there is one (`telerag_gpu`).
+FAISS searches with its list file memory-mapped. Reading ahead is for questions whose final text is still being written.
+With --data, vectors are generated around real ones and real questions are rewritten (`telerag_data`), with their texts
+replayed (`telerag_ahead`); the overlap of questions is counted (`telerag_reuse`). Without it, all vectors are generated
+and only searches of unchanged questions are timed (`telerag_cold`). Both also measure a GPU if there is one
+(`telerag_gpu`).
 """
 
 import tempfile
@@ -33,7 +34,7 @@ CODEC: Final[Codec] = "f16"
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """`telerag.DISK.CODEC.PIPELINE.ARM.NPROBE`: median milliseconds, bytes, whether ids are FAISS's; `ratio`s."""
+    """Return `telerag.DISK.CODEC.PIPELINE.ARM.NPROBE`: median ms, bytes, whether ids equal FAISS's; and `ratio`s."""
     quick = arguments.quick
     passages = QUICK_PASSAGES if quick else PASSAGES
     with tempfile.TemporaryDirectory() as room:

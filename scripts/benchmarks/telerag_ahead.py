@@ -1,8 +1,8 @@
-"""A whole HyDE question, its passage replayed at a stated pace: what is left to retrieve when it has been written.
+"""Replays whole HyDE questions, with the passage written at a stated pace, and times the retrieval that is left then.
 
-`on_demand` reads when it is asked; `paper` looks ahead near the question with the whole budget; `progressive` spends
-half of it near the half-written output. Each search begins with nothing in memory. A slower disk is a limit on our own
-reads; the vector of the half-written output is known beforehand, as it takes milliseconds.
+`on_demand` reads only when the search comes; `paper` looks ahead near the question with the whole budget; `progressive`
+spends half of it near the half-written output. Each search begins with nothing in memory. A slower disk is simulated by
+a limit on our own reads; the vector of the half-written output is computed beforehand, as it takes milliseconds.
 """
 
 import time
@@ -31,7 +31,7 @@ from storage.list_file import ListFile
 from storage.public_passages import PassageFiles
 
 TOKEN_S: Final = 0.015
-"""Seconds a token: the default model's, on two cores that do little else."""
+"""Seconds per token: those of the default model, on two cores with little other work."""
 
 DISKS: Final[Mapping[str, float]] = {"native": 0.0, "500": 500e6, "100": 100e6}
 ARMS: Final[Mapping[str, LookaheadMode | None]] = {
@@ -45,14 +45,14 @@ _FACTS = IndexMetadata(0, 0, 0, "", "", 0, 0, (), (), 0)
 
 
 class Limited(ListFile):
-    """A disk that gives so many bytes a second, to all reads together, one behind the other."""
+    """A simulated disk that gives `rate` bytes a second to all reads together, one read after the other."""
 
     def __init__(self, path: Path, size: int, rate: float) -> None:
         super().__init__(path, size)
         self._rate, self._free_at, self._lock = rate, 0.0, Lock()
 
     def read(self, memory: memoryview, first: int, length: int) -> None:
-        """As the file does, later."""
+        """Read like the file, delayed to the simulated rate."""
         with self._lock:
             self._free_at = ready_at = max(time.perf_counter(), self._free_at) + length / self._rate
         super().read(memory, first, length)
@@ -60,7 +60,7 @@ class Limited(ListFile):
 
 
 def opened(folder: Path, rate: float, memory: int = MEMORY) -> Ivf:
-    """The index with nothing in memory, on a disk of so many bytes a second; 0 is the machine's own."""
+    """Open the index with nothing in memory, on a disk of `rate` bytes a second; 0 is the machine's own disk."""
     vectors = Ivf(folder, memory, partial(Limited, rate=rate)) if rate else Ivf(folder, memory)
     drop_page_cache(vectors.files.lists)
     return vectors
@@ -68,7 +68,7 @@ def opened(folder: Path, rate: float, memory: int = MEMORY) -> Ivf:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One question's figures."""
+    """The figures of one question."""
 
     retrieval_ms: float
     total_ms: float
@@ -81,7 +81,7 @@ class Replay:
 
 
 def measured(folder: Path, asked: Sequence[Rewriting], disk: str, nprobe: int) -> dict[str, dict[str, Any]]:
-    """By arm, the arms taking turns, question by question."""
+    """Return the figures by arm; for each question the arms run in turn, in rotating order."""
     rows: dict[str, list[Replay]] = {arm: [] for arm in ARMS}
     search = mapped(folder, 0)
     for number, rewriting in enumerate(asked):
@@ -114,7 +114,7 @@ def _replay(
         ticket.refine(rewriting.half)
         _until(started + seconds)
     else:
-        started -= seconds  # with nothing read meanwhile there is nothing to wait for
+        started -= seconds  # nothing is read meanwhile, so that there is nothing to wait for
     asked_at = time.perf_counter()
     ticket.search(rewriting.output, FOUND)
     ended = time.perf_counter()
@@ -157,7 +157,10 @@ def _figures(replays: Sequence[Replay]) -> dict[str, Any]:
 
 
 def ratios(figures: Mapping[str, Mapping[str, Any]], rate: float) -> dict[str, float]:
-    """Bars: each arm's retrieval and total against on demand; of a limited disk, what its bandwidth makes of them."""
+    """Return the ratios to compare with the bars: each arm's retrieval and total against `on_demand`.
+
+    For a limited disk, also the times relative to what its bandwidth allows.
+    """
     base = figures["on_demand"]
     bars = {
         f"{arm}_{kind}": round(own[key] / base[key], 3)
@@ -175,13 +178,13 @@ def ratios(figures: Mapping[str, Mapping[str, Any]], rate: float) -> dict[str, f
 
 
 def decode_ratio(engine: Engine, folder: Path, runs: int) -> float:
-    """Speed of a model that writes while clusters are read ahead all the time, in times of its speed alone; median."""
+    """Return the median decode speed while clusters are read ahead all the time, relative to the speed alone."""
     size = read_bytes(folder)
     vectors = opened(folder, 0.0, size // 4)
     blocks = np.array_split(np.arange(vectors.clusters), 8)
     shares = []
     step("decoding while clusters are read ahead")
-    _seconds(engine)  # the first is slower
+    _seconds(engine)  # the first run is slower
     for _ in range(runs):
         alone = _seconds(engine)
         over = Event()
@@ -194,7 +197,7 @@ def decode_ratio(engine: Engine, folder: Path, runs: int) -> float:
 
 
 def read_bytes(folder: Path) -> int:
-    """Of the lists."""
+    """Return the bytes of the index's lists."""
     return Ivf(folder, 0).files.layout.bytes
 
 

@@ -1,7 +1,8 @@
-"""Searches with nothing in memory: clusters read on demand, against FAISS with the list file mapped.
+"""Searches with nothing in memory: clusters read on demand, against FAISS with the list file memory-mapped.
 
-Before each cold search the kernel's page cache of the file is dropped, and what was read then is counted by the kernel:
-a search that read less than the clusters it needed is no cold one, and is said. Arms take turns, question by question.
+Before each cold search, the kernel's page cache of the file is dropped, and the kernel counts the bytes that are read:
+a search that read less than the clusters it needed was not cold, which `reads_proven` shows. For each question the arms
+run in turn.
 """
 
 import os
@@ -28,7 +29,7 @@ Search = Callable[[Numbers, Vectors], tuple[Numbers, Vectors]]
 
 
 class Arms:
-    """The index in a folder, searched in each way."""
+    """The index in a folder, searched in each of the compared ways."""
 
     def __init__(self, folder: Path, asked: Vectors) -> None:
         self._folder, self._asked = folder, asked
@@ -42,7 +43,7 @@ class Arms:
         }
 
     def measured(self, probes: Sequence[int]) -> dict[str, Any]:
-        """By arm and number of probes."""
+        """Return the figures by arm and number of probes."""
         figures: dict[str, Any] = {arm: {} for arm in (*self._cold, "resident")}
         for nprobe in probes:
             step(f"{nprobe} probes")
@@ -70,7 +71,7 @@ class Arms:
 
 
 def drop_page_cache(file: Path) -> None:
-    """What the kernel holds of a file in memory goes."""
+    """Drop the file from the kernel's page cache."""
     descriptor = os.open(file, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -80,7 +81,7 @@ def drop_page_cache(file: Path) -> None:
 
 
 def mapped(folder: Path, threads: int) -> Search:
-    """FAISS's own search on its mapped lists, which it reads ahead with so many threads."""
+    """Return FAISS's own search on memory-mapped lists, which it reads ahead with this many threads."""
     faiss = faiss_with(1)
     held = read_clusters(folder)
     layout: Layout = held.layout
@@ -120,7 +121,7 @@ def _timed(
 
 
 def _bytes_read() -> int:
-    """What the disk gave this process so far, by the kernel's count."""
+    """Return the bytes that this process has read from the disk, by the kernel's count."""
     for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines():
         name, _, value = line.partition(": ")
         if name == "read_bytes":
@@ -129,12 +130,12 @@ def _bytes_read() -> int:
 
 
 def questions(count: int) -> Vectors:
-    """Made questions, shape (count, dimensions)."""
+    """Return generated questions, shape (count, dimensions)."""
     return Made().of(count, np.random.default_rng(3))
 
 
 def made_index(folder: Path, passages: int, codec: Codec, threads: int) -> None:
-    """An index of made vectors (`index.Made`) in the folder, which is made."""
+    """Create the folder with an index of generated vectors (`index.Made`)."""
     folder.mkdir()
     made = Made()
     clusters = clusters_for(passages)

@@ -1,8 +1,8 @@
-"""What `telerag` searches and asks: an index of made vectors around real ones, and real questions with a rewriting.
+"""The data of `telerag`: an index of vectors generated around real ones, and real questions with a rewriting.
 
-A made vector lies between a real passage and another among its eight nearest, with a little noise. The rewriting is
-HyDE's, a passage of 64 tokens that answers the question: written by the default model (`hyde`), greedily; or, as the
-best that any model could write, the passage that holds the answer (`ideal`). `anchored` adds the question's vector.
+A generated vector lies between a real passage and another among its eight nearest, with a little noise. The rewriting
+is HyDE's, a passage of 64 tokens that answers the question: written by the default model (`hyde`), greedily; or the
+passage that holds the answer, the best that any model could write (`ideal`). `anchored` adds the question's vector.
 """
 
 from argparse import Namespace
@@ -34,20 +34,20 @@ SAMPLE_PER_CLUSTER, BLOCK = 64, 50_000
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A question's vector, that of the half-written output and of the whole, each of shape (dimensions,)."""
+    """The vectors of a question, of the half-written output and of the whole output, each of shape (dimensions,)."""
 
     question: Vectors
     half: Vectors
     output: Vectors
 
     def anchored(self) -> "Rewriting":
-        """With the question in what is asked: a weight of a half each."""
+        """Return the same with the outputs' vectors averaged with the question's, each with weight one half."""
         return Rewriting(self.question, _unit(self.question + self.half), _unit(self.question + self.output))
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Real vectors: of passages, shape (passages, dimensions), of many questions, and rewritings by who wrote them."""
+    """Real vectors: of passages, shape (passages, dimensions), and of many questions; and the rewritings by writer."""
 
     passages: Vectors
     questions: Vectors
@@ -55,7 +55,10 @@ class Asked:
 
 
 def real(arguments: Namespace, count: int, passages: int, questions: int) -> Asked:
-    """So many rewritings, passages at most and questions at most, under --data. Raises CannotRun."""
+    """Read `count` rewritings, and at most `passages` passages and `questions` questions, under --data.
+
+    Raises CannotRun.
+    """
     folder = weights(MODEL, "all-minilm-l6-v2")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), arguments.threads)
     data: Path = arguments.data
@@ -79,7 +82,7 @@ def real(arguments: Namespace, count: int, passages: int, questions: int) -> Ask
 
 
 def written_by(engine: Engine, question: str) -> str:
-    """The passage that the model writes, at temperature 0; it does not end before it has all its tokens."""
+    """Return the passage that the model writes at temperature 0; it always has the full number of tokens."""
     template = parse(engine.info.chat_template, engine.info.bos)
     engine.clear(0)
     parts = (template.before_user, PROMPT.format(question), template.after_user + template.before_assistant)
@@ -104,7 +107,7 @@ def _rows(data: Path, name: str, kind: str) -> list[dict[str, Any]]:
 
 
 class Around:
-    """Vectors made around real ones, shape (passages, dimensions), any number of them; the same ones each time."""
+    """Generates any number of vectors around real ones, shape (passages, dimensions); reproducible."""
 
     def __init__(self, passages: Vectors) -> None:
         self._passages = passages
@@ -115,7 +118,7 @@ class Around:
         self._near = np.concatenate(nearest)
 
     def of(self, count: int, seed: int) -> Vectors:
-        """So many."""
+        """Return `count` generated vectors, shape (count, dimensions)."""
         chance = np.random.default_rng(seed)
         rows = chance.integers(len(self._passages), size=count)
         others = self._near[rows, chance.integers(self._near.shape[1], size=count)]
@@ -126,7 +129,7 @@ class Around:
 
 
 def make(folder: Path, around: Around, passages: int, codec: Codec, threads: int) -> None:
-    """An index of so many vectors in the folder, which is made."""
+    """Create the folder with an index of this many generated vectors."""
     folder.mkdir(parents=True)
     clusters = clusters_for(passages)
     centroids = train(around.of(min(SAMPLE_PER_CLUSTER * clusters, passages), 1), clusters, threads=threads)

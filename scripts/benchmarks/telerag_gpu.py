@@ -1,4 +1,4 @@
-"""Searches of the processor and a GPU together, against the processor's own, all lists in memory. Needs CUDA."""
+"""Searches by processor and GPU together, against the processor alone, with all lists in memory. Needs CUDA."""
 
 import time
 from collections.abc import Sequence
@@ -15,20 +15,22 @@ from storage.ivf_files import Numbers, Vectors
 
 BATCHES = (1, 2, 4, 8)
 COVERED = 0.8
-"""Of each question's clusters, the nearest, are on the GPU before it is asked; the processor scans the others."""
+"""The share of each question's clusters, the nearest ones, that are on the GPU beforehand; the processor scans the
+rest.
+"""
 
 _COPIED_S = 0.05
-"""For copies that were started to end."""
+"""Seconds to wait for copies that were started."""
 
 
 def cooperative(folder: Path, asked: Vectors, probes: Sequence[int], device: str = "cuda") -> dict[str, Any]:
-    """`NPROBE.BATCH.{cpu_ms,cooperative_ms,ratio,ids_same}`, medians; without a GPU, why it is left out."""
+    """Return `NPROBE.BATCH.{cpu_ms,cooperative_ms,ratio,ids_same}`, as medians; without a GPU, why it is left out."""
     try:
         torch_on(device)
     except UsageError:
         return {"left_out": "needs a GPU"}
     held = Ivf(folder, WARM_MEMORY)
-    _batches(held, asked[:1], probes[0], 1, device)  # torch gets ready
+    _batches(held, asked[:1], probes[0], 1, device)  # warms torch up
     return {
         str(nprobe): {str(batch): _batches(held, asked, nprobe, batch, device) for batch in BATCHES}
         for nprobe in probes

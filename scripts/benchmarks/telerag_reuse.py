@@ -1,6 +1,6 @@
-"""What questions have in common: clusters of a question and of its rewriting, of questions together, and over time.
+"""Counts the overlap of questions' clusters: with those of a rewriting, with other questions, and over time.
 
-Counted on the clusters that real questions probe; nothing is read.
+Counts the clusters that real questions probe, without reading any.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +21,11 @@ TOGETHER, WAITING, DRAWS = 8, 64, 5
 
 Scores = npt.NDArray[np.float64]
 Use = Callable[[Scores, Numbers, int], None]
-"""Changes the clusters' scores, shape (clusters,), by the clusters of a question and its number."""
+"""Updates the clusters' scores, shape (clusters,), for a question's clusters and its number."""
 
 
 def overlap(vectors: Ivf, asked: Sequence[Rewriting], nprobe: int) -> dict[str, float]:
-    """Of the clusters that the output probes, the share among 1, 2 and 4 times as many nearest to the question."""
+    """Return the share of the output's clusters that are among the 1, 2 and 4 times as many nearest to the question."""
     shares: dict[int, list[float]] = {times: [] for times in TIMES}
     for rewriting in asked:
         needed = set(vectors.probe(rewriting.output, nprobe).tolist())
@@ -36,7 +36,7 @@ def overlap(vectors: Ivf, asked: Sequence[Rewriting], nprobe: int) -> dict[str, 
 
 
 def together(vectors: Ivf, questions: Vectors, nprobe: int) -> dict[str, float]:
-    """Bytes read for eight questions together, in times of each alone: any eight, and as they are grouped from 64."""
+    """Return the bytes read for eight questions at once, relative to one by one: any eight, and grouped from 64."""
     chance = np.random.default_rng(1)
     any_eight: list[list[tuple[int, int]]] = []
     grouped: list[list[tuple[int, int]]] = []
@@ -63,9 +63,9 @@ def _share(rounds: Sequence[Sequence[tuple[int, int]]]) -> float:
 
 
 def hit_rates(vectors: Ivf, questions: Vectors, nprobe: int) -> dict[str, Any]:
-    """`POLICY.SHARE`: of the clusters that questions ask for one after another, the share that is in memory already.
+    """Return `POLICY.SHARE`: the share of the clusters needed by successive questions that are in memory already.
 
-    `fixed` is the best that a set which never changes could do, known beforehand.
+    `fixed` is the best rate of a set that never changes, chosen in hindsight.
     """
     probed = [vectors.probe(question, nprobe) for question in questions]
     policies: Mapping[str, Use] = {"lru": _lru, "halving": _halving, "decay": _decay}

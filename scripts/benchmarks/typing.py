@@ -1,8 +1,8 @@
-"""Reading while a question is typed: the app on a terminal, 40 words a minute, with it and without it in turn.
+"""Reading while a question is typed: the app in a terminal, at 40 words a minute, alternately with and without it.
 
-Two apps run on two homes that hold the same files; the states of passages are emptied before each question. Times are
-taken outside, from the key on: the first token came as long before the answer was seen as the later steps of its trace
-took.
+Two apps run on two homes with the same files; the passages' states are dropped before each question. Times are measured
+from outside, from the key press on: the time to the first token is the time until the answer was seen, less the trace's
+later steps.
 """
 
 import os
@@ -35,26 +35,28 @@ QUESTIONS, QUICK_QUESTIONS = 20, 3
 QUICK_DOCUMENTS = 150
 
 KEY_S = 60 / (40 * 5)
-"""Between two keys at 40 words a minute, of five characters each."""
+"""Seconds between two key presses at 40 words a minute, of five characters each."""
 
 TTFT_RATIO, KEY_RATIO, MOST_IN_VAIN = 0.4, 1.2, 2.5
-"""The bars: with / without, of the mean first token and of the keys' 99th percentile; passages read in vain."""
+"""The bars: mean first-token time and 99th percentile of key echoes, each with / without reading; passages read in
+vain.
+"""
 
 ANSWER_S = 600.0
-"""An answer is waited for so long: a busy machine takes its time."""
+"""The most seconds to wait for an answer, as the machine may be busy."""
 
 _READY = b"ready"
 _NEW, _ENTER = "\x0e", "\r"
 _BEHIND = ("decode", "check", "evidence")
-"""Steps of an answer's trace that come behind its first token."""
+"""Steps of an answer's trace that come after its first token."""
 
 
 @dataclass(slots=True)
 class Arm:
-    """An app, the device over its home, and what was measured of it.
+    """An app, the device over its home, and its measurements.
 
     `first` are ms from Enter to the first token, `shown` to the answer on the screen, `keys` from a key to its echo.
-    Passages are counted for every question that was typed, times for those that a model answers.
+    Passages are counted for every typed question, times for the questions that a model answers.
     """
 
     app: Terminal
@@ -67,7 +69,7 @@ class Arm:
     answers: list[str] = field(default_factory=list)
 
     def ask(self, question: str) -> bool:
-        """Type and send the question; whether a model has answered it."""
+        """Type and send the question; return whether a model has answered it."""
         self._empty()
         self.app.types(_NEW)
         self.app.drain(1.0)
@@ -90,7 +92,7 @@ class Arm:
         return True
 
     def drop_last(self) -> None:
-        """Forget the last question: the other app did not answer it with a model."""
+        """Drop the last question's figures, as the other app did not answer it with a model."""
         for values in (self.shown, self.first, self.answers):
             values.pop()
 
@@ -118,7 +120,7 @@ class Arm:
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Figures by set; `missed` names the bars that were."""
+    """Return the figures by set; `missed` names the bars that were missed."""
     if arguments.data is None:
         raise CannotRun("it needs --data, with lihuaworld or email in it")
     sets = load(arguments.data, *SETS)
@@ -139,7 +141,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def measured(room: Path, store: Path, folder: Path, questions: Sequence[str], threads: int) -> dict[str, Any]:
-    """Figures of one set: every question typed into both apps, each first in turn."""
+    """Return the figures of one set: every question is typed into both apps, each going first in turn."""
     with ExitStack() as stack:
         arms = [
             stack.enter_context(_app(room / name, store, folder, threads, reads=reads))
@@ -190,7 +192,10 @@ def _missed(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 @contextmanager
 def _app(home: Path, store: Path, folder: Path, threads: int, *, reads: bool) -> Iterator[Arm]:
-    """The app on a home with the store in it: no kept answer serves, and neither power, heat nor load stops reading."""
+    """Yield the app on a home with a copy of the store.
+
+    No kept answer serves, and neither power, heat nor load stops the reading.
+    """
     own = {name: value for name, value in os.environ.items() if not name.startswith(("JACKDAW_", "TEXTUAL_"))}
     own |= {
         HOME_VARIABLE: str(home),
@@ -215,14 +220,14 @@ def _app(home: Path, store: Path, folder: Path, threads: int, *, reads: bool) ->
 
 
 def _spread(data: RetrievalSet, count: int) -> list[str]:
-    """So many questions, evenly over the set, of those that a model answers: others are quoted from the files."""
+    """Return `count` questions, spread evenly over the set, that a model answers; others are quoted from the files."""
     texts = [" ".join(question.text.split()) for question in data.questions]
     answered = [text for text in texts if text.isascii() and not discourse.subject(text)]
     return answered[:: max(1, len(answered) // count)][:count]
 
 
 def _quick(data: RetrievalSet) -> RetrievalSet:
-    """The first documents, and the questions that they answer."""
+    """Return the set reduced to the first documents, and the questions that they answer."""
     files = {name: documents[:QUICK_DOCUMENTS] for name, documents in data.files.items()}
     keys = {document.key for documents in files.values() for document in documents}
     return RetrievalSet(files, [question for question in data.questions if question.relevant & keys])

@@ -6,7 +6,7 @@ Immutable estimates; seconds of any one clock. Outliers from a busy machine or a
 from dataclasses import dataclass, replace
 
 _LATENCY_HALF_LIFE = 64.0
-_RTT_SHARE = 1 / 8  # TCP's
+_RTT_SHARE = 1 / 8  # the smoothing of TCP
 _SURPRISE = 4.0
 
 

@@ -1,1 +1,1 @@
-"""The part that the command lines of both programs share: command base classes, output and exit codes."""
+"""The command-line code that both programs share: command base classes, output and exit codes."""

@@ -1,5 +1,7 @@
-"""Converts messages to frames and back. For any bytes, decoding ends, uses memory within a small multiple of the frame
-limit, and returns a message within its bounds or raises ProtocolError. Does not check the order of messages.
+"""Converts messages to frames and back. Does not check the order of messages.
+
+For any bytes, decoding ends, uses memory within a small multiple of the frame limit, and returns a message within its
+bounds or raises ProtocolError.
 """
 
 from typing import Final, TypeVar
@@ -115,7 +117,7 @@ def _from_text(frame: str, decoder: msgspec.json.Decoder[Decoded]) -> Decoded:
 
 
 def _within_limits(frame: str) -> None:
-    # Characters first: they are counted without making the bytes.
+    # Characters are checked first: counting them takes no copy of the bytes.
     if len(frame) > m.MOST_TEXT_BYTES or len(frame.encode("utf-8", "replace")) > m.MOST_TEXT_BYTES:
         raise ProtocolError(m.CloseCode.TOO_LARGE, f"A text frame has more than {m.MOST_TEXT_BYTES} bytes.")
     if frame.count("[") + frame.count("{") > m.MOST_BRACKETS:
@@ -123,8 +125,9 @@ def _within_limits(frame: str) -> None:
 
 
 def _same_version(frame: str) -> None:
-    """Raise ProtocolError for a hello without a common version, before reading fields that its versions may define
-    otherwise.
+    """Raise ProtocolError for a hello without a common version.
+
+    Called before fields are read that other versions may define otherwise.
     """
     try:
         offered = _versions.decode(frame).versions

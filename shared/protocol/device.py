@@ -15,8 +15,9 @@ from shared.protocol.session import Session, SessionState
 
 ACKNOWLEDGE_EVENTS: Final = 32
 ACKNOWLEDGE_BYTES: Final = 64 * 1024
-"""Received events or bytes after which a device acknowledges, far fewer than a server keeps. A device also acknowledges
-at the end of each request.
+"""The received events, or bytes, after which a device acknowledges: far fewer than a server keeps.
+
+A device also acknowledges at the end of each request.
 """
 
 
@@ -89,8 +90,9 @@ class DeviceSession(Session):
         return room and not self._going and self.state is not SessionState.BROKEN
 
     def connect(self) -> list[Frame]:
-        """Begin a new connection and return its first frames. Frames of an older connection must not be passed in any
-        more.
+        """Begin a new connection and return its first frames.
+
+        Frames of an older connection must not be passed in any more.
         """
         self._not_broken()
         self.cut()
@@ -119,8 +121,9 @@ class DeviceSession(Session):
     def send(
         self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Ping | m.Closing
     ) -> list[Frame]:
-        """Return the frames for a message: none if it is too late, or has to wait for a connection. Raises
-        ProtocolError.
+        """Return the frames for a message: none if it is too late, or has to wait for a connection.
+
+        Raises ProtocolError.
         """
         self._not_broken()
         frame = codec.device_frame(message, self.version)
@@ -232,9 +235,7 @@ class DeviceSession(Session):
         return Received([welcome, *map(Lost, lost)], list(self._again(welcome.asked)))
 
     def _again(self, asked: int) -> Iterator[Frame]:
-        """Yield the frames that restate every request after a reconnect: commands have no numbers, and any may be
-        lost.
-        """
+        """Yield the frames that restate every request after a reconnect, as unnumbered commands may have been lost."""
         for number, request in self._requests.items():
             for command in self._commands[number]:
                 if number > asked or not isinstance(command, m.Ask):

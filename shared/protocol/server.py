@@ -11,7 +11,10 @@ from shared.protocol.session import Session, SessionState
 
 MOST_KEPT_EVENTS: Final = 512
 MOST_KEPT_BYTES: Final = 256 * 1024
-"""Unacknowledged, beyond which a server sends no more tokens. The few other events of each request come on top."""
+"""The most bytes of unacknowledged events; beyond it, a server sends no more tokens.
+
+The few other events of each request are added to it.
+"""
 
 Arrived = m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Acknowledge | m.Closing
 
@@ -50,7 +53,7 @@ class ServerSession(Session):
         return len(self._kept), self._kept_bytes
 
     def accept(self, hello: m.Hello) -> list[Frame]:
-        """Begin a connection with its received hello. Return the welcome's frame and all unacknowledged events'.
+        """Begin a connection with its received hello; return the frames of the welcome and all unacknowledged events.
 
         Frames of an older connection must not be passed in any more. Raises ProtocolError, and then changes nothing,
         for a device that resumes another session, or after an event that was never sent.
@@ -105,7 +108,7 @@ class ServerSession(Session):
         Events of a cancelled request are dropped, except for its end.
         """
         self._not_broken()
-        # Tokens first: they are many, and isinstance() of a struct is slow where it says no.
+        # Tokens first: they are many, and isinstance() of a struct is slow if it is False.
         if not isinstance(message, m.Tokens) and isinstance(message, (m.Goaway, m.Closing)):
             return self._leave(message)
         request = self._requests.get(message.request)

@@ -45,7 +45,7 @@ class Together:
         self._fetched = (-1, 0)  # the last Fetch's position and count
         self._fetches = 0  # the number of fetches at that position
         self._pending_rests = 0  # fetched distributions whose first piece has not come
-        self._rest = (-1, 0, 0)  # of the distribution in transit: position, next offset, total bytes
+        self._rest = (-1, 0, 0)  # the distribution in transit: position, next offset, total bytes
 
     def on_message(self, said: JointFromDevice) -> bool:
         """Process a device's message. Return False if it changes nothing. Raises ProtocolError."""
