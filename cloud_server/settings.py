@@ -155,8 +155,8 @@ class Retrieval:
         Meta(
             ge=0,
             le=1_000_000,
-            description="Megabytes of them that lie on a GPU too, which scans them while the processor scans the rest "
-            "(extra `gpu`, CUDA); 0 uses none.",
+            description="Megabytes of the vectors kept on a GPU too, which scans them while the processor scans "
+            "the rest (extra `gpu`, CUDA); 0 uses none.",
         ),
     ] = 0.0
     relevance: Annotated[

@@ -63,7 +63,7 @@ def parse(source: str | None, bos: str = "") -> ChatTemplate:
 
 
 def _rendered(source: str, bos: str, roles: tuple[str, ...]) -> str:
-    """Render a conversation of marks up to the start of the answer; "" if the template fails."""
+    """Render a conversation whose texts are placeholder marks, up to the start of the answer; "" on failure."""
     from jinja2.exceptions import TemplateError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -72,7 +72,7 @@ def _rendered(source: str, bos: str, roles: tuple[str, ...]) -> str:
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
             if not (isinstance(left, int) and isinstance(right, int) and max(abs(left), abs(right)) < 1000):
-                raise TemplateError("No chat template needs such a product.")
+                raise TemplateError("Chat templates need no product of these values.")
             return super().call_binop(context, operator, left, right)
 
     def refuse(message: str) -> None:

@@ -84,9 +84,7 @@ class Decoder:
     def mixture_at(self, position: int) -> Logits:
         """Return the kept mixture for an answer token that was already read. Raises EngineError if it is not kept."""
         if not self.keeps(position):
-            raise EngineError(
-                f"Of the tokens {sorted(self._mixtures)} mixtures are kept, but none at position {position}."
-            )
+            raise EngineError(f"The mixture at position {position} is not kept; those at {sorted(self._mixtures)} are.")
         return self._mixtures[position]
 
     def append(self, token: int) -> Logits:

@@ -46,7 +46,7 @@ class _Interruptible:
 
     def _look(self) -> None:
         if self._give_way():
-            raise GaveWay("Work ahead stopped for a question. It continues when nothing else needs the machine.")
+            raise GaveWay("Background work stopped for a question. It continues when nothing else needs the machine.")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)

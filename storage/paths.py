@@ -39,7 +39,7 @@ class Paths:
 
     @property
     def config_file(self) -> Path:
-        """The user's settings, TOML."""
+        """The user's settings file, TOML."""
         return self.config / "config.toml"
 
     @property
@@ -59,87 +59,87 @@ class Paths:
 
     @property
     def add_lock(self) -> Path:
-        """The lock of the one process that reads files into the database."""
+        """The lock file of the one process that reads files into the database."""
         return self.state / "add.lock"
 
     @property
     def daemon_lock(self) -> Path:
-        """The lock of the background process (the daemon), held for its lifetime."""
+        """The lock file of the background process (the daemon), held for its lifetime."""
         return self.state / "daemon.lock"
 
     @property
     def daemon_status(self) -> Path:
-        """The status of the background process, and its use of resources within the last hour: JSON."""
+        """The file with the background process's status and its use of resources within the last hour, JSON."""
         return self.state / "daemon.json"
 
     @property
     def typing_spent(self) -> Path:
-        """The tokens and joules that the app spent within the last hour on reading while questions were typed: JSON."""
+        """The file with the tokens and joules spent within the last hour on reading during typing, JSON."""
         return self.state / "typing.json"
 
     @property
     def daemon_paused(self) -> Path:
-        """While this file exists, background work is paused."""
+        """The file whose existence pauses background work."""
         return self.state / "daemon.paused"
 
     @property
     def activity(self) -> Path:
-        """The time of the last question, which the background process reads."""
+        """The file with the time of the last question, for the background process."""
         return self.state / "activity"
 
     @property
     def app_report(self) -> Path:
-        """The report written when the app last had to be closed because it stopped responding."""
+        """The report file written when the app last had to be closed because it stopped responding."""
         return self.state / "app-report.txt"
 
     @property
     def link(self) -> Path:
-        """The companion server that this device is connected to, and its token."""
+        """The file with this device's companion server and its token."""
         return self.config / "link.json"
 
     @property
     def link_rest(self) -> Path:
-        """The time until which a companion server that broke the protocol is not contacted."""
+        """The file with the time until which a companion server that broke the protocol is not contacted."""
         return self.state / "link-rest.json"
 
     @property
     def dispatch(self) -> Path:
-        """The measured times and lengths of the companion server and this device, and the budget spent."""
+        """The file with the measured speeds of companion server and device, and the budget spent."""
         return self.state / "dispatch.json"
 
     @property
     def server_config_file(self) -> Path:
-        """The companion server's settings."""
+        """The companion server's settings file."""
         return self.config / "server.toml"
 
     @property
     def server_tokens(self) -> Path:
-        """The companion server's valid tokens."""
+        """The file of the companion server's valid tokens."""
         return self.data / "server" / "tokens.json"
 
     @property
     def server_pairing(self) -> Path:
-        """The current pairing code, if there is one."""
+        """The file of the current pairing code, if there is one."""
         return self.data / "server" / "pairing.json"
 
     @property
     def server_certificate(self) -> Path:
-        """The companion server's self-signed certificate, with its key."""
+        """The file of the companion server's self-signed certificate, with its key."""
         return self.data / "server" / "certificate.pem"
 
     @property
     def server_running(self) -> Path:
-        """The address of the companion server, while it runs."""
+        """The file with the companion server's address while it runs."""
         return self.state / "server.json"
 
     @property
     def server_index(self) -> Path:
-        """The public corpus that the companion server searches."""
+        """The folder of the public corpus that the companion server searches."""
         return self.data / "server" / "index"
 
     @property
     def server_pipelines(self) -> Path:
-        """The measurements of the companion server's pipelines, by model."""
+        """The file of the measurements of the companion server's pipelines, by model."""
         return self.data / "server" / "pipelines.json"
 
     def create(self) -> None:

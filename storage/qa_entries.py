@@ -149,7 +149,7 @@ class QAEntries:
         ]
 
     def unanswered(self, fingerprint: str) -> list[Entry]:
-        """Return the fingerprint's waiting and stale entries: asked questions before predicted ones."""
+        """Return the waiting and stale entries with this fingerprint: asked questions before predicted ones."""
         rows = self.database.execute(
             f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe = ? AND ((answer IS NULL AND record = '{{}}') OR stale) "
             "ORDER BY origin = 'predicted', uses DESC, id",
@@ -158,7 +158,7 @@ class QAEntries:
         return [_entry(row) for row in rows]
 
     def with_fingerprint(self, fingerprint: str, ids: Sequence[int]) -> list[int]:
-        """Return those of these entry ids whose entry has the fingerprint."""
+        """Return those of the given entry ids whose entry has this fingerprint."""
         marks = ", ".join("?" * len(ids))
         rows = self.database.execute(
             f"SELECT id FROM qa_entries WHERE recipe = ? AND id IN ({marks})", (fingerprint, *ids)

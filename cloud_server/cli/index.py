@@ -34,11 +34,11 @@ from storage.ivf_files import Codec
 from storage.paths import Paths
 
 _SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=click.Path(path_type=Path))
-_THREADS = click.option("--threads", type=click.IntRange(min=1), help="Threads it computes with.  [default: all cores]")
+_THREADS = click.option("--threads", type=click.IntRange(min=1), help="Threads to compute with.  [default: all cores]")
 _CODEC = click.option(
     "--codec",
     type=click.Choice(get_args(Codec)),
-    help="How vectors are kept: f16 takes half the disk and memory of f32.  [default: f16]",
+    help="Number format of the stored vectors: f16 takes half the disk and memory of f32.  [default: f16]",
 )
 _EMBEDDER = (
     click.option(
@@ -47,12 +47,12 @@ _EMBEDDER = (
         help="A sentence-transformers model that embeds passages and questions: its folder, or its name on the hub if "
         "it was fetched. Extra: embedders.  [default: the devices' own]",
     ),
-    click.option("--query-prefix", help="What that model wants before a question.  [default: as it says itself]"),
-    click.option("--passage-prefix", help="The same before a passage."),
+    click.option("--query-prefix", help="Text to put before each question.  [default: as the model is configured]"),
+    click.option("--passage-prefix", help="Text to put before each passage."),
     click.option(
         "--relevance",
         type=click.FloatRange(0, 1),
-        help="Passages whose cosine with a question is lower are no source.  [default: retrieval.relevance]",
+        help="Least cosine with the question for a passage to become a source.  [default: retrieval.relevance]",
     ),
 )
 
@@ -67,11 +67,11 @@ def _embedder_options(command: Callable[..., None]) -> Callable[..., None]:
 command = Group(
     "index",
     default="info",
-    help="Make and look at the index of public passages that the server answers from.",
+    help="Build, extend and show the index of public passages that the server answers from.",
     examples=(
-        ("Make it from JSON Lines", "jackdaw-server index build wikipedia.jsonl"),
+        ("Build the index from JSON Lines", "jackdaw-server index build wikipedia.jsonl"),
         ("Add a folder of texts", "jackdaw-server index add ~/handbooks"),
-        ("See what it holds", "jackdaw-server index info"),
+        ("Show what the index holds", "jackdaw-server index info"),
     ),
 )
 
@@ -79,8 +79,8 @@ command = Group(
 @command.command(
     "build",
     examples=(
-        ("Make it from JSON Lines", "jackdaw-server index build wikipedia.jsonl"),
-        ("Keep vectors as they were computed", "jackdaw-server index build wikipedia.jsonl --codec f32"),
+        ("Build the index from JSON Lines", "jackdaw-server index build wikipedia.jsonl"),
+        ("Store vectors in full precision", "jackdaw-server index build wikipedia.jsonl --codec f32"),
     ),
 )
 @_SOURCES
@@ -110,15 +110,15 @@ def build(
 @command.command(
     "import",
     examples=(
-        ("Vectors from numpy, and their texts", "jackdaw-server index import vectors.npy --texts passages.jsonl"),
-        ("Both from one table", "jackdaw-server index import wikipedia.parquet --column vector=emb"),
+        ("Vectors from numpy, with their texts", "jackdaw-server index import vectors.npy --texts passages.jsonl"),
+        ("Vectors and texts from one table", "jackdaw-server index import wikipedia.parquet --column vector=emb"),
     ),
 )
 @click.argument("vectors", metavar="VECTORS", type=click.Path(path_type=Path))
 @click.option(
     "--texts",
     type=click.Path(path_type=Path),
-    help="Their texts in the same order: JSON Lines, parquet, or a folder of them.  [default: in the table of VECTORS]",
+    help="Texts of the vectors, in order: JSON Lines, parquet, or a folder of them.  [default: the table of VECTORS]",
 )
 @click.option(
     "--column", "columns", multiple=True, metavar="ROLE=NAME", help="A table's column: vector, text, title, id."
@@ -161,7 +161,7 @@ def add(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None:
         _say(builder.add(sources), as_json)
 
 
-@command.command("info", examples=(("See what it holds", "jackdaw-server index info"),))
+@command.command("info", examples=(("Show what the index holds", "jackdaw-server index info"),))
 def info(as_json: bool) -> None:
     """Show what the index holds and what it was built from."""
     index = _index(1)[1]
@@ -219,7 +219,7 @@ def _builder(
         with progress() as on_progress:
             yield Builder(index, embedder, on_progress, notice, model=model, relevance=relevance)
     except KeyboardInterrupt:
-        notice(f"The same command goes on from the last {rows:,} passages that were finished.")
+        notice(f"The same command continues after the last {rows:,} finished passages.")
         raise
     if cost := incomparable(index.held().facts):
         notice(cost)
@@ -234,7 +234,7 @@ def _embedder(settings: Settings, threads: int, model: EmbedderSource | None) ->
 
 def _chosen(name: str | None, query_prefix: str | None, passage_prefix: str | None) -> EmbedderSource | None:
     if name is None and (query_prefix or passage_prefix):
-        raise UsageError("Prefixes belong to a model: name it with --embedder. The devices' own embedder has none.")
+        raise UsageError("Prefixes need a model: name it with --embedder. The devices' own embedder takes no prefixes.")
     return None if name is None else named(name, query_prefix, passage_prefix)
 
 

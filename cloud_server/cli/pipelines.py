@@ -35,10 +35,10 @@ LINE_S = 10.0
 command = Group(
     "pipelines",
     default="list",
-    help="Measure which ways from a question to its passages find more than a plain search, with the server's model.",
+    help="Measure which retrieval pipelines find more than a plain search, with the server's model.",
     examples=(
         ("See which are on", "jackdaw-server pipelines list"),
-        ("Measure them on questions with answers", "jackdaw-server pipelines measure questions.jsonl"),
+        ("Measure the pipelines on questions with answers", "jackdaw-server pipelines measure questions.jsonl"),
     ),
 )
 
@@ -54,8 +54,8 @@ def listed(as_json: bool) -> None:
         )
         return
     if not measured:
-        click.echo(f"Devices may name: {', '.join(PIPELINES)}.")
-        click.echo("Where they name none, plain answers. Measure others: jackdaw-server pipelines measure QUESTIONS")
+        click.echo(f"Pipelines that devices may name: {', '.join(PIPELINES)}.")
+        click.echo("If a device names none, plain is used. Measure others: jackdaw-server pipelines measure QUESTIONS")
     for measurement in measured:
         _print(measurement)
 
@@ -71,7 +71,7 @@ def listed(as_json: bool) -> None:
 @click.option(
     "--passages",
     type=click.IntRange(1, 16),
-    help="How many passages an answer is written from.  [default: as suits the model]",
+    help="Passages to write an answer from.  [default: the number that measured best for the model]",
 )
 def measured(path: Path, passages: int | None, as_json: bool) -> None:
     """Run every pipeline on QUESTIONS and turn on, for the server's model, those that find more than plain.

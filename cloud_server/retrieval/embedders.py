@@ -32,8 +32,8 @@ def same_model(facts: IndexMetadata, model: EmbedderSource, side: Side, threads:
     embedder = SentenceEmbedder(model.name, prefixes, side, threads)
     if embedder.fingerprint != facts.embedder:
         raise UsageError(
-            f"The files of the embedder {model.name} are others now ({embedder.fingerprint}) than when the index was "
-            f"made ({facts.embedder}). Bring those back, or build the index again."
+            f"The files of the embedder {model.name} have changed since the index was built: "
+            f"{embedder.fingerprint} now, {facts.embedder} then. Restore the files, or build the index again."
         )
     return embedder
 
@@ -54,6 +54,6 @@ def incomparable(facts: IndexMetadata) -> str:
     if facts.embedder == OnnxEmbedder.fingerprint:
         return ""
     return (
-        f"Its vectors are of {facts.embedder}, and devices have {OnnxEmbedder.fingerprint}: no answer is written by "
-        "server and device together (--together)."
+        f"The index has vectors of {facts.embedder}, and devices use {OnnxEmbedder.fingerprint}: joint answers of "
+        "server and device (--together) are not possible."
     )

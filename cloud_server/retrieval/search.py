@@ -135,6 +135,6 @@ class IndexCorpus:
         if opened.facts.embedder != self._embedder:
             raise UsageError(
                 f"The index was made with the embedder {opened.facts.embedder}, and the server uses {self._embedder}. "
-                "Start the server again to use that one, or build the index again."
+                "Restart the server to use the index's embedder, or build the index again."
             )
         return opened

@@ -124,7 +124,7 @@ class Application:
         elif path == "/readyz":
             await _answer(send, *self.service.readiness())
         else:
-            await _answer(send, HTTPStatus.NOT_FOUND, "There are /healthz and /readyz.\n")
+            await _answer(send, HTTPStatus.NOT_FOUND, "This port serves /healthz and /readyz.\n")
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()  # lifespan.startup

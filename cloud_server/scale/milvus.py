@@ -243,7 +243,7 @@ class MilvusCorpus:
         if held.facts.embedder != self._embedder:
             raise UsageError(
                 f"The index was made with the embedder {held.facts.embedder}, and the server uses {self._embedder}. "
-                "Start the server again to use that one, or build the index again."
+                "Restart the server to use the index's embedder, or build the index again."
             )
         self._held = held
 

@@ -200,7 +200,7 @@ class CompanionServer(Service):
         answers = {"/healthz": self.health, "/readyz": self.readiness}
         if request.path in answers:
             return connection.respond(*answers[request.path]())
-        return connection.respond(HTTPStatus.NOT_FOUND, "There are /healthz, /readyz and /metrics.\n")
+        return connection.respond(HTTPStatus.NOT_FOUND, "This port serves /healthz, /readyz and /metrics.\n")
 
 
 def _address(connection: ServerConnection) -> str:

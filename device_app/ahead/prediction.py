@@ -196,7 +196,7 @@ class Prediction:
             self.counters.set(_READ_MARK, newest)
 
     def newest(self) -> Iterator[StoredPassage]:
-        """Yield all passages, newest first, as people ask most about new passages among those not asked about yet."""
+        """Yield all passages, newest first: among passages not asked about yet, the newest are asked about most."""
         return self.assistant.retriever.store.newest_passages()
 
     def _newest_turn(self) -> int:

@@ -100,8 +100,8 @@ class Ingestion:
     def run(self, paths: Iterable[Path]) -> IngestReport:
         """Bring the store up to date with these files and folders.
 
-        Raises StoreError; files finished before that stay stored. A file that cannot be read is listed, and raises
-        nothing.
+        Raises StoreError; files finished before the error stay stored. A file that cannot be read is listed in the
+        report instead of raising an error.
         """
         roots = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100 (resolve() would follow links)
         files = []

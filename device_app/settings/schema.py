@@ -84,7 +84,7 @@ class Answer:
         float, Meta(ge=0, le=1, description="Exclude tokens less likely than this share of the likeliest; 0 is off.")
     ] = 0.05
     repetition_penalty: Annotated[
-        float, Meta(ge=0.1, le=10, description="Above 1, tokens the answer already has become less likely; 1 is off.")
+        float, Meta(ge=0.1, le=10, description="Values above 1 make repeated tokens less likely; 1 is off.")
     ] = 1.0
     seed: Annotated[
         int, Meta(ge=0, le=2**32 - 1, description="Seed of the random choices: the same seed gives the same answer.")

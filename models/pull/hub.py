@@ -113,10 +113,10 @@ def fetch(offer: Offer, target: Path, sha256: str | None, progress: Progress) ->
             _download(offer, target, have, progress)
         except (OSError, HTTPException, ValueError) as error:
             raise PullFailed(
-                f"The download of {target.name} broke off ({error}). Run the same command again to go on from there."
+                f"The download of {target.name} was interrupted ({error}). Run the same command again to resume it."
             ) from error
     if target.stat().st_size != offer.size:
-        raise PullFailed(f"The download of {target.name} broke off. Run the same command again to go on from there.")
+        raise PullFailed(f"The download of {target.name} was interrupted. Run the same command again to resume it.")
     try:
         check(target, expected, target.name)
     except BaseException:

@@ -181,7 +181,7 @@ class Aggregator:
         if not (0 <= targets.position < end <= self.terms.max_tokens) or self.terms.place == "both":
             raise ProtocolError(
                 CloseCode.ORDER,
-                "Settled tokens came for positions outside the answer, or though each side settles by itself.",
+                "Settled tokens came for positions outside the answer, or although both sides settle on their own.",
             )
         if not all(0 <= token < self.terms.vocabulary for token in targets.tokens):
             raise ProtocolError(CloseCode.MALFORMED, "A settled token lies outside the vocabulary.")

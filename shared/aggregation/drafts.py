@@ -162,7 +162,7 @@ class DraftQueue:
         end = drafts.position + len(drafts.tokens)
         if not (0 <= drafts.epoch <= drafts.position and 0 < len(drafts.tokens) <= self._ahead):
             raise ProtocolError(
-                CloseCode.ORDER, "Drafts came for positions before their epoch, or there are none or too many of them."
+                CloseCode.ORDER, "A message has no drafts, too many drafts, or drafts for positions before their epoch."
             )
         # Distributions are large, so that the bound is tight: a side knows of no more settled tokens than the other has
         # drafted.

@@ -212,7 +212,7 @@ class DeviceSession(Session):
         if resumed and welcome.version != self.version:  # the requests were encoded for that version
             raise ProtocolError(CloseCode.ILLEGAL, "The server resumed a session with another protocol version.")
         if resumed and welcome.offer != self.offer:  # requests may exceed the new offer
-            raise ProtocolError(CloseCode.ILLEGAL, "The server resumed a session with another offer.")
+            raise ProtocolError(CloseCode.ILLEGAL, "The server resumed a session, but changed its offer.")
         if welcome.asked > (self._last if resumed else 0):
             raise ProtocolError(
                 CloseCode.ORDER, f"The server claims to know request {welcome.asked}, which the device never sent."

@@ -186,7 +186,7 @@ class Request:
 
     def _jointly(self, event: JointFromServer) -> None:
         if not (self.together and self.searched):
-            raise ProtocolError(CloseCode.ILLEGAL, "A joint-answer message came unasked or before the sources.")
+            raise ProtocolError(CloseCode.ILLEGAL, "A joint-answer message came too early, or for another answer.")
         self.together.advance(event)
         self.index = self.together.index
 

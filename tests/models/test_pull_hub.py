@@ -154,7 +154,7 @@ def test_a_second_pull_asks_nothing_of_the_hub(server: Hub, tmp_path: Path) -> N
 
 def test_a_download_that_broke_off_goes_on_where_it_stopped(server: Hub, tmp_path: Path) -> None:
     server.cut_after = 5000
-    with pytest.raises(PullFailed, match="Run the same command again to go on"):
+    with pytest.raises(PullFailed, match="Run the same command again to resume"):
         Weights(tmp_path).pull(ENTRY)
     assert Weights(tmp_path).state(ENTRY) == "missing"
     server.cut_after = None

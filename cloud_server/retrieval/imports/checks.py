@@ -39,7 +39,8 @@ def unit(vectors: Vectors, row: int) -> tuple[Vectors, int]:
         at = int(np.argmin(usable))
         reason = "is all zeros" if lengths[at] == 0 else "holds a number that is NaN or infinite"
         raise UsageError(
-            f"The vector of row {row + at:,}, counted from 0, {reason}. Leave it and its text out, or make it again."
+            f"The vector of row {row + at:,}, counted from 0, {reason}. Remove the vector and its text, or "
+            "compute the vector again."
         )
     is_other = np.abs(lengths - 1) > IS_UNIT
     count = int(is_other.sum())
@@ -74,10 +75,10 @@ def choose_template(sample: Sample, embed: Embed) -> tuple[int, Vectors]:
         return best, nearest
     if share < _LEAST_IN_STEP:
         raise UsageError(
-            f"The vectors are not those that the server's embedder makes of these texts: of {len(nearest)} that were "
-            f"made again, {share:.0%} agree (cosine {middle:.2f} in the middle). A question has to be embedded by the "
-            "model that made the vectors: name it with --embedder, and its prefixes, or check that texts and vectors "
-            "are in the same order."
+            f"The vectors were not made of these texts by the server's embedder: of {len(nearest)} texts embedded "
+            f"again, {share:.0%} have the same vector (median cosine {middle:.2f}). Questions have to be embedded by "
+            "the model that made the vectors: name it with --embedder, with its prefixes; or check that texts and "
+            "vectors are in the same order."
         )
     raise _out_of_step(sample, nearest)
 
@@ -100,7 +101,7 @@ def _cosines(sample: Sample, template: int, embed: Embed) -> Vectors:
 def _out_of_step(sample: Sample, cosines: Vectors) -> UsageError:
     at = int(np.argmin(cosines))
     return UsageError(
-        f"Vectors and texts do not belong together: {int((cosines < AGREES).sum())} of {len(cosines)} that were made "
-        f"again near row {sample.rows[at]:,} are others (cosine {cosines[at]:.2f} there). Check that texts and vectors "
-        "are in the same order, and none is left out."
+        f"The vectors do not belong to these texts: of {len(cosines)} texts embedded again near row "
+        f"{sample.rows[at]:,}, {int((cosines < AGREES).sum())} have other vectors (lowest cosine {cosines[at]:.2f}). "
+        "Check that texts and vectors are in the same order, and none is missing."
     )

@@ -158,7 +158,7 @@ def test_ctrl_c_leaves_the_old_index_and_the_same_command_goes_on(source: Write,
         process.send_signal(signal.SIGINT)
         _, said = process.communicate()
     assert process.returncode == 130
-    assert "The same command goes on from the last 8,192 passages that were finished." in said
+    assert "The same command continues after the last 8,192 finished passages." in said
     assert report("info")["passages"] == 3
     made = report("import", tmp_path / "vectors.npy", "--texts", lines)
     assert (made["kept"], made["total"]) == (8192, 20_000)

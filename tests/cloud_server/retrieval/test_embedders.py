@@ -123,8 +123,8 @@ def test_a_model_whose_files_changed_is_refused_with_a_sentence(
     assert "questions get no passages" in caplog.text
     (finding,) = (finding for finding in doctor.examine(home) if finding.check == "index")
     assert finding.level == "fail"
-    assert "are others now" in finding.said
-    with pytest.raises(UsageError, match="Start the server again"):
+    assert "have changed since the index was built" in finding.said
+    with pytest.raises(UsageError, match="Restart the server"):
         build.corpus(home, Settings(), embedder.fingerprint).refresh()  # type: ignore[attr-defined]
 
 
@@ -152,7 +152,7 @@ def test_without_the_extra_the_server_serves_without_passages(
     assert [type(embedder), len(corpus)] == [OnnxEmbedder, 0]
     said = [record.detail for record in caplog.records]  # type: ignore[attr-defined]
     assert "scripts/install server embedders" in said[0]
-    assert "Start the server again" in said[1]
+    assert "Restart the server" in said[1]
 
 
 @pytest.mark.parametrize(

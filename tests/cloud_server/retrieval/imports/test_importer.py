@@ -168,7 +168,7 @@ def test_other_dimensions_name_the_option(made: Made, tmp_path: Path) -> None:
 
 def test_vectors_of_another_model_are_refused_before_anything_is_written(made: Made, tmp_path: Path) -> None:
     chance = np.random.default_rng(1).standard_normal(made.vectors.shape).astype(np.float32)
-    with pytest.raises(UsageError, match=r"0% agree.*--embedder"):
+    with pytest.raises(UsageError, match=r"0% have the same vector.*--embedder"):
         importer_into(tmp_path / "index", rows=50).run(made.npy(vectors=chance), made.lines(), {})
     assert not list((tmp_path / "index" / "building").glob("0*"))
 
