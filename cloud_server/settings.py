@@ -234,7 +234,7 @@ SETTINGS = declared(Settings, PREFIX)
 def load(
     paths: Paths, environment: Mapping[str, str], flags: Mapping[str, object] = MappingProxyType({})
 ) -> Resolved[Settings]:
-    """Return the settings in force. Raises SettingError."""
+    """Return the effective settings, merged from file, environment and flags. Raises SettingError."""
     return resolve(Settings, file=_file(paths), environment=environment, flags=flags, prefix=PREFIX)
 
 

@@ -84,7 +84,7 @@ class Device:
         return database
 
     def is_superseded(self) -> bool:
-        """Return whether the file of the open database was replaced by that of another store."""
+        """Return whether another store's file has replaced the file of the open database."""
         return "database" in vars(self) and not self.database.is_here() and self.paths.database.exists()
 
     @cached_property

@@ -105,7 +105,7 @@ def _around(text: str, first: str, second: str) -> tuple[str, str, str] | None:
 
 @contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """Interrupt Python code in this context after so many seconds: nested loops could run for hours."""
+    """Interrupt Python code in this context after `seconds`, as nested loops could run for hours."""
     end = monotonic() + seconds
 
     def watch(*_: object) -> Any:

@@ -1,9 +1,9 @@
-"""Self-tests of the caches' basis: kept attention states and rollback must give the same logits as recomputing.
+"""Self-tests of an engine: kept attention states and rollback must give the same logits as recomputing.
 
 "Same" means to the bit. That depends on the model, on the build of llama.cpp and on the processor's instructions,
-without a general rule. So each engine is tested when its kind is first loaded, with some 70 tokens; the verdict is
-stored beside the weights. Features that fail are not used (`LlamaCppEngine.restrict`). To add a check, add an entry to
-CHECKS.
+without a general rule. Each engine is therefore tested when its kind is first loaded, with some 70 tokens; the verdict
+is stored beside the weights. Features that fail are not used (`LlamaCppEngine.restrict`). To add a check, add an entry
+to CHECKS.
 """
 
 from collections.abc import Callable, Iterator, Mapping

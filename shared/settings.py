@@ -92,14 +92,14 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Resolved(Generic[Root]):
-    """The settings in force, the origin of every key's value, and a note for each retired setting that is set."""
+    """The effective settings, the origin of every key's value, and a note for each retired setting that is set."""
 
     settings: Root
     origins: Mapping[str, Origin]
     notes: Sequence[str] = ()
 
     def value(self, key: str) -> Value:
-        """Return the value in force of a declared key."""
+        """Return the effective value of a declared key."""
         section, _, name = key.partition(".")
         value: Value = getattr(getattr(self.settings, section), name)
         return value

@@ -119,7 +119,7 @@ class CacheRecords:
         return [row[0] for row in rows]
 
     def asked(self, questions: Sequence[str]) -> dict[str, int]:
-        """Return those of the questions that have an answer, each with the id of the latest entry."""
+        """Return the questions that have an answer, each with the id of the latest entry."""
         marks = ", ".join("?" * len(questions))
         rows = self.database.execute(
             f"SELECT question, MAX(id) FROM qa_entries WHERE question IN ({marks}) AND answer IS NOT NULL "

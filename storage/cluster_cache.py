@@ -139,7 +139,7 @@ class ClusterCache:
                 self._unpin(resident)
 
     def ready(self, clusters: Sequence[int], gone: deque[int] | None = None) -> Iterator[tuple[int, memoryview]]:
-        """Yield those of the clusters that are in memory, in this order; append the others to `gone`.
+        """Yield the clusters that are in memory, in this order; append the others to `gone`.
 
         Reads nothing and does not count as a use.
         """

@@ -82,10 +82,10 @@ class FastShare(Protocol):
 
 
 class FastTier(Protocol):
-    """A faster place than memory for some clusters, such as a GPU, whose sums may differ slightly from FAISS's."""
+    """Holds some clusters where they are scanned faster, such as a GPU, whose sums may differ slightly from FAISS's."""
 
     def begin(self, asking: Mapping[int, Sequence[int]], vectors: Vectors, k: int) -> AbstractContextManager[FastShare]:
-        """Start scanning those of the clusters that this tier holds, each for the vectors at the given positions."""
+        """Start scanning the clusters that this tier holds, each for the vectors at the given positions."""
 
 
 class Ivf:
@@ -134,7 +134,7 @@ class Ivf:
         return clusters
 
     def present(self, clusters: Numbers) -> list[int]:
-        """Return those of the clusters that hold any vector, in the same order."""
+        """Return the non-empty clusters, in the same order."""
         return [cluster for cluster in clusters.tolist() if cluster >= 0 and self.sizes[cluster]]
 
     def bytes_of(self, cluster: int) -> int:
@@ -183,7 +183,7 @@ class Ivf:
         ]
 
     def scan_ready(self, clusters: Numbers, vector: Vectors, k: int) -> tuple[Numbers, Vectors]:
-        """Search as `scan` does, only in those of the clusters that are in memory, without reading any."""
+        """Search as `scan` does, but only in the clusters that are in memory, without reading any."""
         nearest = self._nearest(vector, k)
         for cluster, data in self.cache.ready(self.present(clusters)):
             nearest.scan(self._scanner(), cluster, data)

@@ -198,7 +198,7 @@ class Generation:
         self._carry_out(key)
 
     def _displace(self, key: int) -> None:
-        """Displace an answer, and queue it again once it may go on."""
+        """Displace an answer; queue it again once its client allows more tokens."""
         asked, rest = self._asked[key], self._batch.displace(key)
         if rest is None:
             return

@@ -15,7 +15,7 @@ from cloud_server.pipelines.writing import Writing
 class Drafting:
     """The extra jobs of one request, within the access token's quota.
 
-    `prompt_tokens` and `generated` count those of all its jobs until now, whatever became of them.
+    `prompt_tokens` and `generated` count the tokens of all its jobs so far, including failed and cancelled ones.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ class Ticket(Protocol):
         """
 
     def refine(self, vector: Vector) -> None:
-        """Move the look-ahead to this vector, that of the text written so far."""
+        """Move the look-ahead to this vector, which is the vector of the text written so far."""
 
     def provisional(self, most: int) -> list[PublicPassage]:
         """Return the nearest passages among those prefetched, best first: probably the search's hits.

@@ -15,7 +15,7 @@ Stage = Literal["embedding", "importing", "clustering", "writing"]
 class Progress:
     """The progress of a stage: bytes or rows of the sources, training rounds, or passages placed.
 
-    `passages` are new.
+    `passages` counts the passages so far that are new to the index.
     """
 
     stage: Stage

@@ -1,1 +1,1 @@
-"""The server's sockets, and the service that runs behind them."""
+"""The server's sockets, and the service that handles their connections."""

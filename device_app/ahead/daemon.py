@@ -89,7 +89,7 @@ def pause(paths: Paths, *, paused: bool) -> None:
 
 @dataclass
 class Daemon:
-    """The background process. `open` returns a new device each time, with the settings then in force."""
+    """The background process. `open` returns a new device each time, with the current settings."""
 
     paths: Paths
     open: Callable[[], AbstractContextManager[Device]]

@@ -87,7 +87,7 @@ def likely(device: Device, count: int, today: date) -> list[str]:
 
 
 def _serves(entry: Entry, today: date) -> bool:
-    """Whether the question means the same today, and the answer says more than the question."""
+    """Return whether the question means the same today, and the answer says more than the question."""
     if not adds(entry.question, entry.answer or ""):
         return False
     if moves(entry.question) and datetime.fromisoformat(entry.answered_at).astimezone().date() != today:

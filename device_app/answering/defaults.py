@@ -1,4 +1,4 @@
-"""The options for answering a question, derived from the settings in force."""
+"""The options for answering a question, derived from the current settings."""
 
 import hashlib
 

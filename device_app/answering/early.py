@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def needs_model(device: Device, question: str, *, fresh: bool) -> bool:
-    """Whether the model will most likely write the answer: the files are not quoted, and no kept answer is served.
+    """Return whether the model will most likely write the answer: no quote and no kept answer serves.
+
     Raises StoreError.
     """
     if discourse.subject(question) and device.options().plan.summaries == "quoted":

@@ -69,8 +69,7 @@ class Facts:
         return Kept(next((considered for considered in similar if considered.serves), None), similar)
 
     def retrieved(self, request: Request, *, quotes: bool = True) -> Retrieved:
-        """Return the nearest passages from up-to-date files, the words they lack, and with `quotes`, quotes from them.
-        """
+        """Return the nearest passages from up-to-date files, words they lack, and with `quotes`, quotes from them."""
         newest = self.retriever.store.newest_passage()
         options, search_query = request.options, request.search_query
         count = max(options.plan.passages, beyond.NEAR)

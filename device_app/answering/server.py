@@ -104,7 +104,7 @@ class Server:
         return planner.Joint()
 
     def fetch(self, own: Sequence[Hit]) -> planner.Fetched:
-        """Return the server's passages that fit the question about as well as those of the files."""
+        """Return the server's passages that fit the question about as well as the files' passages do."""
         search, link, request = Search(), self.public.link, self.request
         try:
             with request.trace.step("search"):

@@ -68,7 +68,7 @@ def list_settings(as_json: bool) -> None:
 @command.command("get", examples=(("Use a setting in a script", "jackdaw config get model.name"),))
 @key_argument
 def get(key: str, as_json: bool) -> None:
-    """Print the value in force of KEY."""
+    """Print the current value of KEY."""
     find(SETTINGS, key)
     resolved = load(Paths.locate(os.environ), os.environ)
     value, origin = resolved.value(key), resolved.origins[key]

@@ -247,7 +247,7 @@ def _service() -> services.Service:
 
 
 def _program() -> Path:
-    """Return the `jackdaw` beside this Python or on PATH, as a service cannot look it up. Raises UsageError."""
+    """Return the path of `jackdaw`, in the folder of this Python or on PATH, for a service file. Raises UsageError."""
     beside = Path(sys.executable).with_name("jackdaw")
     program = str(beside) if beside.exists() else shutil.which("jackdaw")
     if program is None:

@@ -283,7 +283,7 @@ SECTIONS = {field.name: str(type(field.default).__doc__) for field in fields(Set
 def load(
     paths: Paths, environment: Mapping[str, str], flags: Mapping[str, object] = MappingProxyType({})
 ) -> Resolved[Settings]:
-    """Return the settings in force, from file, environment and flags. Raises SettingError."""
+    """Return the effective settings, merged from file, environment and flags. Raises SettingError."""
     return resolve(
         Settings,
         file=read_file(paths),

@@ -1,4 +1,4 @@
-"""The base of the screens beside the chat: a title, a body, and a footer with the keys of the screen's actions.
+"""The base class of all screens but the chat: a title, a body, and a footer with the keys of the screen's actions.
 
 Esc returns to the chat. Letter keys work while no input field has the focus.
 """
@@ -23,7 +23,7 @@ from shared.errors import JackdawError
 
 
 class AreaScreen(Screen[None]):
-    """A screen beside the chat. Subclasses set their place, compose `body` and define `action_ID` methods.
+    """A screen other than the chat. Subclasses set their place, compose `body` and define `action_ID` methods.
 
     Blocking work runs in a worker, through `records` or another part of `tui/edge`; `trying` shows its errors.
     """

@@ -94,7 +94,7 @@ class Aggregator:
 
     @property
     def judged(self) -> dict[Side, Judged]:
-        """Each side's judged and accepted drafts, as far as this side has seen them."""
+        """The judged and accepted drafts of each side, as far as this side has seen them."""
         return {self.terms.side: self._own.judged, other(self.terms.side): self._others.judged}
 
     def receive(self, event: Event) -> list[Command]:

@@ -186,7 +186,9 @@ class Request:
 
     def _jointly(self, event: JointFromServer) -> None:
         if not (self.together and self.searched):
-            raise ProtocolError(CloseCode.ILLEGAL, "A joint-answer message came too early, or for another answer.")
+            raise ProtocolError(
+                CloseCode.ILLEGAL, "A joint-answer message came before the sources, or for another kind of answer."
+            )
         self.together.advance(event)
         self.index = self.together.index
 

@@ -32,7 +32,10 @@ class ServerSession(Session):
     __slots__ = ("_acknowledged", "_ends", "_id", "_kept", "_kept_bytes", "_offer", "_pinged", "_sent", "_welcomed")
 
     def __init__(self, session: str, offer: m.Offer) -> None:
-        """Create a session. `session` is its id, an unguessable one: whoever knows it may resume the session."""
+        """Create a session.
+
+        `session` is its id, which must be unguessable, as knowing it allows resuming the session.
+        """
         super().__init__(offer)
         self._offer = offer
         self._id = session

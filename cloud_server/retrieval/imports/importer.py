@@ -135,7 +135,7 @@ class _Blocks:
         self._cut = sum(shard.cut for shard in finished)
 
     def report(self, made: BuildReport) -> ImportReport:
-        """Return what was imported."""
+        """Return the counts and cosines of the finished import."""
         cosines = np.concatenate(self._cosines) if self._cosines else np.empty(0, np.float32)
         return ImportReport(
             made.passages,

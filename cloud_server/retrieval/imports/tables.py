@@ -147,7 +147,7 @@ class TableVectors:
     """Vectors in a column of lists of floats. Implements `VectorSource`."""
 
     def __init__(self, table: Table, chosen: Columns) -> None:
-        """Read the first row. Raises UsageError if there is no such column, or no row."""
+        """Read the first row. Raises UsageError if there is no column of vectors, or no row."""
         column = table.column("vector", chosen)
         if column is None:
             raise table.lacks("vector", "no column that is called as vectors usually are")
@@ -200,7 +200,7 @@ class TableVectors:
 
 
 class TableTexts:
-    """Texts in a column, with titles and ids where there are such columns. Implements `TextSource`."""
+    """Texts in a column, with titles and ids if there are columns for them. Implements `TextSource`."""
 
     def __init__(self, table: Table, chosen: Columns) -> None:
         """Select the columns. Raises UsageError if there is no column of texts."""

@@ -204,7 +204,7 @@ def _one_sided(new: Wording, old: Wording) -> Iterator[str]:
 
 
 def _only(wording: Wording, other: Wording) -> set[str]:
-    """Return the function words, such as particles (in, out, on, off), that only `wording` has."""
+    """Return the function words, for example particles (in, out, on, off), that only `wording` has."""
     return set(wording.words) - set(other.words) - set(wording.content.values())
 
 

@@ -69,7 +69,7 @@ def between(before: Reading, after: Reading, gflops: float) -> Stretch | None:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Joules per GFLOP, of which the share `measured` is from so many periods; the rest is from the setting."""
+    """Joules per GFLOP. The share `measured` comes from the counted periods, the rest from the setting."""
 
     joules_per_gflop: float
     measured: float = 0.0

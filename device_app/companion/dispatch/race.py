@@ -35,7 +35,7 @@ ALONE = 1 << 20
 
 
 class Race:
-    """The race for one answer. `terms` returns the terms for a prompt of so many tokens."""
+    """The race for one answer. `terms(length)` returns the hand-over terms for a prompt of `length` tokens."""
 
     def __init__(
         self,

@@ -81,7 +81,7 @@ class RaceSides:
 
     @property
     def sent_bytes(self) -> int:
-        """Bytes that left the device for the race."""
+        """The bytes that left the device for the race."""
         return self._server.sent_bytes
 
     def search(self, *, generate: bool) -> None:

@@ -34,7 +34,7 @@ class ServerSide:
 
     @property
     def sent_bytes(self) -> int:
-        """Bytes that left the device for this answer."""
+        """The bytes that left the device for this answer."""
         return sum(stream.request.sent_bytes for stream in self._streams)
 
     def search(self, *, generate: bool) -> None:

@@ -263,7 +263,7 @@ class Aggregated:
         return self._drafts.latency(len(self._machine.settled)) if switches and self._drafts else 0.0
 
     def _gives(self) -> bool:
-        """Whether the server should, and may, settle from here on."""
+        """Return whether the server should and may settle tokens from here on."""
         round_trip, drafts = self._link.state.round_trip_s, self._drafts
         if round_trip is None or drafts is None or (self._terms.rule == "algorithm1" and not self._asked.open):
             return False
@@ -271,7 +271,7 @@ class Aggregated:
         return self._measured.gives(self._machine)
 
     def _rejects(self) -> bool:
-        """Whether a draft of the server was rejected since the last call, which the server should learn at once."""
+        """Return whether a server draft was rejected since the last call, which the server should learn at once."""
         judged = self._machine.judged["server"]
         before, self._rejected = self._rejected, judged.drafts - judged.accepted
         return self._rejected > before

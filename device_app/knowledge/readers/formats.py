@@ -84,7 +84,7 @@ def _named(path: Path) -> tuple[str, str] | None:
 
 
 def _has_index(path: Path) -> bool:
-    """Whether the file is one of Thunderbird's mailboxes, which may be empty."""
+    """Return whether the file is one of Thunderbird's mailboxes, which may be empty."""
     # Path.is_file raises an error without permission.
     return os.path.isfile(path.with_name(f"{path.name}.msf"))  # noqa: PTH113
 

@@ -65,7 +65,7 @@ def _above_original(lines: list[str]) -> list[str]:
 
 
 def _heads_copy(lines: list[str], index: int) -> bool:
-    """Whether a header as copied by mail programs begins here: From, then at least two more fields."""
+    """Return whether a header as copied by mail programs begins here: From, then at least two more fields."""
     first = _HEADER.match(lines[index])
     if not first or first[1].lower() not in ("from", "von", "de", "da", "van"):
         return False

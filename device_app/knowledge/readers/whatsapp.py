@@ -16,7 +16,7 @@ _LINE = re.compile(
 
 
 def is_export(lines: Sequence[str]) -> bool:
-    """Whether several of the first lines are messages."""
+    """Return whether several of the first lines are messages."""
     return sum(1 for line in lines[:40] if (match := _LINE.match(line)) and match[7]) >= 2
 
 
@@ -35,7 +35,7 @@ def whatsapp_days(lines: Sequence[str], path: Path) -> Iterator[Document]:
 
 
 def _day_first(matches: Sequence[re.Match[str]]) -> bool:
-    """Whether dates have the day before the month, which depends on the phone's country.
+    """Return whether dates have the day before the month, which depends on the phone's country.
 
     The right order gives valid and rising dates. If both orders do, the month is first only if times have AM and PM.
     """

@@ -52,7 +52,7 @@ class DeviceThread:
         return await asyncio.wrap_future(self.submit(work))
 
     def reopen(self) -> Future[None]:
-        """Open a new Device, with the settings then in force, for all work submitted from now on."""
+        """Open a new Device, with the settings of that moment, for all work submitted from now on."""
         return self._executor.submit(self._close)
 
     def close(self) -> None:

@@ -82,7 +82,10 @@ class Ending:
                 signal.signal(number, handler)
 
     def begin(self, loop: AbstractEventLoop, *, has_beats: bool) -> None:
-        """Note the app's event loop. Without a beat for each message, a hanging loop cannot be detected."""
+        """Remember the app's event loop.
+
+        `has_beats`: `beat` is called for each message; without that, a hanging loop cannot be detected.
+        """
         self._loop, self._has_beats = loop, has_beats
 
     def beat(self) -> None:
