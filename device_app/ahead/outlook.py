@@ -42,8 +42,8 @@ class Ahead:
 def ahead(device: Device) -> Ahead:
     """Estimate the background work left without changing anything. Raises StoreError, UsageError.
 
-    Counts the queued and stale answers under the settings in force, the passages read and questions asked since the
-    last run, and the passages without states.
+    Counts the queued and stale answers under the current settings, the passages read and questions asked since the last
+    run, and the passages without states.
     """
     cache, records = device.settings.cache, CacheRecords(device.database)
     marks = device.counters.all()

@@ -84,7 +84,7 @@ def parse(text: str, stride: int = STRIDE) -> list[str]:
 
 
 def as_question(text: str) -> str:
-    """Fix the form of a question from a model trained on typed ones: add a missing capital and question mark."""
+    """Add a missing capital and question mark to a generated question, as the model was trained on typed ones."""
     text = text.strip()
     return f"{text[0].upper()}{text[1:]}?" if _CARELESS.fullmatch(text) else text
 

@@ -132,7 +132,10 @@ class Freshness:
 
 
 def _status(path: Path) -> tuple[Path, os.stat_result]:
-    """Return a file's path and status. A Maildir's mail is renamed when its flags change. Raises OSError."""
+    """Return a file's path and status, by its new name if it is a Maildir mail whose flags have changed.
+
+    Raises OSError.
+    """
     try:
         return path, path.stat()
     except FileNotFoundError:

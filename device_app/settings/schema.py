@@ -138,15 +138,15 @@ class Cache:
     ] = 0.85
     cutoff: Annotated[
         float,
-        Meta(ge=0, le=1, description="If cache.threshold is above this, no predicted question is answered ahead."),
+        Meta(ge=0, le=1, description="Predicted questions are answered ahead only if cache.threshold is at most this."),
     ] = 0.9
     # By measurement, no source of predicted questions is better: of 51 questions unseen in training, questions from
     # passages, abstracts or the trained questioner serve none (`scripts/bench predict`, one of its three meetings).
     predict_from: Annotated[
         Literal["passages", "abstracts", "questioner"],
         Meta(
-            description="How questions about new files are predicted: passages, from the form of each passage; "
-            "abstracts, from summaries the model writes; questioner, from the form and, if trained to, by the model."
+            description="How questions about new files are predicted: passages, from the form of each passage; abstracts, "
+            "from summaries the model writes; questioner, as passages, and also by a model trained to ask."
         ),
     ] = "questioner"
     qa_mb: Annotated[float, Meta(ge=0, le=1_000_000, description="Most megabytes of saved answers.")] = 100.0

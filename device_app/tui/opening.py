@@ -32,7 +32,7 @@ class Opening:
 
 @contextmanager
 def opening(theme: str) -> Iterator[Opening]:
-    """Show the screen while in this context. At the end, however it comes, restore the terminal."""
+    """Show the screen while in this context, and restore the terminal at its end, even after an error."""
     coloured = os.environ.get("COLORTERM") in ("truecolor", "24bit") and "NO_COLOR" not in os.environ
     shown = Opening(termios.tcgetattr(0))
     handlers = [

@@ -167,7 +167,7 @@ class FaissFile:
         order: np.ndarray[Any, np.dtype[np.int64]] = np.argsort(numbers, kind="stable")
         if not np.array_equal(numbers[order], np.arange(len(numbers))):
             raise UsageError(
-                f"The numbers in {self.files[0]} are not 0 to {len(numbers) - 1:,}, so nothing says which text belongs "
+                f"The ids in {self.files[0]} are not 0 to {len(numbers) - 1:,}, so nothing says which text belongs "
                 "to which vector. Import the vectors as npy, in the order of their texts."
             )
         self._outer, self._index = self._index, inner  # the inner one lives as long as the outer

@@ -236,7 +236,10 @@ def _joined(words: Sequence[str]) -> list[str]:
 
 
 def _turned(new: Wording, old: Wording) -> bool:
-    """Return whether the same people or places swap roles: from and to, I and me, who did and whom."""
+    """Return whether people or places swap roles between the questions, as in "from A to B" and "from B to A".
+
+    Roles are from and to, "I" and "me", and who did something to whom.
+    """
     ours, theirs = _directions(new.words), _directions(old.words)
     for word in ours.keys() & theirs.keys():
         if ours[word].isdisjoint(theirs[word]) and (ours[word] | theirs[word]) in ({"from", "to"}, {"before", "after"}):

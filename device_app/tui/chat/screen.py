@@ -1,4 +1,4 @@
-"""The chat screen: makes questions or actions of typed text, and turns of the messages from `tui/edge`."""
+"""The chat screen: turns typed text into questions or actions, and shows the messages from `tui/edge` as turns."""
 
 from __future__ import annotations
 

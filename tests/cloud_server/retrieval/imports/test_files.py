@@ -253,7 +253,7 @@ def test_numbers_that_name_no_text_are_refused(made: Made, clustered: bool) -> N
         index.train(made.vectors)
     index.add_with_ids(made.vectors, ORDER + 7)
     faiss.write_index(index, str(made.folder / "a.faiss"))
-    with pytest.raises(UsageError, match=r"numbers in|by FAISS"):
+    with pytest.raises(UsageError, match=r"ids in|by FAISS"):
         open_sources(made.folder / "a.faiss", made.lines(), {})
 
 
