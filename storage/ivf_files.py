@@ -116,7 +116,7 @@ class Layout:
 
     @cached_property
     def starts(self) -> Numbers:
-        """The first byte of each cluster, shape (clusters,)."""
+        """The offset in the file of each cluster, shape (clusters,)."""
         ends = np.cumsum(self.sizes * (self.vector_bytes + NUMBER.itemsize))
         return np.concatenate([[0], ends[:-1]])
 
@@ -126,15 +126,15 @@ class Layout:
         return int(self.sizes.sum()) * (self.vector_bytes + NUMBER.itemsize)
 
     def extent(self, cluster: int) -> tuple[int, int]:
-        """Return a cluster's first byte and its length in bytes."""
+        """Return a cluster's offset in the file and its length, both in bytes."""
         return int(self.starts[cluster]), int(self.sizes[cluster]) * (self.vector_bytes + NUMBER.itemsize)
 
     def vector(self, cluster: int, row: int) -> int:
-        """Return the first byte of a vector."""
+        """Return the offset in the file of a vector, by its cluster and its row in the cluster."""
         return int(self.starts[cluster]) + row * self.vector_bytes
 
     def number(self, cluster: int, row: int) -> int:
-        """Return the first byte of a vector's number."""
+        """Return the offset in the file of a vector's number, by its cluster and its row in the cluster."""
         return self.vector(cluster, int(self.sizes[cluster])) + row * NUMBER.itemsize
 
 

@@ -51,7 +51,7 @@ class Turn(Protocol):
         """Queue a job whose text is not sent to the device; None if there is no room or budget for the job."""
 
     def note(self, looked_up: Round) -> None:
-        """Send a round to the device at any time before the end, if protocol version and unsent events allow it."""
+        """Send a round to the device at any time before the end, if its protocol version and queued events allow it."""
 
     def cite(self, passages: list[m.PublicPassage]) -> None:
         """Send the passages from which the answer will be written. Called once."""

@@ -1,7 +1,7 @@
 """Searches for several threads: waiting searches that need the same clusters are done together.
 
-A thread that finds a free lane searches for the group of the oldest waiting search, which may not be its own, and
-repeats that until its own search is done.
+At most LANES groups are searched at a time. A thread that may start searches for the group of the oldest waiting
+search, which may not be its own, and repeats that until its own search is done.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from cloud_server.retrieval.opened import OpenIndex
 from storage.ivf_files import Numbers, Vectors
 
 LANES: Final = 2
-"""Groups searched at the same time: one computes while the other reads."""
+"""The most groups searched at the same time: one computes while another reads."""
 
 Hits = tuple[Numbers, Vectors]
 

@@ -19,7 +19,10 @@ class DescriptorBudget:
 
 
 def budget(limit: int, opened: int, devices: int, arriving: int) -> DescriptorBudget:
-    """Return the budget under a descriptor limit with `opened` descriptors in use; at most `devices` and `arriving`."""
+    """Return the numbers of connections that fit under a descriptor limit with `opened` descriptors in use.
+
+    The result is at most `devices` connections with a token and `arriving` without one.
+    """
     left = max(limit - opened - FOR_FILES, 8)
     arriving = max(min(arriving, left // 2), 4)
     return DescriptorBudget(min(devices, max(left - arriving, 4)), arriving)

@@ -1,4 +1,4 @@
-"""Builds the background work that fills the caches from the parts of a device."""
+"""Builds, from the parts of a device, the background work that fills the caches."""
 
 from __future__ import annotations
 

@@ -145,8 +145,8 @@ class Cache:
     predict_from: Annotated[
         Literal["passages", "abstracts", "questioner"],
         Meta(
-            description="How questions about new files are predicted: passages, from the form of each passage; abstracts, "
-            "from summaries the model writes; questioner, as passages, and also by a model trained to ask."
+            description="How questions about new files are predicted: passages, from the form of each passage; "
+            "abstracts, from summaries the model writes; questioner, as passages, and by a model trained to ask."
         ),
     ] = "questioner"
     qa_mb: Annotated[float, Meta(ge=0, le=1_000_000, description="Most megabytes of saved answers.")] = 100.0

@@ -1,6 +1,6 @@
 """Budgets for background work: tokens and estimated joules in any hour. Times are `time.monotonic()` seconds.
 
-Pure, but for the file of a ledger.
+Pure, except for the functions that read and write the ledger's file.
 """
 
 from dataclasses import dataclass

@@ -16,11 +16,11 @@ class Terms:
     """The estimates and limits for hand-overs of one answer.
 
     `ready_s(side, length)`: the seconds within which that side almost surely has its first token (round trip + p95),
-    after prefilling `length` tokens. `held`: prompt tokens that a side has prefilled and paid for already; a loser's
-    prefill goes on where `plan_handover` would move the answer there. `remaining(written)`: expected tokens to come.
-    Rates are tokens a second. `resume_s`: seconds until a paused source writes again. `allowed` are the sides that may
-    take this answer over; an answer from private passages never moves. `guarded` keeps the reader's buffer filled while
-    the server writes, in case it fails.
+    after prefilling `length` tokens. `held`: prompt tokens that a side has prefilled and paid for already; the losing
+    side continues its prefill if `plan_handover` would move the answer there. `remaining(written)`: expected tokens to
+    come. Rates are tokens a second. `resume_s`: seconds until a paused source writes again. `allowed` are the sides
+    that may take this answer over; an answer from private passages never moves. `guarded` keeps the reader's buffer
+    filled while the server writes, in case it fails.
     """
 
     costs: Costs

@@ -101,7 +101,7 @@ class TurnView(Vertical):
         await self._text.write(text)
 
     async def _settle(self, turn: Turn | None) -> None:
-        """End the streaming and render the whole answer: parts of it may have been parsed as other Markdown."""
+        """End the streaming and render the whole answer again, as its parts may have been parsed as other Markdown."""
         self.turn = turn
         if self._text:
             await self._text.settle(safe(turn.answer) if turn else None)

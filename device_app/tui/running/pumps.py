@@ -1,7 +1,8 @@
-"""Finds message pumps that have died. Without Textual's private names used here, none is reported.
+"""Finds message pumps of Textual that have died.
 
-A pump ends silently when one of its handlers raises CancelledError, whatever was cancelled: the pump takes it for its
-own end. A widget, or a screen with all its widgets, is then gone.
+A pump ends silently when one of its handlers raises CancelledError, whatever was cancelled: the pump takes that for its
+own end. A widget, or a screen with all its widgets, then no longer reacts. In versions of Textual without the private
+names used here, no dead pump is found.
 """
 
 from __future__ import annotations
