@@ -43,7 +43,8 @@ class IndexCorpus:
     ) -> None:
         """Create the corpus.
 
-        At most `memory` bytes of vectors are held, and some on a `gpu`; 0 `probes` suits the index.
+        At most `memory` bytes of vectors are held, and some on a `gpu`; with 0 `probes`, a number that suits the index
+        is used.
         """
         self._versions = Versions(folder)
         self._embedder = embedder

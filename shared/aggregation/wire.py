@@ -1,5 +1,6 @@
-"""Converts the aggregator's messages to link messages and back. Sizes are bounded by the vocabulary, in any order of
-arrival.
+"""Converts the aggregator's messages to link messages and back.
+
+The memory used is bounded by the vocabulary, in whatever order messages arrive.
 """
 
 import math

@@ -287,7 +287,7 @@ class QABank:
 
 
 def scope(query: Query) -> str:
-    """Return the filters and days of a question as text, as the same words mean something else under others."""
+    """Return the question's filters and days as text: with other filters or days, the same words ask something else."""
     return msgspec.json.encode((query.filters, query.days)).decode()
 
 

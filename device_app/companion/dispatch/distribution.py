@@ -62,7 +62,7 @@ class Distribution:
         return replace(self, events=events, censored=cut)
 
     def observe_all(self, values: npt.ArrayLike, censored: npt.ArrayLike | None = None) -> "Distribution":
-        """Call `observe` for each value in order, newest last; shapes (n,). Values before the window are left out."""
+        """Call `observe` for each value in order, newest last; shapes (n,). Values older than `WINDOW` are left out."""
         window = math.ceil(WINDOW * self.half_life)
         seen = np.asarray(values, float)[-window:]
         if seen.size and not (seen.min() >= 0 and seen.max() < math.inf):
