@@ -145,7 +145,7 @@ class FakeEngine:
         kv.check_alone(self._info.kv_key, kv_slice)
         tokens = self._checked(kv_slice.tokens)[skip:]
         if not 0 <= skip < len(kv_slice.tokens):
-            raise EngineError(f"Of {len(kv_slice.tokens)} tokens, {skip} cannot be left out.")
+            raise EngineError(f"A slice of {len(kv_slice.tokens)} tokens cannot be joined without its first {skip}.")
         self._cells.require(len(kv_slice.tokens))
         states = _states(bytes(kv_slice.data))[skip:]
         if len(states) != len(tokens):

@@ -215,7 +215,7 @@ class LlamaCppEngine:
         if not self._info.movable:
             raise EngineError(f"The attention state of {self._info.model} cannot be moved.")
         if not 0 <= skip < len(kv_slice.tokens):
-            raise EngineError(f"Of {len(kv_slice.tokens)} tokens, {skip} cannot be left out.")
+            raise EngineError(f"A slice of {len(kv_slice.tokens)} tokens cannot be joined without its first {skip}.")
         self._cells.require(len(kv_slice.tokens))
         first, stop = kv_slice.start + skip, start + len(kv_slice.tokens) - skip
         scratch = self._context.scratch

@@ -16,7 +16,7 @@ from textual.message_pump import MessagePump
 
 
 def on_each_message(call: Callable[[], None]) -> bool:
-    """Make the call before each message that a pump started from here handles; return False if Textual cannot."""
+    """Call `call` before each message of a pump that is started in this context; return False if Textual cannot."""
     with suppress(ImportError, AttributeError):
         from textual._context import message_hook
 
