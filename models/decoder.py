@@ -92,17 +92,16 @@ class Decoder:
         return self.take(self._engine.decode(dict.fromkeys(self._prompts, token)))
 
     def append_all(self, tokens: Sequence[int]) -> list[Logits]:
-        """Decode these next tokens in all rows, in one pass; return the mixture after each, of which the last is kept.
+        """Decode these next tokens in all rows, in one pass; return the mixture after each.
 
         Raises ContextFull, with nothing changed.
         """
-        rows = self._engine.verify(dict.fromkeys(self._prompts, tokens))
-        mixtures = [
-            self._mixed({sequence: logits[place] for sequence, logits in rows.items()}) for place in range(len(tokens))
-        ]
-        self.position += len(tokens)
-        self._mixtures = {self.position: mixtures[-1]}
-        return mixtures
+        return self.take_all(self._engine.verify(dict.fromkeys(self._prompts, tokens)))
+
+    def take_all(self, rows: Mapping[int, Sequence[Logits]]) -> list[Logits]:
+        """Use each row's logits after several tokens, which the caller verified in one batch; return the mixtures."""
+        count = len(rows[self.sequences[0]])
+        return [self.take({sequence: rows[sequence][place] for sequence in self._prompts}) for place in range(count)]
 
     def take(self, rows: Mapping[int, Logits]) -> Logits:
         """Use logits that the caller decoded in one batch with other answers, as `append` does; return the mixture."""

@@ -10,8 +10,6 @@ from models.catalog import Entry, Shape, Weights
 from models.kv import bytes_per_token
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from device_app.settings import Model
 
 
@@ -91,11 +89,11 @@ def forecast(weights: Weights, entry: Entry, model: Model) -> Forecast:
     )
 
 
-def is_memory_short(entry: Entry, path: Path) -> bool:
+def is_memory_short(weights: Weights, entry: Entry) -> bool:
     """Return whether loading the engine from its file would leave less memory free than it takes."""
     import psutil
 
-    size = entry.shape.file if entry.shape else path.stat().st_size
+    size = entry.shape.file if entry.shape else weights.path(entry).stat().st_size
     return psutil.virtual_memory().available < SPARE * size
 
 

@@ -16,6 +16,7 @@ from device_app.inference.sureness import Sureness
 from models.decoder import Decoder, log_probability
 from models.engine import Logits
 from models.sampling import SamplingSettings, likeliest, sample
+from models.speculative.decoding import DraftingDecoder
 from models.speculative.drafting import Drafting
 from shared.aggregation.weights import row_weights
 from shared.ending import Piece, spelled
@@ -171,7 +172,7 @@ class LocalSource(Prefilling):
                 yield from judged.tokens
                 return
             plain = Decoder(self.engine, dict(enumerate(rows)), weights, written=len(drawn))
-            with self.drafting.decoder(plain, self.engine, max_tokens - len(drawn), trace.drafts) as decoder:
+            with DraftingDecoder(plain, self.engine, self.drafting, max_tokens - len(drawn), trace.drafts) as decoder:
                 if sureness:
                     yes, no = (self.engine.tokenize(word)[0] for word in ("Yes", "No"))
                     sureness.yes_margin = float(decoder.mixture[yes] - decoder.mixture[no])

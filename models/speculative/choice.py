@@ -1,6 +1,9 @@
 """How many tokens are drafted in a pass: as many as make the most tokens per unit of time. Pure."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from operator import mul
 from typing import Final
 
 from models.speculative.lookup import LONGEST
@@ -34,21 +37,33 @@ class Acceptance:
         self._drafted[place] = _KEPT * self._drafted[place] + 1
 
 
-def length(matched: int, drafted: int, chance: Callable[[int], float], cost: Callable[[int], float]) -> int:
-    """Return how many of the `drafted` tokens to verify, 0 to `drafted`.
+def shares(
+    chances: Sequence[Sequence[float]], rows: Sequence[int], cost: Callable[[int], float], most: int
+) -> list[int]:
+    """Return how many drafted tokens of each answer to verify in a pass over all answers.
 
-    `cost` gives the time of a pass over so many tokens of a row, in passes over one. Each accepted token lengthens the
-    match. The expected number of tokens of a pass over k drafted ones is 1 + p(m) + p(m) p(m + 1) + … (EAGLE-2's
-    product of confidences, with shares in the place of a draft model's probabilities).
+    `chances[a]` are the probabilities that answer a's drafted tokens are accepted, each given those before it;
+    `rows[a]` is how many rows hold the answer, each of which reads every token. `cost` gives the time of a pass over so
+    many tokens in all, in passes over one; `most` is the most tokens of a pass. A pass over k drafted tokens of an
+    answer makes 1 + p(1) + p(1) p(2) + … of its tokens (EAGLE-2's product of confidences, with shares in the place of a
+    draft model's probabilities). The likeliest tokens are taken first, as many as make the most tokens per time.
     """
-    best, most = 0, 1.0
-    expected = reached = 1.0
-    for count in range(1, drafted + 1):
-        reached *= chance(matched + count - 1)
-        expected += reached
-        if (gain := expected / cost(count + 1)) > most:
-            best, most = count, gain
-    return best
+    candidates = [
+        (reached / own_rows, answer, reached)
+        for answer, (own, own_rows) in enumerate(zip(chances, rows, strict=True))
+        for reached in accumulate(own, mul)
+    ]
+    candidates.sort(key=lambda candidate: -candidate[0])  # stable: an answer's tokens stay in order
+    tokens, expected = sum(rows), float(len(rows))
+    best, most_gained = 0, expected / cost(tokens)
+    for count, (_, answer, reached) in enumerate(candidates, 1):
+        tokens, expected = tokens + rows[answer], expected + reached
+        if tokens > most:
+            break
+        if (gained := expected / cost(tokens)) > most_gained:
+            best, most_gained = count, gained
+    taken = Counter(answer for _, answer, _ in candidates[:best])
+    return [taken[answer] for answer in range(len(rows))]
 
 
 def _place(matched: int) -> int:

@@ -170,11 +170,12 @@ class Answers:
             names = tuple(entry.name for entry in absent)
             self._post(messages.Missing(names, sum(entry.size for entry in absent)))
             return
-        model = device.settings.model.name
-        paths = {name: device.weights.path(catalog.find(name)) for name in device.loads()}
-        if model in paths and is_memory_short(catalog.find(model, "engine"), paths[model]):
+        for name in device.loads():
+            device.weights.path(catalog.find(name))
+        model = catalog.find(device.settings.model.name, "engine")
+        if is_memory_short(device.weights, model):
             self._loads_late = True
-            self._post(messages.Ready(model))
+            self._post(messages.Ready(device.settings.model.name))
         else:
             self._load(device)
 

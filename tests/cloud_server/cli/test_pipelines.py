@@ -126,9 +126,10 @@ def test_without_an_index_the_command_that_makes_it_is_named(
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
 from functools import partial
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background ignores it
 from cloud_server import build
 from cloud_server.cli import main, pipelines
 from tests.cloud_server.cli.test_pipelines import fake_parts

@@ -1,10 +1,14 @@
 """How many tokens are drafted, by the shares accepted so far and the costs of passes."""
 
+from collections.abc import Sequence
+from itertools import accumulate, product
+from operator import mul
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.speculative.choice import Acceptance, length
+from models.speculative.choice import Acceptance, shares
 from models.speculative.costs import PassCosts
 
 CHEAP = PassCosts(((1, 1.0), (4, 1.3), (8, 2.2), (16, 3.5)), is_exact=True)
@@ -25,22 +29,41 @@ costs = st.lists(st.floats(0.5, 4), min_size=15, max_size=15).map(lambda ratios:
     ],
 )
 def test_as_many_are_drafted_as_pay(drafted: int, chance: float, cost: PassCosts, chosen: int) -> None:
-    assert length(3, drafted, lambda _: chance, cost.ratio) == chosen
+    assert shares([[chance] * drafted], [1], cost.ratio, 16) == [chosen]
 
 
-@given(st.integers(1, 8), st.integers(0, 15), st.lists(st.floats(0, 1), min_size=24, max_size=24), costs)
-def test_no_other_length_makes_more_tokens_per_time(
-    matched: int, drafted: int, chances: list[float], ratios: list[float]
+def test_rows_make_drafts_dearer_and_the_likeliest_come_first() -> None:
+    assert shares([[0.9, 0.9, 0.9]], [4], CHEAP.ratio, 16) == [3]
+    assert shares([[0.9, 0.9, 0.9]], [4], CHEAP.ratio, 15) == [2]
+    assert shares([[0.2, 0.2, 0.2], [0.95, 0.9, 0.9]], [1, 1], CHEAP.ratio, 16) == [0, 3]
+    assert shares([[0.8], [0.8]], [4, 1], DEAR.ratio, 16) == [0, 1]
+
+
+answers = st.lists(st.lists(st.floats(0, 1), max_size=4), min_size=1, max_size=3)
+
+
+@given(answers, st.integers(1, 3), costs, st.integers(1, 16))
+def test_no_other_shares_make_more_tokens_per_time(
+    chances: list[list[float]], rows: int, ratios: list[float], most: int
 ) -> None:
-    def gain(count: int) -> float:
-        expected = reached = 1.0
-        for place in range(count):
-            reached *= chances[matched + place]
-            expected += reached
-        return expected / ratios[count]
+    def cost(tokens: int) -> float:
+        return ratios[min(tokens, len(ratios)) - 1]
 
-    chosen = length(matched, drafted, chances.__getitem__, lambda tokens: ratios[tokens - 1])
-    assert gain(chosen) == max(map(gain, range(drafted + 1)))
+    def gain(counts: Sequence[int]) -> float:
+        expected = 0.0
+        for own, count in zip(chances, counts, strict=True):
+            expected += 1 + sum(accumulate(own[:count], mul))
+        return expected / cost(rows * sum(1 + count for count in counts))
+
+    chosen = shares(chances, [rows] * len(chances), cost, most)
+    nothing = tuple(0 for _ in chances)
+    possible = [
+        counts
+        for counts in product(*(range(len(own) + 1) for own in chances))
+        if counts == nothing or rows * sum(1 + count for count in counts) <= most
+    ]
+    assert tuple(chosen) in possible
+    assert gain(chosen) == pytest.approx(max(map(gain, possible)))
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), max_size=200))
@@ -56,7 +79,7 @@ def test_shares_stay_probabilities_and_follow_what_was_seen(seen: list[tuple[int
 def test_what_is_never_accepted_is_soon_drafted_no_more() -> None:
     acceptance = Acceptance()
     passes = 0
-    while length(1, 3, acceptance.chance, CHEAP.ratio) and passes < 100:
+    while shares([[acceptance.chance(matched) for matched in (1, 2, 3)]], [1], CHEAP.ratio, 16) != [0] and passes < 100:
         acceptance.learn(1, is_accepted=False)
         passes += 1
     assert 0 < passes < 20

@@ -1,0 +1,75 @@
+"""Writes one answer in fewer passes, for callers that read it token by token."""
+
+from typing import Self
+
+from models.decoder import Decoder
+from models.engine import Engine, Logits
+from models.speculative.choice import shares
+from models.speculative.drafting import AnswerDraft, Drafting
+from shared.errors import ContextFull
+from shared.trace import DraftCounts
+
+
+class DraftingDecoder:
+    """Reads an answer's tokens as a `Decoder` does, and computes the tokens that are likely to follow with them.
+
+    Use it with `with`, which drops what was drafted and not drawn.
+    """
+
+    def __init__(self, decoder: Decoder, engine: Engine, drafting: Drafting, most: int, counts: DraftCounts) -> None:
+        """`most` is how many tokens are drawn at most; `counts` is added to."""
+        self._decoder, self._engine = decoder, engine
+        self._costs = drafting.used_costs(engine.info)
+        self._left, self._counts = most, counts
+        # The first row last: the answer goes on behind it.
+        texts = [engine.tokens(row) for row in reversed(decoder.sequences)] if self._costs else []
+        self._drafts = AnswerDraft(texts, decoder.mixture, drafting.acceptance)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cut()
+
+    @property
+    def mixture(self) -> Logits:
+        """Log probabilities of the next token, up to a constant; shape (vocabulary,)."""
+        return self._drafts.mixture
+
+    def append(self, token: int) -> Logits:
+        """Read the next token in all rows; return the mixture after it. Raises ContextFull, with nothing changed."""
+        pending = self._drafts.pending
+        if self._drafts.accept(token):
+            self._counts.accepted += 1
+        else:
+            if pending:
+                self._decoder.cut(self._decoder.position - pending)
+            self._drafts.verified(self._computed(token))
+        self._left -= 1
+        return self.mixture
+
+    def _cut(self) -> None:
+        if pending := self._drafts.pending:
+            self._drafts.drop()
+            self._decoder.cut(self._decoder.position - pending)
+
+    def _computed(self, token: int) -> list[Logits]:
+        """Compute the token and a draft of what follows; return the mixture after each."""
+        if self._costs is None:
+            return [self._decoder.append(token)]
+        rows = len(self._decoder.sequences)
+        most = self._engine.info.verifies
+        # The last token of an answer is drawn, but never read.
+        draft, chances = self._drafts.propose(min(self._left - 2, most // rows - 1))
+        (count,) = shares([chances], [rows], self._costs.ratio, most)
+        draft = draft[:count]
+        try:
+            mixtures = self._decoder.append_all([token, *draft]) if draft else None
+        except ContextFull:  # perhaps the token alone fits
+            mixtures = None
+        if mixtures is None:
+            draft, mixtures = (), [self._decoder.append(token)]
+        self._counts.passes += 1
+        self._counts.drafted += len(draft)
+        self._counts.cost += self._costs.ratio(rows * (1 + len(draft))) / self._costs.ratio(rows)
+        return mixtures
