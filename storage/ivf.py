@@ -12,11 +12,10 @@ from pathlib import Path
 from threading import local
 from typing import Any, Protocol
 
-import numpy as np
-
 from storage.cluster_cache import ClusterCache
-from storage.ivf_files import Codes, Layout, Numbers, Vectors, faiss_with, inverted, read_clusters
+from storage.ivf_files import Codes, Numbers, Vectors, faiss_with, inverted, read_clusters
 from storage.list_file import PAGE, ListFile
+from storage.nearest import Nearest
 
 ITERATIONS = 10
 """Iterations of k-means.
@@ -147,9 +146,9 @@ class Ivf:
         Scans the clusters in this order, so that ties end as in FAISS. Raises StoreCorrupt if the file was truncated
         since it was opened, StoreError if it cannot be read.
         """
-        nearest = self._nearest(vector, k)
+        nearest = Nearest(vector, k)
         for cluster, data in self.cache.read(self.present(clusters)):
-            nearest.scan(self._scanner(), cluster, data)
+            nearest.scan(self._scanner(), *self._layout.parts(cluster, data), cluster)
             del data  # the cluster's memory may be reused before the next one comes
         return nearest.ranked()
 
@@ -163,7 +162,7 @@ class Ivf:
         Meanwhile `fast` scans the clusters that it holds; its candidates are scored here, so that the results are the
         same.
         """
-        every = [self._nearest(vector, k + 1) for vector in vectors]
+        every = [Nearest(vector, k + 1) for vector in vectors]
         asking: dict[int, list[int]] = {}
         for place, clusters in enumerate(probed):
             for cluster in self.present(clusters):
@@ -172,11 +171,11 @@ class Ivf:
             elsewhere = frozenset(share.clusters if share else ())
             for cluster, data in self.cache.read_any(cluster for cluster in asking if cluster not in elsewhere):
                 for place in asking[cluster]:
-                    every[place].scan(self._scanner(), cluster, data)
+                    every[place].scan(self._scanner(), *self._layout.parts(cluster, data), cluster)
                 del data  # the cluster's memory may be reused before the next one comes
             if share and elsewhere:
                 for nearest, (codes, numbers) in zip(every, share.candidates(), strict=True):
-                    nearest.scan_rows(self._scanner(), codes, numbers)
+                    nearest.scan(self._scanner(), codes, numbers)
         return [
             self.scan(clusters, vector, k) if nearest.is_tied() else nearest.ranked(k)
             for clusters, vector, nearest in zip(probed, vectors, every, strict=True)
@@ -184,58 +183,14 @@ class Ivf:
 
     def scan_ready(self, clusters: Numbers, vector: Vectors, k: int) -> tuple[Numbers, Vectors]:
         """Search as `scan` does, but only in the clusters that are in memory, without reading any."""
-        nearest = self._nearest(vector, k)
+        nearest = Nearest(vector, k)
         for cluster, data in self.cache.ready(self.present(clusters)):
-            nearest.scan(self._scanner(), cluster, data)
+            nearest.scan(self._scanner(), *self._layout.parts(cluster, data), cluster)
             del data
         return nearest.ranked()
-
-    def _nearest(self, vector: Vectors, k: int) -> "_Nearest":
-        return _Nearest(vector, k, self._layout)
 
     def _scanner(self) -> Any:
         """Return this thread's FAISS scanner, which is kept, as FAISS never frees the scanners that it returns."""
         if not hasattr(self._scanners, "scanner"):
             self._scanners.scanner = self._index.get_InvertedListScanner(False, None, None)
         return self._scanners.scanner
-
-
-class _Nearest:
-    """The `k` nearest vectors scanned so far, in a heap of FAISS."""
-
-    def __init__(self, vector: Vectors, k: int, layout: Layout) -> None:
-        faiss = faiss_with()
-        self._pointer, self._layout = faiss.swig_ptr, layout
-        self._query = np.ascontiguousarray(vector, np.float32)
-        self._asked = self._pointer(self._query)
-        self._products, self._numbers = np.empty(k, np.float32), np.empty(k, np.int64)
-        self._into = (self._pointer(self._products), self._pointer(self._numbers))
-        self._heap = faiss.float_minheap_array_t()
-        self._heap.k, self._heap.nh, self._heap.val, self._heap.ids = k, 1, *self._into
-        self._heap.heapify()
-
-    def scan(self, scanner: Any, cluster: int, data: memoryview) -> None:
-        """Scan one more cluster with these bytes."""
-        size, vector_bytes = int(self._layout.sizes[cluster]), self._layout.vector_bytes
-        vectors = np.frombuffer(data, np.uint8, size * vector_bytes)
-        rows = np.frombuffer(data, np.int64, size, size * vector_bytes)
-        self.scan_rows(scanner, vectors, rows, cluster)
-
-    def scan_rows(self, scanner: Any, codes: Codes, numbers: Numbers, cluster: int = 0) -> None:
-        """Scan these vectors with the given numbers, as vectors of the cluster."""
-        scanner.set_query(self._asked)
-        scanner.set_list(cluster, 0.0)
-        if len(numbers):
-            pointers = self._pointer(codes), self._pointer(numbers)
-            scanner.scan_codes(len(numbers), *pointers, *self._into, self._heap.k)
-
-    def ranked(self, most: int | None = None) -> tuple[Numbers, Vectors]:
-        """Return numbers and inner products, best first. No scan may follow."""
-        self._heap.reorder()
-        is_hit = self._numbers >= 0
-        return self._numbers[is_hit][:most], self._products[is_hit][:most]
-
-    def is_tied(self) -> bool:
-        """Return whether the last two are equally near, so that another scan order might have kept another vector."""
-        last = np.sort(self._products)[:2]
-        return bool(len(last) == 2 and last[0] == last[1] and (self._numbers >= 0).all())

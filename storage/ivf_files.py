@@ -1,12 +1,6 @@
-"""The two files of an index's vectors: the centroids with the clusters' sizes, and the inverted lists.
+"""The two files of an index's vectors: the centroids with the clusters' sizes, and the inverted lists."""
 
-Lists are written in two passes, counting and then placing, so that a million vectors pass through little memory.
-Vectors are numbered from 0 in the order of their arrival.
-"""
-
-import os
 import struct
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.errors import StoreCorrupt, UsageError
-from storage.durable import emptied, settle, write_durably
-from storage.list_file import ListFile
-from storage.paths import to_be_written
+from storage.durable import write_durably
 
 Vectors = npt.NDArray[np.float32]
 Codes = npt.NDArray[np.uint8]
@@ -62,45 +54,6 @@ class Clusters:
         return Layout(self.sizes, self.centroids.shape[1], self.codec)
 
 
-def write(
-    folder: Path,
-    centroids: Vectors,
-    blocks: Sequence[Callable[[], Vectors]],
-    *,
-    base: Clusters | None = None,
-    codec: Codec = "f16",
-    threads: int,
-    on_progress: Callable[[int], None] = lambda _: None,
-) -> None:
-    """Write clusters of the blocks' vectors, after those of `base` and in its codec. Each block is called twice.
-
-    `on_progress` gets the number of vectors done, each counted twice. Raises NotWritable, and StoreCorrupt if the lists
-    of `base` are truncated.
-    """
-    if base:
-        ListFile(base.lists, base.layout.bytes)
-    faiss = faiss_with(threads)
-    quantizer = faiss.IndexFlatIP(centroids.shape[1])
-    quantizer.add(centroids)
-    done = 0
-    assigned: list[Numbers] = []
-    for block in blocks:
-        vectors = block()
-        assigned.append(quantizer.search(vectors, 1)[1][:, 0].astype(np.int32))
-        on_progress(done := done + len(vectors))
-    counts = np.zeros(len(centroids), np.int64)
-    for clusters in assigned:
-        counts += np.bincount(clusters, minlength=len(centroids))
-    with to_be_written(f"write {folder / LISTS}"), emptied(folder / LISTS) as stream:
-        placing = _Placing(stream.fileno(), counts, centroids.shape[1], base, base.codec if base else codec)
-        for block, clusters in zip(blocks, assigned, strict=True):
-            placing.add(block(), clusters)
-            on_progress(done := done + len(clusters))
-        os.fsync(stream.fileno())
-    _write_clusters(folder / CLUSTERS, centroids, placing.layout)
-    settle(folder)
-
-
 @dataclass(frozen=True)
 class Layout:
     """The layout of the lists' file: for each cluster, all its vectors, then all their numbers."""
@@ -129,6 +82,11 @@ class Layout:
         """Return a cluster's offset in the file and its length, both in bytes."""
         return int(self.starts[cluster]), int(self.sizes[cluster]) * (self.vector_bytes + NUMBER.itemsize)
 
+    def parts(self, cluster: int, data: memoryview) -> tuple[Codes, Numbers]:
+        """Split a cluster's bytes into its vectors, one after the other, and their numbers."""
+        size, end = int(self.sizes[cluster]), int(self.sizes[cluster]) * self.vector_bytes
+        return np.frombuffer(data, np.uint8, end), np.frombuffer(data, NUMBER, size, end)
+
     def vector(self, cluster: int, row: int) -> int:
         """Return the offset in the file of a vector, by its cluster and its row in the cluster."""
         return int(self.starts[cluster]) + row * self.vector_bytes
@@ -136,48 +94,6 @@ class Layout:
     def number(self, cluster: int, row: int) -> int:
         """Return the offset in the file of a vector's number, by its cluster and its row in the cluster."""
         return self.vector(cluster, int(self.sizes[cluster])) + row * NUMBER.itemsize
-
-
-class _Placing:
-    """The lists' file while it is being filled."""
-
-    def __init__(self, descriptor: int, counts: Numbers, dimensions: int, base: Clusters | None, codec: Codec) -> None:
-        self._descriptor = descriptor
-        self._filled = base.sizes.copy() if base else np.zeros_like(counts)
-        self._next = len(base) if base else 0
-        self.layout = Layout(self._filled + counts, dimensions, codec)
-        if self.layout.bytes and hasattr(os, "posix_fallocate"):  # fails at once if the disk is too small
-            os.posix_fallocate(descriptor, 0, self.layout.bytes)
-        if base:
-            self._copy(base.lists, base.layout)
-
-    def add(self, vectors: Vectors, clusters: Numbers) -> None:
-        """Write the next vectors into these clusters."""
-        order = np.argsort(clusters, kind="stable")
-        codes, numbers = encoded(vectors[order], self.layout.codec), (self._next + order).astype(NUMBER)
-        present, firsts = np.unique(clusters[order], return_index=True)
-        stops = [*firsts[1:].tolist(), len(order)]
-        for cluster, first, stop in zip(present.tolist(), firsts.tolist(), stops, strict=True):
-            row = int(self._filled[cluster])
-            self._put(codes[first:stop].data, self.layout.vector(cluster, row))
-            self._put(numbers[first:stop].data, self.layout.number(cluster, row))
-        self._filled += np.bincount(clusters, minlength=len(self._filled))
-        self._next += len(order)
-
-    def _copy(self, file: Path, old: Layout) -> None:
-        with file.open("rb") as stream:
-            for cluster, size in enumerate(old.sizes.tolist()):
-                vectors, numbers = stream.read(size * old.vector_bytes), stream.read(size * NUMBER.itemsize)
-                if len(vectors) + len(numbers) != old.extent(cluster)[1]:
-                    raise StoreCorrupt(f"{file} was cut short. Build the index again.")
-                self._put(memoryview(vectors), self.layout.vector(cluster, 0))
-                self._put(memoryview(numbers), self.layout.number(cluster, 0))
-
-    def _put(self, data: memoryview, place: int) -> None:
-        rest = data.cast("B")
-        while rest:
-            written = os.pwrite(self._descriptor, rest, place)
-            rest, place = rest[written:], place + written
 
 
 def encoded(vectors: Vectors, codec: Codec) -> Codes:
@@ -204,7 +120,8 @@ def inverted(held: Clusters) -> Any:
     return index
 
 
-def _write_clusters(file: Path, centroids: Vectors, layout: Layout) -> None:
+def write_clusters(file: Path, centroids: Vectors, layout: Layout) -> None:
+    """Write the file of the clusters and wait for the disk. Raises NotWritable."""
     head, sizes = _HEAD.pack(_MAGIC[layout.codec], *centroids.shape), layout.sizes
     write_durably(file, [head, sizes.astype(NUMBER).tobytes(), centroids.astype("<f4").tobytes()])
 

@@ -15,7 +15,8 @@ from cloud_server.retrieval.index import FinishedShards, IndexVersion, Progress
 from cloud_server.retrieval.shards import Vectors
 from cloud_server.retrieval.versions import IndexMetadata, Versions, read_facts, size, write_facts
 from storage import ivf
-from storage.ivf_files import Codec, read_clusters, write
+from storage.ivf_files import Codec, read_clusters
+from storage.ivf_writing import write
 from storage.paths import hand_over, private_folder, to_be_written
 
 _SAMPLE = 64

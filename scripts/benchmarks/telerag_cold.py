@@ -17,7 +17,8 @@ import numpy as np
 from scripts.benchmarks.index import Made
 from scripts.places import step
 from storage.ivf import Ivf, clusters_for, train
-from storage.ivf_files import Codec, Layout, Numbers, Vectors, faiss_with, inverted, read_clusters, write
+from storage.ivf_files import Codec, Layout, Numbers, Vectors, faiss_with, inverted, read_clusters
+from storage.ivf_writing import write
 
 FOUND = 10
 SAMPLE_PER_CLUSTER = 64

@@ -23,7 +23,8 @@ from models.llama_model import LlamaModel
 from scripts.datasets.retrieval_sets import lines
 from scripts.places import step, weights
 from storage.ivf import clusters_for, train
-from storage.ivf_files import Codec, Vectors, write
+from storage.ivf_files import Codec, Vectors
+from storage.ivf_writing import write
 
 MODEL: Final = "smollm2-135m"
 TOKENS: Final = 64

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from shared.errors import NotWritable, StoreCorrupt
 from storage.ivf import Ivf, clusters_for, probes_for, train
-from storage.ivf_files import CLUSTERS, LISTS, Codec, Numbers, Vectors, inverted, write
+from storage.ivf_files import CLUSTERS, LISTS, Codec, Numbers, Vectors, inverted
+from storage.ivf_writing import write
 
 pytest.importorskip("faiss", reason="needs the server extra")
 pytestmark = pytest.mark.faiss

@@ -21,7 +21,8 @@ from cloud_server.settings import Retrieval, Settings
 from models.fake import FakeEmbedder
 from shared.errors import StoreError, UsageError
 from storage.ivf import Ivf, train
-from storage.ivf_files import Codec, Numbers, Vectors, inverted, write
+from storage.ivf_files import Codec, Numbers, Vectors, inverted
+from storage.ivf_writing import write
 from storage.paths import Paths
 from tests.cloud_server.retrieval.conftest import FACTS, Make, Write
 from tests.faults import until
