@@ -100,9 +100,10 @@ class Ivf:
         faiss = faiss_with()
         self.files = read_clusters(folder)
         self.centroids, self._layout = self.files.centroids, self.files.layout
-        file = open_file(self.files.lists, self._layout.bytes)
+        self.file = open_file(self.files.lists, self._layout.bytes)
         # Each list takes whole pages, so that two more pages per cluster are always enough.
-        self.cache = ClusterCache(file, self._layout.extent, min(memory, self._layout.bytes + 2 * PAGE * self.clusters))
+        most = self._layout.bytes + 2 * PAGE * self.clusters
+        self.cache = ClusterCache(self.file, self._layout.extent, min(memory, most))
         self._index = inverted(self.files)
         self._quantizer = self._index.quantizer
         self._scanners = local()
@@ -187,6 +188,12 @@ class Ivf:
         for cluster, data in self.cache.ready(self.present(clusters)):
             nearest.scan(self._scanner(), *self._layout.parts(cluster, data), cluster)
             del data
+        return nearest.ranked()
+
+    def rank(self, codes: Codes, numbers: Numbers, vector: Vectors, k: int) -> tuple[Numbers, Vectors]:
+        """Return the `k` nearest of these stored vectors as `scan` does, scanned in the given order."""
+        nearest = Nearest(vector, k)
+        nearest.scan(self._scanner(), codes, numbers)
         return nearest.ranked()
 
     def _scanner(self) -> Any:

@@ -21,16 +21,17 @@ Numbers = npt.NDArray[np.integer[Any]]
 CLUSTERS = "vectors.clusters"
 LISTS = "vectors.lists"
 
-Codec = Literal["f32", "f16"]
-"""The number format of stored vectors.
+Codec = Literal["f32", "f16", "rabitq"]
+"""The format of stored vectors.
 
 float16 takes half the disk, memory and reading time of float32, and finds the same ten nearest of 8,719 passages.
+`rabitq` stores float16 on disk, and RaBitQ codes that are held in memory (`rabitq_files`).
 """
 
 NUMBER = np.dtype("<i8")
 _HEAD = struct.Struct("<8sQQ")
-_MAGIC: dict[Codec, bytes] = {"f32": b"jdclus01", "f16": b"jdclus02"}
-_BYTES: dict[Codec, int] = {"f32": 4, "f16": 2}
+_MAGIC: dict[Codec, bytes] = {"f32": b"jdclus01", "f16": b"jdclus02", "rabitq": b"jdclus03"}
+_BYTES: dict[Codec, int] = {"f32": 4, "f16": 2, "rabitq": 2}
 
 
 @dataclass(frozen=True)

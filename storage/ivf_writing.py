@@ -25,6 +25,7 @@ from storage.ivf_files import (
 )
 from storage.list_file import ListFile
 from storage.paths import to_be_written
+from storage.rabitq_files import write_codes
 
 
 def write(
@@ -39,11 +40,30 @@ def write(
 ) -> None:
     """Write clusters of the blocks' vectors, after those of `base` and in its codec. Each block is called twice.
 
-    `on_progress` gets the number of vectors done, each counted twice. Raises NotWritable, and StoreCorrupt if the lists
-    of `base` are truncated.
+    `on_progress` gets the number of vectors done: each of the blocks' is counted twice, and if codes are written, each
+    vector of the index once more. Raises NotWritable, and StoreCorrupt if the lists of `base` are truncated.
     """
     if base:
         ListFile(base.lists, base.layout.bytes)
+        codec = base.codec
+    layout = _write_lists(folder, centroids, blocks, base, codec, threads, on_progress)
+    if codec == "rabitq":
+        done = 2 * (int(layout.sizes.sum()) - (len(base) if base else 0))
+        held = Clusters(folder / LISTS, centroids, layout.sizes, codec)
+        write_codes(held, threads, lambda coded: on_progress(done + coded))
+    write_clusters(folder / CLUSTERS, centroids, layout)
+    settle(folder)
+
+
+def _write_lists(
+    folder: Path,
+    centroids: Vectors,
+    blocks: Sequence[Callable[[], Vectors]],
+    base: Clusters | None,
+    codec: Codec,
+    threads: int,
+    on_progress: Callable[[int], None],
+) -> Layout:
     faiss = faiss_with(threads)
     quantizer = faiss.IndexFlatIP(centroids.shape[1])
     quantizer.add(centroids)
@@ -57,13 +77,12 @@ def write(
     for clusters in assigned:
         counts += np.bincount(clusters, minlength=len(centroids))
     with to_be_written(f"write {folder / LISTS}"), emptied(folder / LISTS) as stream:
-        placing = _Placing(stream.fileno(), counts, centroids.shape[1], base, base.codec if base else codec)
+        placing = _Placing(stream.fileno(), counts, centroids.shape[1], base, codec)
         for block, clusters in zip(blocks, assigned, strict=True):
             placing.add(block(), clusters)
             on_progress(done := done + len(clusters))
         os.fsync(stream.fileno())
-    write_clusters(folder / CLUSTERS, centroids, placing.layout)
-    settle(folder)
+    return placing.layout
 
 
 class _Placing:

@@ -15,6 +15,7 @@ from cloud_server.access import certificate
 from cloud_server.access.self_signed import LOOPBACK
 from cloud_server.access.tokens import TokenFile
 from cloud_server.retrieval.embedders import same_model
+from cloud_server.retrieval.index import shortage
 from cloud_server.settings import Settings, load
 from models import catalog
 from shared.cli.frame import Command
@@ -75,10 +76,12 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield _listening(settings)
     yield from _models(paths, settings)
     try:
-        facts = build.index(paths, settings, 1).held().facts
+        index = build.index(paths, settings, 1)
+        facts = index.held().facts
         if facts.model:
             same_model(facts, facts.model, "query", 1)
-        yield Finding("index", "ok", f"{facts.passages:,} passages")
+        missing = shortage(index, settings.retrieval.memory_mb)
+        yield Finding("index", "fail" if missing else "ok", missing or f"{facts.passages:,} passages")
     except NothingFound:
         yield Finding("index", "warn", "no passages", "jackdaw-server index build SOURCE")
     except JackdawError as error:

@@ -18,6 +18,7 @@ from storage import ivf
 from storage.ivf_files import Codec, read_clusters
 from storage.ivf_writing import write
 from storage.paths import hand_over, private_folder, to_be_written
+from storage.rabitq_files import codes_bytes
 
 _SAMPLE = 64
 """Vectors of the sample for each cluster: with half of them, .975 of the ten nearest were found where it was .982."""
@@ -52,13 +53,14 @@ class FolderIndex:
     def describe(self) -> dict[str, object]:
         """Where it is, its clusters and its size. Raises NothingFound, StoreCorrupt."""
         version = self.versions.current()
-        facts = read_facts(version)
+        facts, held = read_facts(version), read_clusters(version)
         return {
             "folder": str(self.folder),
             "clusters": facts.clusters,
             "probes": self._probes or ivf.probes_for(facts.clusters, facts.passages),
             "trained_on": facts.trained_on,
-            "codec": read_clusters(version).codec,
+            "codec": held.codec,
+            "memory_bytes": codes_bytes(held) if held.codec == "rabitq" else None,
             "bytes": size(version),
         }
 
@@ -73,14 +75,16 @@ class FolderIndex:
         private_folder(version)
         held = read_clusters(base) if base else None
         centroids = held.centroids if held else self._train(made, on_progress)
+        codec = held.codec if held else self._codec
+        steps = 2 * passages + (codec == "rabitq") * (passages + (len(held) if held else 0))
         write(
             version,
             centroids,
             [partial(shards.vectors, at, plan.dimensions) for at, shard in enumerate(made.finished) if shard.passages],
             base=held,
-            codec=self._codec,
+            codec=codec,
             threads=self._threads,
-            on_progress=lambda done: on_progress(Progress("writing", done, 2 * passages, passages)),
+            on_progress=lambda done: on_progress(Progress("writing", done, steps, passages)),
         )
         texts = [base / name for name in old.files] if base and old else []
         texts += [shards.passage_file(number) for number in range(len(made.finished))]

@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 from cloud_server.retrieval.shards import Shard, ShardLayout, Shards
 from cloud_server.retrieval.versions import EmbedderSource, IndexMetadata
+from storage.rabitq_files import memory_missing
 
 Stage = Literal["embedding", "importing", "clustering", "writing"]
 
@@ -71,3 +72,12 @@ class Index(Protocol):
 
         Raises NotWritable.
         """
+
+
+def shortage(index: Index, memory_mb: float) -> str:
+    """Return a sentence that asks for the memory that the index has to have; "" where that many megabytes suffice.
+
+    Raises NothingFound, StoreCorrupt.
+    """
+    needed = index.describe().get("memory_bytes")
+    return memory_missing(needed, round(memory_mb * 1_000_000)) if isinstance(needed, int) else ""

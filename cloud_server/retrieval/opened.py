@@ -15,6 +15,7 @@ from shared.protocol.messages import PublicPassage
 from storage.ivf import Ivf, probes_for
 from storage.ivf_files import Numbers, Vectors
 from storage.public_passages import PassageFiles
+from storage.rabitq import RabitqSearch
 
 log = logging.getLogger(__name__)
 
@@ -24,40 +25,54 @@ _SERIES_SHIFT = 32
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """Safe for several threads."""
+    """Safe for several threads. With `codes`, those are scanned in place of the clusters."""
 
     facts: IndexMetadata
     vectors: Ivf
     passages: PassageFiles
     probes: int
     gpu: GpuTier | None = None
+    codes: RabitqSearch | None = None
 
     @classmethod
     def open(cls, folder: Path, memory: int, probes: int, gpu: Callable[[Ivf], GpuTier] | None = None) -> "OpenIndex":
-        """At most `memory` bytes of vectors are held; 0 `probes` are as many as suit it. Raises StoreCorrupt.
+        """At most `memory` bytes of vectors, or of their codes, are held; 0 `probes` are as many as suit it.
 
-        Where the `gpu` has no room, it is done without.
+        Where the `gpu` has no room, it is done without; an index with codes makes no use of it. Raises StoreCorrupt,
+        StoreError, and UsageError where codes need more memory.
         """
         facts = read_facts(folder)
         vectors = Ivf(folder, memory)
+        codes = RabitqSearch(vectors, memory) if vectors.files.codec == "rabitq" else None
         passages = PassageFiles([folder / name for name in facts.files])
         if not len(vectors) == len(passages) == facts.passages:
             raise StoreCorrupt(f"The files in {folder} do not belong together. Build the index again.")
         probes = probes or probes_for(vectors.clusters, len(vectors))
         tier = None
+        if gpu and codes:
+            gpu = None
+            log.warning("retrieval.gpu_mb is not used: the codec of the index is rabitq, whose codes are in memory")
         try:
             tier = gpu(vectors) if gpu else None
         except StoreError as error:
             log.error("the index is searched without a GPU", extra={"detail": str(error)})  # noqa: TRY400
-        return cls(facts, vectors, passages, min(probes, vectors.clusters), tier)
+        return cls(facts, vectors, passages, min(probes, vectors.clusters), tier, codes)
 
     def probe(self, vector: Vector) -> Numbers:
         """The clusters that are searched for this vector, the nearest first."""
         return self.vectors.probe(vector, self.probes)
 
+    def needed(self, probed: Numbers) -> list[int]:
+        """Those of the clusters that a search needs in memory: none where codes are scanned."""
+        if self.codes:
+            return []
+        return [cluster for cluster in self.vectors.present(probed) if not self.is_on_gpu(cluster)]
+
     def scan_ready(self, vector: Vector, k: int) -> tuple[Numbers, Vectors]:
-        """The nearest in what is in memory or on the GPU. Raises StoreCorrupt, StoreError."""
+        """The nearest in what is in memory or on the GPU; with codes, the nearest. Raises StoreCorrupt, StoreError."""
         probed = self.probe(vector)
+        if self.codes:
+            return self.codes.scan(probed, vector, k)
         if self.gpu is None:
             return self.vectors.scan_ready(probed, vector, k)
         ready = np.array([cluster for cluster in probed.tolist() if self.is_near(cluster)], np.int64)
@@ -72,7 +87,12 @@ class OpenIndex:
         return self.gpu is not None and self.gpu.is_here(cluster)
 
     def scan_many(self, probed: Sequence[Numbers], vectors: Vectors, k: int) -> list[tuple[Numbers, Vectors]]:
-        """What `Ivf.scan_many` gives, with the GPU where there is a working GPU. Raises the same."""
+        """What `Ivf.scan_many` gives, with the GPU where there is a working GPU; or what the codes give.
+
+        Raises the same.
+        """
+        if search := self.codes:
+            return [search.scan(clusters, vector, k) for clusters, vector in zip(probed, vectors, strict=True)]
         try:
             return self.vectors.scan_many(probed, vectors, k, self.gpu)
         except GpuFailed:

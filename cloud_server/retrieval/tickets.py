@@ -27,7 +27,8 @@ class SearchIndex(Protocol):
 class IndexTicket:
     """Prefetches clusters of the version that was open at its creation; `search` uses the current version.
 
-    Thread-safe. After `close`, every method works without look-ahead.
+    Thread-safe. After `close`, every method works without look-ahead. If the index has RaBitQ codes, nothing is
+    prefetched, as its searches need no cluster in memory.
     """
 
     def __init__(
@@ -81,8 +82,7 @@ class IndexTicket:
         self._times.learn(self._pipeline, time.monotonic() - self._since, is_refined=self._is_refined)
         try:
             probed = index.probe(vector)
-            asked = [cluster for cluster in index.vectors.present(probed) if not index.is_on_gpu(cluster)]
-            self.coverage = ahead.settle(asked)
+            self.coverage = ahead.settle(index.needed(probed))
             return self._search(index, [vector], most, [probed])[0] if most > 0 else []
         finally:
             self._let_go(ahead)
@@ -108,6 +108,8 @@ class IndexTicket:
         if index is None or ahead is None:
             return
         self._near = vector
+        if index.codes:
+            return
         cache = index.vectors.cache
         ranked = index.vectors.present(index.vectors.probe(vector, _RANKED * index.probes))
         own = sum(map(index.vectors.bytes_of, index.vectors.present(index.probe(vector))))

@@ -196,8 +196,8 @@ def test_an_index_is_added_to_in_its_own_codec(tmp_path: Path) -> None:
     vectors = unit(300)
     codecs: tuple[Codec, ...] = get_args(Codec)
     for codec, other in permutations(codecs, 2):
-        held = written(tmp_path / codec, vectors[:200], 10, codec=codec)
-        more = written(tmp_path / f"{codec} and more", vectors[200:], 10, base=held, codec=other)
+        held = written(tmp_path / f"{codec} for {other}", vectors[:200], 10, codec=codec)
+        more = written(tmp_path / f"{codec} and {other}", vectors[200:], 10, base=held, codec=other)
         assert more.files.codec == codec
         assert search(more, vectors[250], 1, 10)[0].tolist() == [250]
 

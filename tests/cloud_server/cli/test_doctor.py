@@ -3,12 +3,15 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cloud_server import build
 from cloud_server.cli.doctor import Finding, examine
+from cloud_server.retrieval.versions import IndexMetadata, write_facts
 from models import catalog
 from shared.errors import JackdawError, StoreCorrupt, StoreError, UsageError
+from storage.ivf_files import CLUSTERS, Layout, write_clusters
 from storage.paths import Paths
 from tests.adapter_file import MODEL, write
 
@@ -47,6 +50,23 @@ def test_an_adapter_that_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_ADAPTER", str(tmp_path / "nowhere.gguf"))
     (finding,) = findings("adapter")
     assert (finding.level, "there is no such file" in finding.said) == ("warn", True)
+
+
+@pytest.mark.faiss
+@pytest.mark.parametrize(("vectors", "level"), [(20_000, "ok"), (40_000, "fail")])
+def test_an_index_whose_codes_need_more_memory_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vectors: int, level: str
+) -> None:
+    pytest.importorskip("faiss", reason="needs the server extra")
+    monkeypatch.setenv("JACKDAW_SERVER_RETRIEVAL_INDEX", str(tmp_path / "index"))
+    monkeypatch.setenv("JACKDAW_SERVER_RETRIEVAL_MEMORY_MB", "1")
+    version = tmp_path / "index" / "versions" / "a"
+    version.mkdir(parents=True)
+    (tmp_path / "index" / "current").write_text("a")
+    write_facts(version, IndexMetadata(vectors, 1, 128, "made", "2026", vectors, 0, (), (), 0))
+    write_clusters(version / CLUSTERS, np.ones((1, 128), np.float32), Layout(np.array([vectors]), 128, "rabitq"))
+    (finding,) = findings("index")
+    assert (finding.level, "Set it to 2 at least" in finding.said) == (level, level == "fail")
 
 
 @pytest.mark.parametrize(

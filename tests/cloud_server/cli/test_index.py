@@ -98,6 +98,20 @@ def test_without_an_index_or_a_source_the_next_step_is_said(tmp_path: Path) -> N
     assert run("build").exit_code == 2
 
 
+def test_an_index_with_codes_says_what_memory_it_needs(source: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = source()
+    assert report("build", path, "--codec", "rabitq")["total"] == 3
+    facts = report("info")
+    assert facts["codec"] == "rabitq"
+    assert 3 * 40 < facts["memory_bytes"] < 3 * 50 + 40
+    assert f"memory bytes{facts['memory_bytes']:,}" in run("info").stdout
+    monkeypatch.setattr(index, "shortage", lambda *_: "The codes need more.")
+    assert "The codes need more." in run("build", path, "--codec", "rabitq").stderr
+    assert report("build", path)["total"] == 3
+    assert report("info")["memory_bytes"] is None
+    assert "memory bytes" not in run("info").stdout
+
+
 def test_a_file_of_the_same_name_is_added_under_another(source: Write, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     first, second = source("a.jsonl"), source("other/a.jsonl", [("Lakes", "Lake Baikal is the deepest lake.")])

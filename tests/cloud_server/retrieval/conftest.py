@@ -11,6 +11,7 @@ from cloud_server.retrieval.folder import FolderIndex
 from cloud_server.retrieval.versions import Versions
 from models.engine import Embedder
 from models.fake import FakeEmbedder
+from storage.ivf_files import Codec
 
 FACTS = (
     ("Rivers", "The Danube flows through ten countries and ends in the Black Sea."),
@@ -39,8 +40,8 @@ def source(tmp_path: Path) -> Write:
 def builder(tmp_path: Path) -> Make:
     """Makes builders of the index in `tmp_path / "index"`."""
 
-    def make(embedder: Embedder | None = None, shard_passages: int = 4) -> Builder[FolderIndex]:
-        index = FolderIndex(Versions(tmp_path / "index"), 1)
+    def make(embedder: Embedder | None = None, shard_passages: int = 4, codec: Codec = "f16") -> Builder[FolderIndex]:
+        index = FolderIndex(Versions(tmp_path / "index"), 1, codec=codec)
         return Builder(index, embedder or FakeEmbedder(), shard_passages=shard_passages)
 
     return make

@@ -22,6 +22,7 @@ from cloud_server.retrieval.sources import Skipped
 from cloud_server.retrieval.versions import Versions, read_facts
 from models.fake import FakeEmbedder
 from shared.errors import NothingFound, NotWritable, StoreLocked, UsageError
+from storage.ivf_files import Codec
 from storage.public_passages import PassageText
 from tests.cloud_server.retrieval.conftest import Make, Write, numbered
 
@@ -123,8 +124,9 @@ def dies_at(monkeypatch: pytest.MonkeyPatch, step: int) -> Callable[[], int]:
     return lambda: done
 
 
+@pytest.mark.parametrize("codec", ["f16", "rabitq"])
 def test_killed_at_any_step_the_same_call_ends_with_the_same_index(
-    builder: Make, source: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    builder: Make, source: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, codec: Codec
 ) -> None:
     path = source(facts=numbered(10))
     step = 0
@@ -134,22 +136,23 @@ def test_killed_at_any_step_the_same_call_ends_with_the_same_index(
         with monkeypatch.context() as patched:
             reached = dies_at(patched, step)
             try:
-                builder().build([path])
+                builder(codec=codec).build([path])
             except Killed:
                 pass
             else:
                 assert reached() < step
                 break
-        assert builder().build([path]).total == 10
+        assert builder(codec=codec).build([path]).total == 10
         assert [title for title, _, _ in contents(builder())] == [title for title, _ in numbered(10)]
     assert step > 20
 
 
+@pytest.mark.parametrize("codec", ["f16", "rabitq"])
 def test_killed_at_any_step_adding_ends_with_everything_once(
-    builder: Make, source: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    builder: Make, source: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, codec: Codec
 ) -> None:
     first, second = source("a.jsonl", numbered(6, "old")), source("b.jsonl", numbered(6, "new"))
-    builder().build([first])
+    builder(codec=codec).build([first])
     shutil.copytree(tmp_path / "index", tmp_path / "before")
     expected = [text for _, text in numbered(6, "old") + numbered(6, "new")]
     step = 0

@@ -13,6 +13,7 @@ from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.retrieval.versions import Versions
 from models.fake import FakeEmbedder
 from shared.errors import NotWritable
+from storage.ivf_files import Codec
 from tests.cloud_server.retrieval.conftest import Write, numbered
 
 pytest.importorskip("faiss", reason="needs the server extra")
@@ -45,11 +46,15 @@ def disk(folder: Path, kilobytes: int) -> Iterator[Disk]:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+@pytest.mark.parametrize("codec", ["f16", "rabitq"])
 @pytest.mark.parametrize("kilobytes", [8, 40, 80, 120, 160, 240, 320, 480])
-def test_an_index_on_a_full_disk_goes_on_when_there_is_room(tmp_path: Path, source: Write, kilobytes: int) -> None:
+def test_an_index_on_a_full_disk_goes_on_when_there_is_room(
+    tmp_path: Path, source: Write, kilobytes: int, codec: Codec
+) -> None:
     path = source(facts=numbered(60))
     with disk(tmp_path / "disk", kilobytes) as small:
-        builder = Builder(FolderIndex(Versions(small.folder / "index"), 1), FakeEmbedder(), shard_passages=8)
+        index = FolderIndex(Versions(small.folder / "index"), 1, codec=codec)
+        builder = Builder(index, FakeEmbedder(), shard_passages=8)
         try:
             builder.build([path])
         except NotWritable as error:

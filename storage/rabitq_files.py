@@ -1,0 +1,143 @@
+"""The file of RaBitQ codes beside the lists of an index: some 60 bytes a vector of 384, all held in memory.
+
+Codes are made from the finished lists, so that they are always in step with these.
+"""
+
+import os
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+
+from shared.errors import StoreCorrupt, StoreError, UsageError
+from storage.arena import pages_of_memory
+from storage.durable import emptied
+from storage.ivf_files import Clusters, Codes, Numbers, Vectors, faiss_with
+from storage.list_file import ListFile, pages
+from storage.paths import to_be_written
+
+CODES = "vectors.codes"
+
+_HEAD = struct.Struct("<8sQQQ")
+"""What it is, vectors, bytes of a code, CRC-32 of all that follows: the codes by cluster, then the vectors' numbers."""
+
+_MAGIC = b"jdrabq01"
+_NUMBER = np.dtype("<u4")
+"""A passage's id has 32 bits for its number."""
+
+_QUERY_BITS: Final = 4
+"""Of each component of a question: with 8, no more of the ten nearest were among the codes' 100."""
+
+
+@dataclass(frozen=True)
+class RabitqCodes:
+    """The codes of an index in memory, shape (vectors, bytes of one), cluster after cluster, and the vectors' numbers.
+
+    `bytes` is the memory that they take.
+    """
+
+    codes: Codes
+    numbers: Numbers
+    bytes: int
+
+
+def rabitq_index(held: Clusters) -> Any:
+    """Return FAISS's index of codes of these clusters, its lists empty."""
+    faiss = faiss_with()
+    clusters, dimensions = held.centroids.shape
+    quantizer = faiss.IndexFlatIP(dimensions)
+    quantizer.add(held.centroids)
+    index = faiss.IndexIVFRaBitQ(quantizer, dimensions, clusters, faiss.METRIC_INNER_PRODUCT)
+    index.is_trained = True  # there is nothing to train: the clusters are
+    index.qb = _QUERY_BITS
+    return index
+
+
+def codes_bytes(held: Clusters) -> int:
+    """Return the bytes of the codes of these clusters, on disk as in memory."""
+    return _HEAD.size + len(held) * (_code_bytes(held) + _NUMBER.itemsize)
+
+
+def _code_bytes(held: Clusters) -> int:
+    faiss = faiss_with()
+    return int(faiss.RaBitQuantizer(held.centroids.shape[1], faiss.METRIC_INNER_PRODUCT).code_size)
+
+
+def memory_missing(needed: int, memory: int) -> str:
+    """Return a sentence that asks for the `needed` bytes of codes; "" where `memory` bytes suffice."""
+    if needed <= memory:
+        return ""
+    return (
+        f"The codes of the index (codec rabitq) need {needed / 1e6:,.1f} MB of memory, and retrieval.memory_mb is "
+        f"{memory / 1e6:,.1f}. Set it to {-(-needed // 1_000_000):,} at least, or build the index with --codec f16."
+    )
+
+
+def write_codes(held: Clusters, threads: int, on_progress: Callable[[int], None] = lambda _: None) -> None:
+    """Write the codes of the vectors in the lists and wait for the disk. `on_progress` gets the vectors that are done.
+
+    Raises NotWritable, and StoreCorrupt where the lists were cut short.
+    """
+    faiss_with(threads)
+    index, file = rabitq_index(held), held.lists.with_name(CODES)
+    numbers = np.empty(len(held), _NUMBER)
+    check = done = 0
+    with to_be_written(f"write {file}"), emptied(file) as stream, held.lists.open("rb") as lists:
+        stream.write(bytes(_HEAD.size))
+        for cluster in np.flatnonzero(held.sizes).tolist():
+            data = lists.read(held.layout.extent(cluster)[1])
+            if len(data) != held.layout.extent(cluster)[1]:
+                raise StoreCorrupt(f"{held.lists} was cut short. Build the index again.")
+            halves, own = held.layout.parts(cluster, memoryview(data))
+            codes = _encoded(index, halves.view("<f2").astype(np.float32).reshape(len(own), -1), cluster)
+            check = crc32(codes.data, check)
+            stream.write(codes.data)
+            numbers[done : done + len(own)] = own
+            on_progress(done := done + len(own))
+        stream.write(numbers.data)
+        stream.seek(0)
+        stream.write(_HEAD.pack(_MAGIC, len(held), index.code_size, crc32(numbers.data, check)))
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _encoded(index: Any, vectors: Vectors, cluster: int) -> Codes:
+    """Return the codes of vectors of a cluster, by their difference from its centroid."""
+    faiss = faiss_with()
+    codes = np.empty((len(vectors), index.code_size), np.uint8)
+    clusters = np.full(len(vectors), cluster, np.int64)
+    index.encode_vectors(len(vectors), *map(faiss.swig_ptr, (vectors, clusters, codes)))
+    return codes
+
+
+def read_codes(held: Clusters, memory: int) -> RabitqCodes:
+    """Read the codes of these clusters into at most `memory` bytes.
+
+    Raises UsageError where they need more, StoreCorrupt where the file is damaged or belongs to other lists, StoreError
+    where the disk or the machine's memory fails.
+    """
+    path, needed = held.lists.with_name(CODES), codes_bytes(held)
+    if missing := memory_missing(needed, memory):
+        raise UsageError(missing)
+    file = ListFile(path, needed)
+    data = _memory(path, pages(0, needed)[1])
+    file.read(data, 0, needed)
+    magic, vectors, code_bytes, check = _HEAD.unpack_from(data)
+    is_whole = check == crc32(data[_HEAD.size : needed])
+    if not is_whole or (magic, vectors, code_bytes) != (_MAGIC, len(held), _code_bytes(held)):
+        raise StoreCorrupt(f"{path} is damaged or belongs to other lists. Build the index again.")
+    codes = np.frombuffer(data, np.uint8, vectors * code_bytes, _HEAD.size).reshape(vectors, code_bytes)
+    return RabitqCodes(codes, np.frombuffer(data, _NUMBER, vectors, _HEAD.size + codes.nbytes), needed)
+
+
+def _memory(path: Path, size: int) -> memoryview:
+    try:
+        return memoryview(pages_of_memory(size))
+    except StoreError as error:
+        raise StoreError(
+            f"There is no memory for the {size:,} bytes of {path}. Build the index again with --codec f16."
+        ) from error
