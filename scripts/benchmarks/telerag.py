@@ -4,11 +4,13 @@ FAISS searches with its list file memory-mapped. Reading ahead is for questions 
 With --data, vectors are generated around real ones and real questions are rewritten (`telerag_data`), with their texts
 replayed (`telerag_ahead`); the overlap of questions is counted (`telerag_reuse`). Without it, all vectors are generated
 and only searches of unchanged questions are timed (`telerag_cold`). Both also measure a GPU if there is one
-(`telerag_gpu`).
+(`telerag_gpu`), and RaBitQ codes of a million vectors (`telerag_codes`): the run fails if their recall is too low.
 """
 
+import shutil
 import tempfile
 from argparse import Namespace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +18,8 @@ from models.catalog import find
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from scripts.benchmarks.telerag_ahead import DISKS, decode_ratio, measured, opened, ratios
-from scripts.benchmarks.telerag_cold import Arms, made_index, questions
+from scripts.benchmarks.telerag_codes import LEAST_RECALL, extended, searched
+from scripts.benchmarks.telerag_cold import Arms, made_blocks, made_index, questions
 from scripts.benchmarks.telerag_data import MODEL, Around, Asked, make, real
 from scripts.benchmarks.telerag_gpu import cooperative
 from scripts.benchmarks.telerag_reuse import hit_rates, overlap, together
@@ -25,25 +28,32 @@ from storage.ivf import probes_for
 from storage.ivf_files import Codec, Vectors
 
 PASSAGES, QUICK_PASSAGES = 800_000, 80_000
+CODED, QUICK_CODED = 1_000_000, 100_000
 PROBES, QUICK_PROBES = (64, 128, 256, 512), (64, 256)
 QUESTIONS, QUICK_QUESTIONS = 24, 8
 REAL_PASSAGES, QUICK_REAL_PASSAGES = 8_719, 800
 REAL_QUESTIONS, QUICK_REAL_QUESTIONS = 4_147, 500
 DECODES, QUICK_DECODES = 9, 3
 CODEC: Final[Codec] = "f16"
+KEPT: Final[Codec] = "rabitq"
+"""Its lists are those of `CODEC`; the codes beside them are searched by their own arm alone."""
+
+CODED_QUESTIONS: Final = 200
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
     """Return `telerag.DISK.CODEC.PIPELINE.ARM.NPROBE`: median ms, bytes, whether ids equal FAISS's; and `ratio`s."""
     quick = arguments.quick
-    passages = QUICK_PASSAGES if quick else PASSAGES
+    passages, coded = (QUICK_PASSAGES, QUICK_CODED) if quick else (PASSAGES, CODED)
     with tempfile.TemporaryDirectory() as room:
         folder = Path(room) / "index"
         if arguments.data is None:
             step(f"an index of {passages:,} passages")
-            made_index(folder, passages, CODEC, arguments.threads)
-            made = questions(QUESTIONS)
-            return _plain(Arms(folder, made), quick) | _gpu(folder, made, quick) | {"passages": passages}
+            made_index(folder, passages, KEPT, arguments.threads)
+            made = questions(CODED_QUESTIONS)
+            figures = _plain(Arms(folder, made[:QUESTIONS]), quick) | _gpu(folder, made[:QUESTIONS], quick)
+            figures |= _codes(folder, made_blocks(passages, coded), made, arguments.threads)
+            return figures | {"passages": passages}
         asked = real(
             arguments,
             QUICK_QUESTIONS if quick else QUESTIONS,
@@ -51,9 +61,11 @@ def run(arguments: Namespace) -> dict[str, Any]:
             QUICK_REAL_QUESTIONS if quick else REAL_QUESTIONS,
         )
         step(f"an index of {passages:,} passages")
-        make(folder, Around(asked.passages), passages, CODEC, arguments.threads)
+        around = Around(asked.passages)
+        make(folder, around, passages, KEPT, arguments.threads)
         figures = _plain(Arms(folder, asked.questions[:QUESTIONS]), quick)
         figures |= _gpu(folder, asked.questions[:QUESTIONS], quick)
+        figures |= _codes(folder, around.blocks(passages, coded), asked.questions[:CODED_QUESTIONS], arguments.threads)
         _ahead(figures, folder, asked, quick)
         engine = LlamaCppEngine(LlamaModel(weights(MODEL).path(find(MODEL))), threads=arguments.threads)
         figures["decode_ratio"] = decode_ratio(engine, folder, QUICK_DECODES if quick else DECODES)
@@ -75,6 +87,15 @@ def _plain(arms: Arms, quick: bool) -> dict[str, Any]:
 
 def _gpu(folder: Path, asked: Vectors, quick: bool) -> dict[str, Any]:
     return {"gpu": cooperative(folder, asked, QUICK_PROBES if quick else PROBES)}
+
+
+def _codes(folder: Path, blocks: Sequence[Callable[[], Vectors]], asked: Vectors, threads: int) -> dict[str, Any]:
+    step("codes of more passages")
+    larger = folder.with_name("larger")
+    extended(larger, folder, blocks, threads)
+    figures = searched(larger, asked)
+    shutil.rmtree(larger)
+    return {"rabitq": figures, "missed": "" if figures["recall10"] >= LEAST_RECALL else "rabitq.recall10"}
 
 
 def _ahead(figures: dict[str, Any], folder: Path, asked: Asked, quick: bool) -> None:

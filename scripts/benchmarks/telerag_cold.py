@@ -114,14 +114,14 @@ def mapped(folder: Path, threads: int) -> Search:
 def _timed(
     search: Search, clusters: Numbers, vector: Vectors, nearest: tuple[Numbers, Vectors], needed: int
 ) -> tuple[float, int, bool, bool]:
-    read, start = _bytes_read(), time.perf_counter()
+    read, start = bytes_read(), time.perf_counter()
     numbers, products = search(clusters, vector)
     ms = (time.perf_counter() - start) * 1000
     same = numbers.tolist() == nearest[0].tolist() and products.tobytes() == nearest[1].tobytes()
-    return ms, needed, same, _bytes_read() - read >= needed
+    return ms, needed, same, bytes_read() - read >= needed
 
 
-def _bytes_read() -> int:
+def bytes_read() -> int:
     """Return the bytes that this process has read from the disk, by the kernel's count."""
     for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines():
         name, _, value = line.partition(": ")
@@ -141,8 +141,12 @@ def made_index(folder: Path, passages: int, codec: Codec, threads: int) -> None:
     made = Made()
     clusters = clusters_for(passages)
     centroids = train(made.of(SAMPLE_PER_CLUSTER * clusters, np.random.default_rng(1)), clusters, threads=threads)
-    blocks = [partial(_block, number, min(BLOCK, passages - number * BLOCK)) for number in range(-(-passages // BLOCK))]
-    write(folder, centroids, blocks, codec=codec, threads=threads)
+    write(folder, centroids, made_blocks(0, passages), codec=codec, threads=threads)
+
+
+def made_blocks(first: int, stop: int) -> list[Callable[[], Vectors]]:
+    """So many made vectors, in blocks; none is among those of an index that stops at the first number."""
+    return [partial(_block, -(-start // BLOCK), min(BLOCK, stop - start)) for start in range(first, stop, BLOCK)]
 
 
 def _block(number: int, count: int) -> Vectors:

@@ -6,7 +6,7 @@ passage that holds the answer, the best that any model could write (`ideal`). `a
 """
 
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -128,15 +128,17 @@ class Around:
         noise = chance.standard_normal(drawn.shape, np.float32)
         return _unit(_unit(drawn) + NOISE * _unit(noise))
 
+    def blocks(self, first: int, stop: int) -> list[Callable[[], Vectors]]:
+        """So many, in blocks; none is among those of an index that stops at the first number."""
+        return [partial(self.of, min(BLOCK, stop - start), 1000 + start) for start in range(first, stop, BLOCK)]
+
 
 def make(folder: Path, around: Around, passages: int, codec: Codec, threads: int) -> None:
     """Create the folder with an index of this many generated vectors."""
     folder.mkdir(parents=True)
     clusters = clusters_for(passages)
     centroids = train(around.of(min(SAMPLE_PER_CLUSTER * clusters, passages), 1), clusters, threads=threads)
-    starts = range(0, passages, BLOCK)
-    blocks = [partial(around.of, min(BLOCK, passages - start), 1000 + start) for start in starts]
-    write(folder, centroids, blocks, codec=codec, threads=threads)
+    write(folder, centroids, around.blocks(0, passages), codec=codec, threads=threads)
 
 
 def _unit(vectors: Vectors) -> Vectors:

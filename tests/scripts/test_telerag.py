@@ -10,7 +10,8 @@ import pytest
 
 from scripts.benchmarks import telerag_ahead
 from scripts.benchmarks.telerag_ahead import Limited, measured, ratios
-from scripts.benchmarks.telerag_cold import made_index, questions
+from scripts.benchmarks.telerag_codes import extended, searched
+from scripts.benchmarks.telerag_cold import BLOCK, made_blocks, made_index, questions
 from scripts.benchmarks.telerag_data import Around, Rewriting
 from scripts.benchmarks.telerag_reuse import hit_rates, overlap, together
 from storage.ivf import Ivf
@@ -90,3 +91,21 @@ def test_a_replayed_question_in_each_arm(tmp_path: Path, monkeypatch: pytest.Mon
     assert bars["on_demand_to_bandwidth"] > 0
     assert set(bars) >= {"paper_retrieval", "progressive_retrieval", "paper_total", "paper_saved_of_covered"}
     assert len(Ivf(tmp_path / "index")) == 2000
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="drops the page cache")
+def test_codes_are_compared_with_exact_searches_of_an_index_that_was_added_to(tmp_path: Path) -> None:
+    made_index(tmp_path / "index", 2000, "rabitq", 1)
+    extended(tmp_path / "larger", tmp_path / "index", made_blocks(BLOCK, BLOCK + 500), 1)
+    figures = searched(tmp_path / "larger", questions(5))
+    assert (figures["vectors"], figures["questions"], figures["nprobe"]) == (2500, 5, Ivf(tmp_path / "index").clusters)
+    assert 0.9 <= figures["recall10"] <= 1 == figures["recall3"]
+    assert figures["memory_bytes"] == 32 + 2500 * 60
+
+
+def test_blocks_of_made_vectors_go_on_where_others_end() -> None:
+    around = Around(questions(40))
+    for blocks in (made_blocks, around.blocks):
+        whole = [block() for block in blocks(0, 2 * BLOCK)]
+        (more,) = blocks(BLOCK, 2 * BLOCK)
+        assert np.array_equal(more(), whole[1])
