@@ -147,7 +147,7 @@ class Retrieval:
             ge=1,
             le=1_000_000,
             description="Megabytes of memory for the index's vectors, the most used first; other vectors are read from "
-            "disk when a question needs them.",
+            "disk when a question needs them. An index built with --codec rabitq needs room for all its codes.",
         ),
     ] = 1_000.0
     gpu_mb: Annotated[

@@ -62,7 +62,7 @@ class GpuTier:
         layout, sizes = vectors.files.layout, vectors.sizes
         self._vectors, self._vector_bytes = vectors, layout.vector_bytes
         rows = min(memory // (layout.vector_bytes + NUMBER.itemsize), len(vectors))
-        kind = {"f32": torch.float32, "f16": torch.float16}[layout.codec]
+        kind = torch.float32 if layout.codec == "f32" else torch.float16
         largest, is_cuda = min(int(sizes.max()), rows), device == "cuda"
         try:
             self._codes = torch.empty((rows, layout.dimensions), dtype=kind, device=device)

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def check(held: Ivf, tier: GpuTier, questions: Vectors, probed: Sequence[Numbers
     most=st.integers(1, 20),
     rows=st.integers(1, 400),
     memory=st.sampled_from([0, 10**6]),
-    codec=st.sampled_from(["f32", "f16"]),
+    codec=st.sampled_from(get_args(Codec)),
     near=st.lists(st.integers(0, 9), max_size=6),
     rounds=st.integers(1, 3),
 )
