@@ -66,6 +66,9 @@ class FewPassages:
     def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[m.PublicPassage]]:
         return [self.search(vector, most) for vector in vectors]
 
+    def provisional(self, vector: Vector, most: int) -> list[m.PublicPassage]:
+        return []
+
     def look_ahead(self, vector: Vector, pipeline: str) -> EarlySearch:
         return EarlySearch(self.search, vector)
 

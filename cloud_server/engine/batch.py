@@ -17,6 +17,7 @@ from cloud_server.engine.fairness import RoundRobin
 from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, EngineEvent, Job, Token
 from cloud_server.engine.preemption import Allocation, Capacity, needs
 from cloud_server.engine.prefix_cache import PrefixCache
+from cloud_server.engine.provisional import NOT_EMPTIED, ProvisionalPrefill
 from cloud_server.engine.queue import work
 from cloud_server.engine.throughput import EngineLoad
 from cloud_server.monitoring.unforeseen import UNFORESEEN, log_unforeseen
@@ -26,6 +27,9 @@ from shared.errors import ContextFull, EngineError, EngineLost
 CHUNK = 64
 """Prompt tokens prefilled between two decode steps."""
 
+_PIECES = 4
+"""Pieces of a chunk in which prompts are prefilled that nobody has asked for yet: a new answer waits for one."""
+
 log = logging.getLogger(__name__)
 
 
@@ -33,7 +37,8 @@ class Batch:
     """The answers that an engine is generating; for use by one thread. `step` decodes all answers once and prefills one
     chunk.
 
-    `prefilled` and `joined` count the prompt tokens computed and those taken from the prefix cache. An error in one
+    `prefilled` and `joined` count the prompt tokens computed and those taken from the prefix cache. `provisional` holds
+    prompts that nobody has asked for yet: they are prefilled only while every answer rests. An error in one
     answer ends only that answer and empties its sequences. Raises EngineLost if the engine cannot empty them, or cannot
     compute a single token afterwards.
     """
@@ -43,6 +48,7 @@ class Batch:
         self._engine = engine
         self._prefixes = prefixes
         self._chunk, self._choose = chunk, choose
+        self.provisional = ProvisionalPrefill(engine, prefixes, max(chunk // _PIECES, 1))
         self._answers: dict[int, Answer] = {}
         self._prefilling: deque[Answer] = deque()
         self._turns = RoundRobin()  # between the owners of prompts to prefill
@@ -57,6 +63,11 @@ class Batch:
     @property
     def idle(self) -> bool:
         """Return whether a step would do nothing, as every answer is paused."""
+        return self.resting and not self.provisional.fits(self._free, self.room().cells)
+
+    @property
+    def resting(self) -> bool:
+        """Return whether no answer needs the engine."""
         return not (self._prefilling or self._due) and not any(answer.moving for answer in self._answers.values())
 
     def possible(self, job: Job) -> bool:
@@ -98,6 +109,7 @@ class Batch:
         """Start an answer under this key, up to the absolute token index `allowed`. The caller has checked that it
         fits.
         """
+        self.provisional.pause()
         sequences = [self._free.pop() for _ in job.rows]
         try:
             answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed, owner, self._choose)
@@ -139,7 +151,7 @@ class Batch:
         try:
             answer.clear()
         except Exception as error:
-            raise EngineLost("The engine failed to empty a sequence's KV state. Restart the server.") from error
+            raise EngineLost(NOT_EMPTIED) from error
         self._free += answer.sequences
         return answer.prefilled
 
@@ -160,6 +172,12 @@ class Batch:
 
         Raises EngineLost.
         """
+        if self.resting:
+            owner, computed = self.provisional.step(self._free, self.room().cells)
+            self.prefilled += computed
+            if computed:
+                self._spent[owner] += computed
+            return []
         events, self._due = self._due, []
         if self._prefilling:
             owner = self._turns.next({waiting.owner for waiting in self._prefilling})

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from cloud_server.engine.batch import Batch
-from cloud_server.engine.jobs import Broken, Done, Draft, EngineEvent, Job, Supplied, Token
+from cloud_server.engine.jobs import Broken, Done, Draft, EngineEvent, Job, Segments, Supplied, Token
 from cloud_server.engine.preemption import Allocation, displaced, needs
 from cloud_server.engine.queue import FairQueue, work
 from cloud_server.engine.throughput import EngineLoad, ExpectedWait, Throughput
@@ -58,8 +58,9 @@ class Generation:
         self._asked: dict[int, _Asked] = {}
         self._room, self._held, self._underway = batch.room(), list[Allocation](), EngineLoad()
         self._changed: dict[int, int | None] = {}  # by key: the new allowed index; None for a cancelled answer
+        self._orders: list[Callable[[], None]] = []  # about prompts that nobody has asked for yet
         self._wake = threading.Condition()
-        self._stopping = False
+        self._stopping, self._resting = False, True
         self._computing_since: float | None = None
         self._thread = threading.Thread(target=self._run, name="generation", daemon=True)
 
@@ -127,6 +128,33 @@ class Generation:
         """Cancel the answer. Events already on their way are still delivered."""
         self._change(key, None)
 
+    @property
+    def prefills_ahead(self) -> bool:
+        """Whether `prefill` does anything now: states are cached, and no answer needs the engine."""
+        return self._batch.provisional.enabled and self._resting
+
+    def prefill(self, owner: str, key: int, rows: Sequence[Segments]) -> None:
+        """Prefill prompts that will probably be asked for, but for their last segments, while no answer needs the
+        engine.
+
+        `settle` has to be called when that is certain or not, and `release` when the request is over.
+        """
+        self._order(partial(self._batch.provisional.begin, key, owner, rows))
+
+    def settle(self, key: int) -> None:
+        """Prefill no more for this key."""
+        self._order(partial(self._batch.provisional.end, key))
+
+    def release(self, key: int) -> None:
+        """Drop the states of this key that no answer has used."""
+        self._order(partial(self._batch.provisional.release, key))
+
+    def _order(self, order: Callable[[], None]) -> None:
+        with self._wake:
+            if not self._stopping:
+                self._orders.append(order)
+                self._wake.notify()
+
     def _change(self, key: int, upto: int | None) -> None:
         with self._wake:
             if key in self._asked:
@@ -161,6 +189,8 @@ class Generation:
 
     def _apply(self) -> bool:
         """Apply the queued changes and start queued jobs. Return whether there is something to compute."""
+        while self._orders:
+            self._orders.pop(0)()
         for key, upto in self._changed.items():
             if upto is None:
                 asked = self._asked.pop(key)
@@ -177,6 +207,8 @@ class Generation:
             self._look()
         self._underway = self._batch.underway()
         self.load.writing, self.load.waiting = len(self._batch), len(self._queue)
+        self.load.provisional, self.load.dropped = self._batch.provisional.computed, self._batch.provisional.dropped
+        self._resting = self._batch.resting
         return not self._batch.idle
 
     def _allow(self, key: int, upto: int) -> None:

@@ -23,15 +23,24 @@ class PrefixCache:
         self.bytes = 0
         self._most_bytes = most_bytes
         self._slices: OrderedDict[bytes, KVSlice] = OrderedDict()
+        self._unused: set[bytes] = set()  # cached for a prompt that nobody has asked for yet
 
     def __len__(self) -> int:
         """Return the number of cached slices."""
         return len(self._slices)
 
-    def join(self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]]) -> int:
+    @property
+    def enabled(self) -> bool:
+        """Whether anything is ever cached."""
+        return self._most_bytes > 0
+
+    def join(
+        self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]], *, provisional: bool = False
+    ) -> int:
         """Join the cached states that continue the prompt in this sequence. Return the number of joined tokens.
 
-        `segments` are the prompt's tokens; the last segment holds the question and is never cached.
+        `segments` are the prompt's tokens; the last segment holds the question and is never cached. `provisional`:
+        nobody has asked for the prompt yet.
         """
         cached = []
         held = engine.length(sequence)
@@ -41,7 +50,7 @@ class PrefixCache:
             if key not in self._slices:
                 break
             cached.append(self._slices[key])
-        self._touch(segments)
+        self._touch(segments, is_used=not provisional)
         try:
             engine.join(sequence, cached)
         except SliceRejected:
@@ -50,24 +59,40 @@ class PrefixCache:
             return 0
         return sum(len(cached_slice.tokens) for cached_slice in cached)
 
-    def keep(self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]]) -> None:
-        """Cache the states of the sequence's prompt that are not cached yet."""
+    def keep(
+        self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]], *, provisional: bool = False
+    ) -> None:
+        """Cache the states of the sequence's prompt that are not cached yet; `provisional` as for `join`."""
         if not engine.info.sliceable:
             return
         for key, start, stop in _beginnings(segments):
             if key not in self._slices and (stop - start) * engine.info.kv_bytes_per_token <= self._most_bytes:
                 cached_state = self._slices[key] = engine.slice(sequence, start, stop)
                 self.bytes += len(cached_state.data)
-        self._touch(segments)
+                self._unused |= {key} if provisional else set()
+        self._touch(segments, is_used=not provisional)
         while self.bytes > self._most_bytes:
             _, gone = self._slices.popitem(last=False)
             self.bytes -= len(gone.data)
 
-    def _touch(self, segments: Sequence[Sequence[int]]) -> None:
-        """Mark the prompt's prefixes as recently used, the shortest last, so that it is evicted last."""
+    def drop_unused(self, segments: Sequence[Sequence[int]]) -> int:
+        """Drop the provisional states of this prompt that no prompt has used. Return the number of their tokens."""
+        dropped = 0
+        for key, start, stop in _beginnings(segments):
+            if key in self._unused:
+                self._unused.remove(key)
+                dropped += stop - start
+                if gone := self._slices.pop(key, None):
+                    self.bytes -= len(gone.data)
+        return dropped
+
+    def _touch(self, segments: Sequence[Sequence[int]], *, is_used: bool) -> None:
+        """Mark the prompt's prefixes as recent, the shortest last, so that it is evicted last."""
         for key, _, _ in reversed(_beginnings(segments)):
             if key in self._slices:
                 self._slices.move_to_end(key)
+                if is_used:
+                    self._unused.discard(key)
 
 
 def _beginnings(segments: Sequence[Sequence[int]]) -> list[tuple[bytes, int, int]]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 @dataclass(slots=True)
 class Load:
     """The numbers of running answers and of queued requests now; of tokens computed, joined from the cache, and
-    generated so far.
+    generated so far. Of those computed, `provisional` are of passages that a search would probably find, and `dropped`
+    of these were of no use.
     """
 
     writing: int = 0
@@ -14,3 +15,5 @@ class Load:
     prefilled: int = 0
     joined: int = 0
     written: int = 0
+    provisional: int = 0
+    dropped: int = 0

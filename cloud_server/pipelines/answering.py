@@ -15,7 +15,7 @@ from cloud_server.retrieval.corpus import Corpus, Ticket, Vector
 from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
 from shared.aggregation.weights import row_similarities, row_weights
-from shared.prompt import ChatTemplate, Segment
+from shared.prompt import ChatTemplate, Segment, divided
 from shared.protocol.messages import Ask, Pipeline, PublicPassage, Sampling, Start
 from shared.public import public_prompt
 
@@ -53,16 +53,9 @@ class Answering:
         """Return whether all these tokens are in the model's vocabulary."""
         return max(tokens, default=0) < self.engine.info.vocabulary
 
-    def find(self, ask: Ask) -> list[PublicPassage]:
-        """Return the passages to answer from: those that the request names, or else the nearest relevant passages."""
-        if self.corpus is None:
-            return []
-        if ask.sources:
-            return self.corpus.passages(ask.sources)
-        if not ask.passages:
-            return []
-        [passages] = self.search(list(self.embedder.embed([ask.question])), ask.passages)
-        return list(passages)
+    def named(self, ask: Ask) -> list[PublicPassage]:
+        """Return the passages that the request names."""
+        return self.corpus.passages(ask.sources) if self.corpus and ask.sources else []
 
     def inquiry(self, ask: Ask) -> Inquiry:
         """Return the input of a pipeline for the request."""
@@ -77,6 +70,13 @@ class Answering:
         return tuple(
             tuple(passage for passage in ranking if passage.similarity >= self.relevance) for ranking in rankings
         )
+
+    def provisional(self, vector: Vector, most: int, ticket: Ticket | None = None) -> Passages:
+        """Return the relevant passages that `search` will probably find; none while it has read too little."""
+        if self.corpus is None:
+            return ()
+        nearest = ticket.provisional(most) if ticket else self.corpus.provisional(vector, most)
+        return tuple(passage for passage in nearest if passage.similarity >= self.relevance)
 
     def vectors(self, inquiry: Inquiry, step: LookUp) -> Sequence[Vector]:
         """Return the vectors to search for, one per query of the step."""
@@ -119,6 +119,18 @@ class Answering:
             (*accepted, *said),
             rule=ask.rule if ask.ahead else None,
             ahead=ask.ahead,
+        )
+
+    def beginnings(self, ask: Ask, passages: Sequence[PublicPassage]) -> tuple[Segments, ...]:
+        """Return the beginnings of the rows that `job` would make if these were the best of all its passages; the last
+        segment of each stands for the question.
+        """
+        each = public_prompt(ask.question, passages, self.template, len(passages))
+        rows = ([place for place in row if place < len(passages)] for row in divided(range(ask.passages), ask.rows))
+        return tuple(
+            self._row(each.head, [segment for place in row for segment in each.passages[place]], each.tail)
+            for row in rows
+            if row
         )
 
     def _row(self, head: Sequence[Segment], passages: Sequence[Segment], tail: Sequence[Segment]) -> Segments:

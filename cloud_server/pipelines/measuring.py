@@ -21,6 +21,7 @@ from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.catalog import PIPELINES, PLAIN
 from cloud_server.pipelines.drafting import Drafting
 from cloud_server.pipelines.measurements import PipelineRecall
+from cloud_server.pipelines.provisional import Prompts
 from cloud_server.pipelines.recall import KnownQuestion, interval
 from cloud_server.pipelines.runner import Runner
 from cloud_server.pipelines.turn import Round
@@ -59,8 +60,8 @@ class QuestionTurn:
     passages: list[m.PublicPassage] = field(default_factory=list)
     version: int = max(m.VERSIONS)
 
-    async def compute(self, work: Callable[[], Result]) -> Result:
-        """Run a search or tokenisation outside the event loop."""
+    async def compute(self, work: Callable[[], Result], provisional: Prompts | None = None) -> Result:  # noqa: ARG002
+        """Search or tokenise outside the event loop; prefill nothing, because no answer is wanted."""
         return await asyncio.get_running_loop().run_in_executor(self.readers, work)
 
     def later(self, work: Callable[[], None]) -> None:

@@ -9,6 +9,8 @@ from cloud_server.monitoring.metrics import Metrics
 from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.catalog import PLAIN, choose
 from cloud_server.pipelines.runner import Runner
+from cloud_server.pipelines.searching import Searching
+from cloud_server.pipelines.steps import LookUp
 from cloud_server.pipelines.turn import Turn
 from shared.protocol import messages as m
 
@@ -26,11 +28,22 @@ class Pipeline:
             await self._run(turn, name)
             return
         began = time.monotonic()
-        passages = await turn.compute(lambda: self._answering.find(turn.ask))
+        passages = await self._passages(turn)
         self._metrics.search.observe(time.monotonic() - began)
         turn.cite(passages)
         if turn.ask.generate:
             await self.generate(turn, turn.ask)
+
+    async def _passages(self, turn: Turn) -> list[m.PublicPassage]:
+        """Return the passages to answer from: those that the request names, or else the nearest relevant passages."""
+        ask, answering = turn.ask, self._answering
+        if ask.sources or not ask.passages or answering.corpus is None:
+            return await turn.compute(lambda: answering.named(ask))
+        searching = Searching(answering, answering.inquiry(ask), PLAIN)
+        [passages] = await turn.compute(
+            lambda: searching.look_up(LookUp((ask.question,))), lambda: searching.provisional(ask)
+        )
+        return list(passages)
 
     async def generate(self, turn: Turn, begin: m.Ask | m.Start) -> None:
         """Queue the answer, to be written from the cited passages. Raises RequestOver."""

@@ -128,7 +128,9 @@ class Runner:
         if not allowed and name != PLAIN:
             raise _Abandoned
         began = time.monotonic()
-        rankings = await self._turn.compute(lambda: self._searching.look_up(step))
+        rankings = await self._turn.compute(
+            lambda: self._searching.look_up(step), lambda: self._searching.provisional(self._turn.ask)
+        )
         self._searched(time.monotonic() - began)
         if name != PLAIN:
             self._turn.note(Round(name, step.queries, fused(rankings, self._inquiry.most)))

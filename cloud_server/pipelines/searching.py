@@ -1,13 +1,18 @@
-"""The searches of one pipeline.
-
-While the model writes the next query, the clusters that its search will probably need are read ahead (TeleRAG, section
-4). May be called from any thread, but from only one at a time.
+"""The searches of one pipeline. While the model writes the next query, the clusters it will probably need are read
+ahead (TeleRAG, section 4). Any thread may call, but only one at a time except for `provisional`.
 """
 
+from collections.abc import Sequence
+from typing import Final
+
+from cloud_server.engine.jobs import Segments
 from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.steps import Inquiry, LookUp, Passages
 from cloud_server.retrieval.corpus import Ticket, Vector
-from shared.protocol.messages import Pipeline
+from shared.protocol.messages import Ask, Pipeline
+
+MOST_PROVISIONAL: Final = 3
+"""Passages that are prefilled for a question before they are certain."""
 
 
 class Searching:
@@ -17,6 +22,7 @@ class Searching:
         self._answering, self._inquiry, self._name = answering, inquiry, name
         self._near: Vector | None = None  # the vector of the last query
         self._ticket: Ticket | None = None
+        self._searched: Vector | None = None  # while one query alone is searched for
 
     def begin(self) -> None:
         """Read ahead near the last query or, before the first one, near the question."""
@@ -43,10 +49,22 @@ class Searching:
         """
         vectors = self._answering.vectors(self._inquiry, step)
         self._near = vectors[0]
+        self._searched = vectors[0] if len(vectors) == 1 else None
         try:
             return self._answering.search(vectors, self._inquiry.most, self._ticket)
         finally:
+            self._searched = None
             self.close()
+
+    def provisional(self, ask: Ask) -> Sequence[Segments]:
+        """Return the beginnings of the prompts that will probably be made from what `look_up` returns, while it runs in
+        another thread; none while too little is known, or if several queries are looked up.
+        """
+        vector, ticket = self._searched, self._ticket
+        if vector is None:
+            return ()
+        most = min(MOST_PROVISIONAL, self._inquiry.most)
+        return self._answering.beginnings(ask, self._answering.provisional(vector, most, ticket))
 
     def close(self) -> None:
         """Stop reading ahead."""

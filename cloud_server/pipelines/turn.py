@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from cloud_server.engine.jobs import Done, Job
+from cloud_server.pipelines.provisional import Prompts
 from cloud_server.pipelines.writing import Writing
 from shared.protocol import messages as m
 
@@ -35,10 +36,10 @@ class Turn(Protocol):
     def passages(self) -> list[m.PublicPassage]:
         """The passages to write the answer from, the best first; empty before `cite`."""
 
-    async def compute(self, work: Callable[[], Result]) -> Result:
+    async def compute(self, work: Callable[[], Result], provisional: Prompts | None = None) -> Result:
         """Run a search or tokenization outside the event loop, one at a time for all devices of an access token.
 
-        An error in `work` fails the request.
+        While `work` runs, the prompts of `provisional` are prefilled. An error in `work` fails the request.
         """
 
     def later(self, work: Callable[[], None]) -> None:

@@ -2,12 +2,20 @@
 
 import asyncio
 import math
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from cloud_server.engine.jobs import Broken, Displaced, Done, EngineEvent, Token
 
 
 class RequestOver(Exception):
     """Raised in a pipeline whose request has ended, to stop the pipeline."""
+
+
+async def until_over(work: Callable[[], Awaitable[None]]) -> None:
+    """Do this as long as the request has not ended."""
+    with suppress(RequestOver):
+        await work()
 
 
 class Writing:

@@ -25,10 +25,7 @@ class Ticket(Protocol):
         """Move the look-ahead to this vector, which is the vector of the text written so far."""
 
     def provisional(self, most: int) -> list[PublicPassage]:
-        """Return the nearest passages among those prefetched, best first: probably the search's hits.
-
-        Returns at once.
-        """
+        """The passages that the search will probably give, best first; none while too little is ready."""
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """Search with the question's final vector: return what `Corpus.search` returns, sooner."""
@@ -55,6 +52,11 @@ class Corpus(Protocol):
 
     def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[PublicPassage]]:
         """Search for several vectors at once, each as `search` does; a cluster that several need is read once."""
+
+    def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:
+        """The passages that a search under way will probably give, best first; none while too little of what it reads
+        is there. No wait for a search.
+        """
 
     def look_ahead(self, vector: Vector, pipeline: str) -> Ticket:
         """Prefetch what a search near this vector will read, while the question's final text is still being written.

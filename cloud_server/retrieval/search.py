@@ -87,6 +87,11 @@ class IndexCorpus:
         opened = self._current()
         return opened.passages_by_id(ids) if opened else []
 
+    def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:
+        """The nearest of what is in memory, as soon as the nearer half of the clusters is; none before."""
+        opened = self._current()
+        return opened.provisional(vector, most) if opened and most > 0 else []
+
     def look_ahead(self, vector: Vector, pipeline: str) -> IndexTicket:
         """Prefetch clusters near this vector while the pipeline writes the question's final text."""
         ticket = IndexTicket(self._current, self._search, self._times, pipeline, self._mode)

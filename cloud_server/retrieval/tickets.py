@@ -66,15 +66,13 @@ class IndexTicket:
             self._fetch(vector, 0.5, is_more=True)
 
     def provisional(self, most: int) -> list[PublicPassage]:
-        """Return the nearest passages already in memory, best first: probably the search's hits."""
+        """The nearest passages in what is in memory, as soon as the nearer half of the clusters is; none before."""
         index, near = self._index, self._near
-        if index is None or near is None or most < 1:
-            return []
-        return index.passages_of(*index.scan_ready(near, most))
+        return index.provisional(near, most) if index and near is not None and most > 0 else []
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """Return what `Corpus.search` returns, sooner. The look-ahead ends, until the next `refine`."""
-        index, ahead = self._index, self._ahead
+        index, ahead, self._near = self._index, self._ahead, vector
         current = self._opened()
         if index is None or ahead is None or current is not index:
             self.close()

@@ -187,6 +187,10 @@ class MilvusCorpus:
         rows = {row["id"]: row for row in self._asked("query", ids=list(ids))} if ids else {}
         return [_passage(number, rows[number], 1.0) for number in ids if number in rows]
 
+    def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:  # noqa: ARG002  # the same search again
+        """None: Milvus does not say what it has so far."""
+        return []
+
     def look_ahead(self, vector: Vector, pipeline: str) -> EarlySearch:  # noqa: ARG002  # Milvus reads what it likes
         """Return a look-ahead that only searches early, as the clusters are in Milvus and cannot be prefetched."""
         return EarlySearch(self.search, vector)

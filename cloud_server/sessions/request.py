@@ -13,8 +13,9 @@ from typing import TypeVar
 from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, EngineEvent, Job, Supplied, Token
 from cloud_server.monitoring.unforeseen import UNFORESEEN, log_unforeseen
 from cloud_server.pipelines.drafting import Drafting
+from cloud_server.pipelines.provisional import Prompts, Provisional
 from cloud_server.pipelines.turn import Round
-from cloud_server.pipelines.writing import RequestOver, Writing
+from cloud_server.pipelines.writing import RequestOver, Writing, until_over
 from cloud_server.sessions.joint import Joint, JointCallbacks
 from cloud_server.sessions.services import Device
 from cloud_server.sessions.token_flow import TokenFlow
@@ -52,6 +53,7 @@ class Request:
         self._said = 0  # tokens of the answer that were generated as drafts
         keys = lambda: device.new_key(ask.request), device.release_key
         self._drafting = Drafting(device.parts.generation, device.quota, device.name, *keys)
+        self._provisional = Provisional(device.parts.generation, device.name, device.parts.readers, *keys)
         self._task: asyncio.Task[None] | None = None
         self._waits = False  # queued to search or tokenise: no computation has begun
 
@@ -64,16 +66,17 @@ class Request:
     def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Start the pipeline's work for the request."""
         self._waits = True  # queued even before its first step
-        self._task = asyncio.get_running_loop().create_task(_until_over(work))
+        self._task = asyncio.get_running_loop().create_task(until_over(work))
         self._task.add_done_callback(self._task_ended)
 
-    async def compute(self, work: Callable[[], Result]) -> Result:
-        """Search or tokenise in a reader thread. Raises RequestOver if that fails, after failing the request."""
+    async def compute(self, work: Callable[[], Result], provisional: Prompts | None = None) -> Result:
+        """Search or tokenise in a reader's thread, with `provisional` prefilled meanwhile. Raises RequestOver."""
         self._waits = True
         try:
             async with self._device.quota.reading:
                 self._waits = False
-                return await asyncio.get_running_loop().run_in_executor(self._parts.readers, work)
+                with self._provisional.during(provisional if self.ask.generate else None):
+                    return await asyncio.get_running_loop().run_in_executor(self._parts.readers, work)
         except JackdawError as error:  # logged only, as the error may name the server's files
             facts = {"client": self._device.name, "error": type(error).__name__, "detail": str(error)}
             log.error("failed", extra=facts)  # noqa: TRY400  (no traceback is wanted)
@@ -235,6 +238,7 @@ class Request:
         if self._task and self._waits:
             self._task.cancel()  # otherwise a device that asks and cancels repeatedly would queue any number of tasks
         self._drafting.close()
+        self._provisional.close()
         if self.joint:
             self.joint.close()
         if self._key is not None:
@@ -293,8 +297,3 @@ class Request:
         if error:
             log_unforeseen(log, "failed", error, client=self._device.name)
             self.give_up()
-
-
-async def _until_over(work: Callable[[], Awaitable[None]]) -> None:
-    with suppress(RequestOver):
-        await work()

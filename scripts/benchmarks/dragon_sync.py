@@ -116,7 +116,7 @@ def _converse(device: socket.socket, answering: Answering, begin: Begin) -> None
 
 def _write(device: socket.socket, request: JointRequest, answering: Answering, begin: Begin) -> None:
     ask = m.Ask(1, request.question, True, request.passages, request.tokens, 0)
-    passages = answering.find(ask)
+    [passages] = answering.search(list(answering.embedder.embed([ask.question])), ask.passages)
     weight = struct.pack("<d", log_weight([passage.similarity for passage in passages]))
     decoder = begin(request, passages)
     written: list[int] = []

@@ -54,13 +54,15 @@ class FakeGeneration:
 class FakeAnswering:
     """One passage for any question. `before` tokens of a text that is gone on with are the engine's alone."""
 
+    corpus = None
+
     def __init__(self, before: int) -> None:
         self._before = before
 
     def knows(self, _tokens: Sequence[int]) -> bool:
         return True
 
-    def find(self, _ask: m.Ask) -> list[m.PublicPassage]:
+    def named(self, _ask: m.Ask) -> list[m.PublicPassage]:
         return [PASSAGE]
 
     def preferred(self) -> m.Pipeline:

@@ -1,0 +1,125 @@
+"""Beginnings of prompts that will probably be asked for, prefilled into the prefix cache while no answer needs the
+engine: the passages nearest so far, while the rest of a question's clusters is read. Knows no index and no clock.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from cloud_server.engine.jobs import Segments
+from cloud_server.engine.prefix_cache import PrefixCache
+from cloud_server.monitoring.unforeseen import log_unforeseen
+from models.engine import Engine
+from shared.errors import EngineLost
+
+NOT_EMPTIED = "The engine failed to empty a sequence's KV state. Restart the server."
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Beginnings:
+    """The prompts of one question, of which those `left` are not prefilled yet."""
+
+    owner: str
+    rows: tuple[Segments, ...]
+    left: deque[Segments]
+
+
+class ProvisionalPrefill:
+    """For use by the batch's thread. It borrows a free sequence until `pause`, which raises EngineLost where the
+    sequence cannot be emptied, as do all calls that pause.
+
+    `computed` counts the tokens prefilled here, `dropped` those of them that no answer has used.
+    """
+
+    def __init__(self, engine: Engine, prefixes: PrefixCache, chunk: int) -> None:
+        self.computed = self.dropped = 0
+        self._engine, self._prefixes, self._chunk = engine, prefixes, chunk
+        self._beginnings: dict[int, _Beginnings] = {}
+        self._sequence: int | None = None
+        self._row: Segments = ()  # the prompt of which the sequence holds the beginning
+
+    @property
+    def enabled(self) -> bool:
+        """Whether states are cached at all."""
+        return self._engine.info.sliceable and self._prefixes.enabled
+
+    def fits(self, free: Sequence[int], cells: int) -> bool:
+        """Return whether there is a prompt to prefill, and room for it in these free sequences and cells."""
+        current = self._current
+        tokens = sum(map(len, current.left[0][:-1])) if current else 0
+        return bool(free) and 0 < tokens <= min(cells, self._engine.info.prompt_room)
+
+    def begin(self, key: int, owner: str, rows: Sequence[Segments]) -> None:
+        """Queue prompts, to be prefilled but for their last segments. Does nothing if no states are cached."""
+        if self.enabled:
+            self._beginnings[key] = _Beginnings(owner, tuple(rows), deque(rows))
+
+    def end(self, key: int) -> None:
+        """Prefill no more for this key; what is cached stays."""
+        if beginnings := self._beginnings.get(key):
+            if beginnings is self._current:
+                self.pause()
+            beginnings.left.clear()
+
+    def release(self, key: int) -> None:
+        """Prefill no more for this key, and drop what no answer has used."""
+        self.end(key)
+        if beginnings := self._beginnings.pop(key, None):
+            self.dropped += sum(map(self._prefixes.drop_unused, beginnings.rows))
+
+    def step(self, free: Sequence[int], cells: int) -> tuple[str, int]:
+        """Prefill a piece, if one `fits`. Return its owner and its number of tokens. Gives up a prompt that fails."""
+        current = self._current
+        if current is None or not self.fits(free, cells):
+            return "", 0
+        computed = self.computed
+        try:
+            whole = self._prefill(current.left[0], free[-1])
+        except Exception as error:
+            log_unforeseen(log, "provisional passages were not prefilled", error)
+            whole = True
+        if whole:
+            self.pause()
+            current.left.popleft()
+        return current.owner, self.computed - computed
+
+    def pause(self) -> None:
+        """Give the sequence back. What it holds beyond whole passages is lost."""
+        if self._sequence is None:
+            return
+        sequence, self._sequence = self._sequence, None
+        held = self._engine.length(sequence)
+        self.dropped += held - max((border for border in self._borders() if border <= held), default=0)
+        try:
+            self._engine.clear(sequence)
+        except Exception as error:
+            raise EngineLost(NOT_EMPTIED) from error
+
+    @property
+    def _current(self) -> _Beginnings | None:
+        return next((beginnings for beginnings in self._beginnings.values() if beginnings.left), None)
+
+    def _prefill(self, row: Segments, free: int) -> bool:
+        """Prefill a piece of one passage. Return whether the whole row is prefilled. Raises EngineError."""
+        if self._sequence is None:
+            self._sequence, self._row = free, row
+            self._prefixes.join(self._engine, free, row, provisional=True)
+        sequence, held = self._sequence, self._engine.length(self._sequence)
+        borders = self._borders()
+        end = next((border for border in borders if border > held), held)
+        tokens = [token for segment in row[:-1] for token in segment]
+        part = tokens[held : min(held + self._chunk, end)]
+        if part:
+            self._engine.prefill(sequence, part)
+            self.computed += len(part)
+            if held + len(part) == end:
+                whole = row[: borders.index(end) + 1]
+                self._prefixes.keep(self._engine, sequence, (*whole, ()), provisional=True)
+        return held + len(part) == len(tokens)
+
+    def _borders(self) -> list[int]:
+        return list(accumulate(map(len, self._row[:-1])))

@@ -1,0 +1,81 @@
+"""Prefills the passages that a search will probably find, while the search runs. For the event loop's thread only."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+
+from cloud_server.engine.generation import Generation
+from cloud_server.engine.jobs import Segments
+from cloud_server.monitoring.unforeseen import log_unforeseen
+from shared.errors import JackdawError
+
+LOOK_S = 0.1
+"""Seconds between two looks at what is nearest so far: a search in memory is mostly over before the first."""
+
+Prompts = Callable[[], Sequence[Segments]]
+"""Makes the prompts of the answer from the passages that are nearest so far; none while too little is known. Runs in a
+reader's thread.
+"""
+
+log = logging.getLogger(__name__)
+
+
+class Provisional:
+    """The provisional passages of one request: prefilled for one of its searches at most. Must always be closed."""
+
+    def __init__(
+        self,
+        generation: Generation,
+        owner: str,
+        readers: Executor,
+        new_key: Callable[[], int],
+        release_key: Callable[[int], None],
+    ) -> None:
+        self._generation, self._owner, self._readers = generation, owner, readers
+        self._new_key, self._release_key = new_key, release_key
+        self._key: int | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._over = False
+
+    @contextmanager
+    def during(self, prompts: Prompts | None) -> Iterator[None]:
+        """Within the block, a search runs: as soon as there are `prompts`, prefill them until the block ends."""
+        if prompts and self._key is None and not self._over:
+            self._task = asyncio.get_running_loop().create_task(self._look(prompts))
+        try:
+            yield
+        finally:
+            self._stop()
+
+    def close(self) -> None:
+        """Prefill no more, and drop what no answer has used."""
+        self._over = True
+        self._stop()
+        if self._key is not None:
+            self._generation.release(self._key)
+            self._release_key(self._key)
+            self._key = None
+
+    def _stop(self) -> None:
+        if self._task:
+            self._task.cancel()
+            self._task = None
+        if self._key is not None:
+            self._generation.settle(self._key)
+
+    async def _look(self, prompts: Prompts) -> None:
+        rows: Sequence[Segments] = ()
+        while not rows:
+            await asyncio.sleep(LOOK_S)
+            if self._generation.prefills_ahead:
+                try:
+                    rows = await asyncio.get_running_loop().run_in_executor(self._readers, prompts)
+                except JackdawError:
+                    return  # the search itself says what is wrong
+                except Exception as error:
+                    log_unforeseen(log, "provisional passages were not looked up", error, client=self._owner)
+                    return
+        self._key = self._new_key()
+        self._generation.prefill(self._owner, self._key, rows)
