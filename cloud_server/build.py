@@ -72,6 +72,8 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     from models.exactness import Verdicts
     from models.llama_cpp import LlamaCppEngine
     from models.llama_model import LlamaModel
+    from models.speculative.costs import known
+    from models.speculative.drafting import Drafting
 
     weights = catalog.Weights(paths.weights)
     own = settings.model
@@ -99,7 +101,8 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     relevance = settings.retrieval.relevance if own_relevance is None else own_relevance
     anchored, measured = settings.retrieval.anchored, MeasurementFile(paths.server_pipelines)
     answering = Answering(engine, template, embedder, passages, relevance, anchored, measured.preferred)
-    return answering, Batch(engine, PrefixCache(round(own.prefix_mb * 1_000_000)))
+    drafting = Drafting(own.draft, known(engine, weights.folder, threads(own.threads)))
+    return answering, Batch(engine, PrefixCache(round(own.prefix_mb * 1_000_000)), drafting=drafting)
 
 
 def index_facts(paths: Paths, settings: Settings) -> IndexMetadata | None:

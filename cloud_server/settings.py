@@ -97,6 +97,13 @@ class Model:
             "file.",
         ),
     ] = "auto"
+    draft: Annotated[
+        Literal["auto", "off", "lookup"],
+        Meta(
+            description="Write answers in fewer passes by drafting from what was read: auto where it is faster and the "
+            "text stays the same, lookup wherever it is faster, off never."
+        ),
+    ] = "auto"
     prefix_mb: Annotated[
         float,
         Meta(

@@ -6,7 +6,7 @@ drafted ahead and rolled back at a rejected token (DRAGON, section 4.1). An answ
 
 import codecs
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,26 +16,19 @@ from cloud_server.engine.prefix_cache import PrefixCache
 from models.decoder import Decoder, log_probability
 from models.drafts import draft, likeliest
 from models.engine import Engine, Logits
-from models.sampling import SamplingSettings, sample
+from models.sampling import sample
+from models.speculative.choice import Acceptance
+from models.speculative.drafting import AnswerDraft
 from shared.aggregation.messages import Rule
 from shared.ending import Ending, Piece
 from shared.errors import EngineError
-
-Choose = Callable[[Logits, SamplingSettings, Sequence[int]], Sequence[int]]
-"""Chooses the answer's next tokens, at least one, from the log probabilities of the next token, the sampling settings
-and the tokens before it.
-"""
-
-
-def one_by_one(mixture: Logits, sampling: SamplingSettings, before: Sequence[int]) -> list[int]:
-    """Return the next token alone, sampled from the mixture."""
-    return [sample(mixture, sampling, before)]
 
 
 class Answer:
     """A job being generated in one sequence of the engine per row, up to the absolute token index `allowed`.
 
-    `prefilled` and `joined` count the prompt tokens that were computed and those taken from the prefix cache.
+    `prefilled` and `joined` count the prompt tokens that were computed and those taken from the prefix cache;
+    `accepted` counts the drafted tokens that were drawn.
     """
 
     def __init__(
@@ -47,11 +40,14 @@ class Answer:
         sequences: Sequence[int],
         allowed: int,
         owner: str,
-        choose: Choose = one_by_one,
+        acceptance: Acceptance | None = None,
     ) -> None:
+        """With `acceptance`, tokens are drafted, unless the answer is joint: the device drafts that one ahead."""
         self.key, self.job, self.sequences, self.allowed, self.owner = key, job, tuple(sequences), allowed, owner
-        self.prefilled = self.joined = 0
-        self._engine, self._prefixes, self._choose = engine, prefixes, choose
+        self.prefilled = self.joined = self.accepted = 0
+        self._engine, self._prefixes = engine, prefixes
+        self._acceptance = None if job.rule else acceptance
+        self._drafts: AnswerDraft | None = None
         self._behind: dict[int, Logits] = {}  # by sequence: the logits after each row's prompt
         self._waiting: list[int] = []
         self._decoder: Decoder | None = None
@@ -106,6 +102,9 @@ class Answer:
         weights = np.array(self.job.log_weights, np.float32)
         self._decoder = Decoder(self._engine, self._behind, weights, written=len(self.job.accepted), ahead=kept)
         self._behind = {}  # free the logits: each is as large as the vocabulary
+        if self._acceptance:
+            texts = [self._engine.tokens(row) for row in reversed(self.sequences)]
+            self._drafts = AnswerDraft(texts, self._decoder.mixture, self._acceptance)
         self._cut(self._decoder, self._stands)
         return True
 
@@ -118,10 +117,20 @@ class Answer:
             self._decoder.read(self._unread)
         return self._unread[0] if self._unread else None
 
-    def read(self, logits: Mapping[int, Logits]) -> None:
-        """Take each row's logits after the token of `next_token`."""
+    def proposed(self, most: int) -> tuple[tuple[int, ...], list[float]]:
+        """Draft at most `most` tokens to follow the next one; return them, and the chance that each is accepted."""
+        if self._drafts is None:
+            return (), []
+        # Of the tokens that may still be drawn, the last need not be read.
+        left = min(self.job.max_tokens, self.allowed) - len(self._drawn) - 1
+        return self._drafts.propose(min(most, left))
+
+    def read(self, logits: Mapping[int, Sequence[Logits]]) -> None:
+        """Take each row's logits after the token of `next_token` and after each drafted token verified with it."""
         assert self._decoder is not None
-        self._decoder.take({sequence: logits[sequence] for sequence in self.sequences})
+        mixtures = self._decoder.take_all({sequence: logits[sequence] for sequence in self.sequences})
+        if self._drafts:
+            self._drafts.verified(mixtures)
 
     def put_back(self) -> None:
         """Roll the sequences back to the tokens read so far, after a failed decode. Raises EngineError."""
@@ -135,8 +144,7 @@ class Answer:
         """
         if self._decoder is None or not self._draws:
             return []
-        mixture = self._decoder.mixture
-        return [self._draft(self.job.rule, mixture)] if self.job.rule else self._write(mixture)
+        return [self._draft(self.job.rule, self._decoder.mixture)] if self.job.rule else self._write(self._decoder)
 
     def correct(self, keep: int, tokens: Sequence[int]) -> None:
         """Replace the tokens after the first `keep` by `tokens`. Raises EngineError, without a change, if that is
@@ -179,11 +187,17 @@ class Answer:
     @property
     def _unread(self) -> list[int]:
         """Return the drawn or accepted tokens that are not decoded yet."""
-        return self._drawn[self._decoder.position : len(self._drawn) - self._whole] if self._decoder else []
+        return self._drawn[self._read_count : len(self._drawn) - self._whole] if self._decoder else []
+
+    @property
+    def _read_count(self) -> int:
+        """Return how many of the drawn tokens are decoded."""
+        pending = self._drafts.pending if self._drafts else 0
+        return self._decoder.position - pending if self._decoder else 0
 
     @property
     def _draws(self) -> bool:
-        here = self._decoder is not None and self._decoder.position == len(self._drawn)
+        here = self._decoder is not None and self._read_count == len(self._drawn)
         return here and not self._whole and len(self._drawn) < self.allowed
 
     def _cut(self, decoder: Decoder, position: int) -> None:
@@ -197,14 +211,14 @@ class Answer:
         self._whole = self._engine.is_end(token) or position + 1 == self.job.max_tokens
         return Draft(self.key, self._epoch, position, token, distribution)
 
-    def _write(self, mixture: Logits) -> list[EngineEvent]:
-        """Emit the tokens chosen for this step, in order, up to the answer's end or the allowed index.
-
-        Drops the chosen tokens after that; tokens dropped because they were not allowed yet are chosen again later.
+    def _write(self, decoder: Decoder) -> list[EngineEvent]:
+        """Emit the next token, and those after it that were verified as drafts, up to the answer's end or the allowed
+        index.
         """
         events: list[EngineEvent] = []
-        choose = one_by_one if self.job.probabilities else self._choose  # one distribution: one token
-        for token in choose(mixture, self.job.sampling, self._drawn):
+        while True:
+            mixture = self._drafts.mixture if self._drafts else decoder.mixture
+            token = sample(mixture, self.job.sampling, self._drawn)
             index = len(self._drawn)
             full = index >= self.job.max_tokens
             if full or self._engine.is_end(token):
@@ -218,9 +232,19 @@ class Answer:
                 return [*events, self._done(cut=False)]
             if index + 1 == self.job.max_tokens:
                 return [*events, self._done(cut=True)]
-            if index + 1 == self.allowed:
-                break
-        return events
+            if not self._accepts(decoder, token) or index + 1 == self.allowed:
+                return events
+
+    def _accepts(self, decoder: Decoder, token: int) -> bool:
+        """Return whether the drawn token was verified as a draft; else drop the rest of the draft."""
+        if self._drafts is None:
+            return False
+        pending = self._drafts.pending
+        is_accepted = self._drafts.accept(token)
+        self.accepted += is_accepted
+        if pending and not is_accepted:
+            decoder.cut(decoder.position - pending)
+        return is_accepted
 
     def _say(self, token: int) -> str:
         self._drawn.append(token)

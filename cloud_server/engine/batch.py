@@ -7,14 +7,13 @@ no running answer waits for a whole prompt; owners take turns. Knows no devices,
 
 import logging
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-import numpy as np
-
-from cloud_server.engine.answer import Answer, Choose, one_by_one
+from cloud_server.engine.answer import Answer
 from cloud_server.engine.fairness import RoundRobin
 from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, EngineEvent, Job, Token
+from cloud_server.engine.passes import check, compute, with_drafts
 from cloud_server.engine.preemption import Allocation, Capacity, needs
 from cloud_server.engine.prefix_cache import PrefixCache
 from cloud_server.engine.provisional import NOT_EMPTIED, ProvisionalPrefill
@@ -22,7 +21,10 @@ from cloud_server.engine.queue import work
 from cloud_server.engine.throughput import EngineLoad
 from cloud_server.monitoring.unforeseen import UNFORESEEN, log_unforeseen
 from models.engine import Engine
-from shared.errors import ContextFull, EngineError, EngineLost
+from models.interruptible import interruptible
+from models.speculative.costs import PassCosts
+from models.speculative.drafting import Drafting
+from shared.errors import EngineError, EngineLost
 
 CHUNK = 64
 """Prompt tokens prefilled between two decode steps."""
@@ -37,17 +39,20 @@ class Batch:
     """The answers that an engine is generating; for use by one thread. `step` decodes all answers once and prefills one
     chunk.
 
-    `prefilled` and `joined` count the prompt tokens computed and those taken from the prefix cache. `provisional` holds
+    `prefilled` and `joined` count the prompt tokens computed and those taken from the prefix cache, `drafted` and
+    `accepted` the tokens drafted for answers and those of them that were drawn. `provisional` holds
     prompts that nobody has asked for yet: they are prefilled only while every answer rests. An error in one
     answer ends only that answer and empties its sequences. Raises EngineLost if the engine cannot empty them, or cannot
     compute a single token afterwards.
     """
 
-    def __init__(self, engine: Engine, prefixes: PrefixCache, chunk: int = CHUNK, choose: Choose = one_by_one) -> None:
-        self.prefilled = self.joined = 0
+    def __init__(
+        self, engine: Engine, prefixes: PrefixCache, chunk: int = CHUNK, drafting: Drafting | None = None
+    ) -> None:
+        self.prefilled = self.joined = self.drafted = self.accepted = 0
         self._engine = engine
         self._prefixes = prefixes
-        self._chunk, self._choose = chunk, choose
+        self._chunk, self._drafting = chunk, drafting or Drafting()
         self.provisional = ProvisionalPrefill(engine, prefixes, max(chunk // _PIECES, 1))
         self._answers: dict[int, Answer] = {}
         self._prefilling: deque[Answer] = deque()
@@ -74,6 +79,20 @@ class Batch:
         """Return whether the answer fits the engine when no other answer is being generated."""
         whole = bool(job.rows) and all(any(row) for row in job.rows)
         return whole and job.longest <= self._engine.info.prompt_room and self.whole.takes(job)
+
+    @property
+    def is_unmeasured(self) -> bool:
+        """Whether drafting waits for `measure`."""
+        return self._drafting.is_unmeasured
+
+    def measure(self, give_way: Callable[[], bool]) -> None:
+        """Measure what passes cost, which decides about drafts, while there are no answers. Raises GaveWay."""
+        self.provisional.pause()
+        self._drafting.measure(interruptible(self._engine, give_way))
+
+    @property
+    def _costs(self) -> PassCosts | None:
+        return self._drafting.used_costs(self._engine.info)
 
     @property
     def whole(self) -> Capacity:
@@ -112,7 +131,8 @@ class Batch:
         self.provisional.pause()
         sequences = [self._free.pop() for _ in job.rows]
         try:
-            answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed, owner, self._choose)
+            acceptance = self._drafting.acceptance if self._costs else None
+            answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed, owner, acceptance)
         except Exception as error:
             self._free += sequences  # the engine has not used them
             self._due.append(_broken(key, error))
@@ -189,7 +209,9 @@ class Batch:
         events += self._read()
         for answer in tuple(self._answers.values()):
             with self._alone(answer, events):
+                accepted = answer.accepted
                 said = answer.draw()
+                self.accepted += answer.accepted - accepted
                 self._spent[answer.owner] += _drawn(answer, said)
                 if said and isinstance(said[-1], Done):
                     self.leave(answer.key)
@@ -206,13 +228,15 @@ class Batch:
                 tokens |= {} if token is None else {answer: token}
         if not tokens:
             return events
+        drafted = with_drafts(tokens, self._costs, self._engine.info.verifies)
         try:
-            logits = self._engine.decode({row: token for answer, token in tokens.items() for row in answer.sequences})
+            logits = compute(self._engine, drafted)
         except Exception as error:
             broken = self._decode_singly(tokens)
             if not broken:  # otherwise the error is logged with the answer that broke
                 log_unforeseen(log, "a batch failed to decode, but each of its answers decoded alone", error)
             return events + broken
+        self.drafted += sum(map(len, drafted.values())) - len(drafted)
         for answer in tokens:
             self._turns.charge(answer.owner, len(answer.sequences))
             with self._alone(answer, events):
@@ -231,7 +255,7 @@ class Batch:
         for answer, token in tokens.items():
             if answer.key in self._answers:
                 with self._alone(answer, events):
-                    answer.read(self._engine.decode(dict.fromkeys(answer.sequences, token)))
+                    answer.read(compute(self._engine, {answer: [token]}))
         return events
 
     def _prefill(self, answer: Answer) -> None:
@@ -255,25 +279,7 @@ class Batch:
         except Exception as error:
             events.append(_broken(answer.key, error))
             self.leave(answer.key)
-            self._check(answer)
-
-    def _check(self, answer: Answer) -> None:
-        """Check that the engine can still compute a token after an answer broke. Raises EngineLost if it cannot."""
-        sequence = answer.sequences[0]
-        first = next(token for part in answer.job.rows[0] for token in part)
-        try:
-            logits = self._engine.prefill(sequence, [first])
-            self._engine.clear(sequence)
-        except ContextFull:
-            return  # an error of this sequence, not of the engine
-        except Exception as error:
-            raise EngineLost(
-                "The engine fails even at a single token, with room in its context. Restart the server."
-            ) from error
-        if not np.isfinite(logits.max()):
-            raise EngineLost(
-                "The engine computes logits that are not finite numbers. Restart the server, then run: jackdaw doctor"
-            )
+            check(self._engine, answer)
 
 
 def _drawn(answer: Answer, said: Sequence[EngineEvent]) -> int:

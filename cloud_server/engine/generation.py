@@ -7,6 +7,7 @@ one call, to share the cost of the call.
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -16,6 +17,7 @@ from cloud_server.engine.preemption import Allocation, displaced, needs
 from cloud_server.engine.queue import FairQueue, work
 from cloud_server.engine.throughput import EngineLoad, ExpectedWait, Throughput
 from cloud_server.monitoring.load import Load
+from shared.errors import GaveWay
 
 RESTS_S, JOINT_RESTS_S = 2.0, 30.0
 """Seconds that a paused answer keeps its place while others wait for it. A joint answer keeps its place longer, because
@@ -181,11 +183,19 @@ class Generation:
         self._deliver([Broken(key, "The server has stopped generating.") for key in left], {})
 
     def _may_step(self) -> bool:
-        """Wait until there is something to compute. Return False if the thread is to end."""
-        with self._wake:
-            while not (self._stopping or self._apply()):
-                self._wake.wait(RESTS_S if len(self._queue) else None)
-            return not self._stopping
+        """Wait until there is something to compute, or measure the engine. Return False if the thread is to end."""
+        while True:
+            with self._wake:
+                while not (self._stopping or self._apply() or self._may_measure):
+                    self._wake.wait(RESTS_S if len(self._queue) else None)
+                if self._stopping or not self._may_measure:
+                    return not self._stopping
+            with suppress(GaveWay):
+                self._batch.measure(lambda: not self._may_measure)
+
+    @property
+    def _may_measure(self) -> bool:
+        return self._batch.is_unmeasured and not (self._asked or self._orders or self._stopping)
 
     def _apply(self) -> bool:
         """Apply the queued changes and start queued jobs. Return whether there is something to compute."""
@@ -271,6 +281,7 @@ class Generation:
     def _note(self, events: Sequence[EngineEvent], prefilled: int, seconds: float) -> None:
         self.load.prefilled += prefilled
         self.load.joined = self._batch.joined
+        self.load.drafted, self.load.accepted = self._batch.drafted, self._batch.accepted
         decoded = 0
         with self._wake:
             for event in events:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Load:
     """The numbers of running answers and of queued requests now; of tokens computed, joined from the cache, and
     generated so far. Of those computed, `provisional` are of passages that a search would probably find, and `dropped`
-    of these were of no use.
+    of these were of no use. `drafted` counts the tokens drafted for answers, `accepted` those of them that were drawn.
     """
 
     writing: int = 0
@@ -17,3 +17,5 @@ class Load:
     written: int = 0
     provisional: int = 0
     dropped: int = 0
+    drafted: int = 0
+    accepted: int = 0

@@ -72,6 +72,8 @@ class _Tokens(Collector):
             ("prefilled", "Computed prompt tokens.", load.prefilled),
             ("joined", "Prompt tokens taken from the KV cache.", load.joined),
             ("provisional", "Prompt tokens computed for passages that a search will probably find.", load.provisional),
+            ("drafted", "Tokens drafted for answers, and verified.", load.drafted),
+            ("accepted", "Drafted tokens that were drawn.", load.accepted),
             ("dropped", "Tokens of such passages that the search did not find, or not in time.", load.dropped),
         ):
             yield CounterMetricFamily(f"jackdaw_{name}_tokens", what, count)

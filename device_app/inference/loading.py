@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from device_app.settings import Embedder as EmbedderSettings
     from device_app.settings import Model
     from models.engine import Embedder, Engine
-    from models.speculative.drafting import Drafting
 
 
 def engine(weights: catalog.Weights, settings: Model) -> Engine:
@@ -47,21 +46,14 @@ def source(engine: Engine, weights: catalog.Weights | None = None, settings: Mod
     """
     from device_app.inference.local import LocalSource
     from models.chat_template import parse
+    from models.speculative.costs import known
+    from models.speculative.drafting import Drafting
 
     template = parse(engine.info.chat_template, engine.info.bos)
     if weights is None or settings is None:
         return LocalSource(engine, template)
-    return LocalSource(engine, template, _drafting(engine, weights, settings))
-
-
-def _drafting(engine: Engine, weights: catalog.Weights, settings: Model) -> Drafting:
-    from models.facts import FactsFile
-    from models.llama_bindings import arithmetic
-    from models.speculative.costs import FILE, KnownCosts
-    from models.speculative.drafting import Drafting
-
-    key = f"{engine.info.kv_key} {arithmetic()} {threads(settings.threads)}"
-    return Drafting(settings.draft, KnownCosts(FactsFile(weights.folder, FILE), key))
+    costs = known(engine, weights.folder, threads(settings.threads))
+    return LocalSource(engine, template, Drafting(settings.draft, costs))
 
 
 def embedder(weights: catalog.Weights, settings: EmbedderSettings) -> Embedder:

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Final
 
 import numpy as np
@@ -85,6 +86,13 @@ def _is_exact(engine: Engine, rest: Sequence[int]) -> bool:
     engine.rollback(0, accepted)
     together += [engine.decode({0: token})[0] for token in rest[accepted:]]
     return all(np.array_equal(one_by_one, several) for one_by_one, several in zip(alone, together, strict=True))
+
+
+def known(engine: Engine, folder: Path, threads: int) -> "KnownCosts":
+    """Return where the costs of this engine on this machine are kept: a file in the folder of weights."""
+    from models.llama_bindings import arithmetic
+
+    return KnownCosts(FactsFile(folder, FILE), f"{engine.info.kv_key} {arithmetic()} {threads}")
 
 
 @dataclass(frozen=True, slots=True)

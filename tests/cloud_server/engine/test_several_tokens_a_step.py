@@ -1,18 +1,23 @@
-"""A batch whose steps settle several tokens of an answer: end, stop words, limit and credit may fall inside a step."""
+"""Steps in which several drafted tokens of an answer are drawn: end, stop words, limit and credit may fall inside."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloud_server.engine.answer import Choose
 from cloud_server.engine.batch import Batch
-from cloud_server.engine.jobs import Broken, Done, EngineEvent, Token
+from cloud_server.engine.jobs import Broken, Done, EngineEvent, Job, Token
 from cloud_server.engine.prefix_cache import PrefixCache
-from models.engine import Logits
-from models.fake import END, VOCABULARY, FakeEngine
+from models.engine import Engine, Logits
+from models.fake import FakeEngine
 from models.sampling import SamplingSettings
+from models.speculative.costs import PassCosts
+from models.speculative.drafting import Drafting
+from tests.scripted import Scripted
 from tests.writing import FREE, job
 
 PLAIN = "It is blue."
@@ -21,28 +26,32 @@ USER_TURN = "It is blue.\nQuestion: And why is it?"
 CIRCLE = "no " * 30
 
 
-def writes(text: str, count: int) -> Choose:
-    """The tokens of this text, then ends of it, `count` in one step."""
+def drafting(count: int) -> Drafting:
+    """Drafts that make passes of up to `count` tokens; with 1, there are none."""
+    costs = PassCosts(((1, 1.0), (count, 1.0 + count / 1e6), (count + 1, 1e6)), is_exact=True) if count > 1 else None
+    return Drafting("auto", costs=costs)
 
-    def choose(_mixture: Logits, _sampling: SamplingSettings, before: Sequence[int]) -> list[int]:
-        return [*text.encode()[len(before) :], *[END] * count][:count]
 
-    return choose
+def asked(text: str, max_tokens: int = 200) -> Job:
+    """A question whose passage holds the text."""
+    return job("Head.\n", f"{text}\n", max_tokens=max_tokens)
 
 
 def written(text: str, count: int, credits: Sequence[int], max_tokens: int = 200) -> tuple[list[EngineEvent], int]:
     """All events of an answer for which the device allows so much, one credit each time it rests, then the rest; and
     the tokens charged for it.
     """
-    batch = Batch(FakeEngine(), PrefixCache(0), choose=writes(text, count))
+    engine = Scripted({"Question": text})
+    batch = Batch(engine, PrefixCache(0), drafting=drafting(count))
     first, *more = [*credits, FREE]
-    batch.join(1, job("Head.\n", max_tokens=max_tokens), first, "phone")
+    batch.join(1, asked(text, max_tokens), first, "phone")
     events: list[EngineEvent] = []
     for upto in (first, *more):
         batch.allow(1, upto)
         while len(batch) and not batch.idle:
             events += batch.step()
             assert all(event.index < upto for event in events if isinstance(event, Token))
+    assert not any(engine.length(sequence) for sequence in range(engine.info.sequences))
     return events, batch.take_spent()["phone"]
 
 
@@ -75,22 +84,87 @@ def test_tokens_behind_the_end_are_neither_sent_nor_charged() -> None:
 
 
 def test_a_step_ends_at_the_credit_and_goes_on_behind_it() -> None:
-    batch = Batch(FakeEngine(), PrefixCache(0), choose=writes(PLAIN, 4))
-    batch.join(1, job("Head.\n"), 6)
-    said = [[event.index for event in batch.step() if isinstance(event, Token)] for _ in range(3)]
-    assert said == [[0, 1, 2, 3], [4, 5], []]
+    batch = Batch(Scripted({"Question": PLAIN}), PrefixCache(0), drafting=drafting(4))
+    batch.join(1, asked(PLAIN), 7)
+    said = [[event.index for event in batch.step() if isinstance(event, Token)] for _ in range(5)]
+    assert [*chain(*said)] == [0, 1, 2, 3, 4, 5, 6]
+    assert max(map(len, said)) > 1
+    assert said[-1] == []
     batch.allow(1, 9)
-    said = [[event.index for event in batch.step() if isinstance(event, Token)] for _ in range(2)]
-    assert said == [[6, 7, 8], []]
+    said = [[event.index for event in batch.step() if isinstance(event, Token)] for _ in range(3)]
+    assert [*chain(*said)] == [7, 8]
 
 
-def test_steps_of_many_tokens_break_no_other_answer() -> None:
-    def choose(_mixture: Logits, _sampling: SamplingSettings, before: Sequence[int]) -> list[int]:
-        return [*PLAIN.encode()[len(before) :][:2], VOCABULARY] if before else [0x49]
+def test_an_answer_that_breaks_inside_a_step_breaks_no_other() -> None:
+    class Breaking(Scripted):
+        def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
+            logits = super().verify(tokens)
+            last = self.info.sequences - 1  # the first answer's
+            return logits | {last: [row * np.nan for row in logits[last]]} if last in logits else logits
 
-    batch = Batch(FakeEngine(), PrefixCache(0), choose=choose)
-    batch.join(1, job("Head.\n"), FREE)
-    batch.join(2, job("Head.\n"), 1)
-    events = [event for _ in range(4) for event in batch.step()]
+    batch = Batch(Breaking({"Question": PLAIN}), PrefixCache(0), drafting=drafting(4))
+    batch.join(1, asked(PLAIN), FREE)
+    batch.join(2, asked(PLAIN), FREE)
+    events = [event for _ in range(40) for event in batch.step()]
     assert [event.key for event in events if isinstance(event, Broken)] == [1]
-    assert len(batch) == 1
+    assert [event.key for event in events if isinstance(event, Done)] == [2]
+
+
+def all_written(batch: Batch, jobs: Sequence[Job]) -> dict[int, list[EngineEvent]]:
+    """Each answer's events, of answers that are written together."""
+    for key, each in enumerate(jobs):
+        batch.join(key, each, FREE)
+    events = [event for _ in range(300) for event in batch.step()]
+    assert len(batch) == 0
+    return {key: [event for event in events if event.key == key] for key in range(len(jobs))}
+
+
+texts = st.sampled_from([PLAIN, REPEATED, CIRCLE, "a b a b a c", "Nobody knows."])
+
+
+@given(
+    passages=st.lists(texts, min_size=1, max_size=4),
+    temperature=st.sampled_from([0.0, 0.8]),
+    seed=st.integers(0, 9),
+    count=st.integers(2, 12),
+)
+def test_answers_written_together_with_drafts_are_those_without(
+    passages: list[str], temperature: float, seed: int, count: int
+) -> None:
+    sampling = SamplingSettings(temperature=temperature, seed=seed)
+    jobs = [replace(asked(text, max_tokens=40), sampling=sampling) for text in passages]
+
+    def said(drafts: Drafting) -> dict[int, list[EngineEvent]]:
+        return all_written(Batch(FakeEngine(), PrefixCache(0), drafting=drafts), jobs)
+
+    assert said(drafting(count)) == said(Drafting())
+
+
+def test_drafts_take_fewer_passes_and_only_the_cheap_places_of_one() -> None:
+    passes: list[int] = []
+
+    class Counting(FakeEngine):
+        def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+            passes.append(len(tokens))
+            return super().decode(tokens)
+
+        def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
+            logits = super().verify(tokens)
+            del passes[-sum(map(len, tokens.values())) :]  # the fake computes them one by one
+            passes.append(sum(map(len, tokens.values())))
+            return logits
+
+    def batch() -> Batch:
+        engine: Engine = Counting(sequences=8)
+        costs = PassCosts(((1, 1.0), (8, 1.2), (9, 9.0), (16, 16.0)), is_exact=True)
+        return Batch(engine, PrefixCache(0), drafting=Drafting("auto", costs=costs))
+
+    alone = batch()
+    all_written(alone, [asked(REPEATED)])
+    assert len(passes) < len(REPEATED) / 2
+    assert max(passes) == 8
+    assert 0 < alone.accepted <= alone.drafted
+    passes.clear()
+    all_written(batch(), [asked(REPEATED)] * 8)
+    assert max(passes) == 8
+    assert passes.count(8) > len(REPEATED) / 2

@@ -8,9 +8,10 @@ import pytest
 from cloud_server.engine.batch import Batch
 from cloud_server.engine.jobs import Done, EngineEvent, Job, Token
 from cloud_server.engine.prefix_cache import PrefixCache
-from models.engine import Logits
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
+from models.speculative.costs import PassCosts
+from models.speculative.drafting import Drafting
 from tests.scripted import Scripted
 from tests.writing import job
 
@@ -18,7 +19,7 @@ FREE = 10_000
 
 
 def written(asked: Job, engine: FakeEngine | None = None, batch: Batch | None = None) -> tuple[list[Token], Done]:
-    batch = batch or Batch(engine or FakeEngine(), PrefixCache(0))
+    batch = Batch(engine or FakeEngine(), PrefixCache(0)) if batch is None else batch
     batch.join(1, asked, FREE)
     events: list[EngineEvent] = []
     while not (events and isinstance(events[-1], Done)):
@@ -65,11 +66,11 @@ def test_a_job_that_asks_for_it_gets_the_model_s_own_probabilities() -> None:
     assert all(token.probability is None for token in written(asked, engine)[0])
 
 
-def test_such_a_job_settles_one_token_a_step() -> None:
-    def several(mixture: Logits, _sampling: SamplingSettings, _before: Sequence[int]) -> list[int]:
-        return [int(mixture.argmax())] * 3
-
-    batch = Batch(FakeEngine(), PrefixCache(0), choose=several)
-    tokens, _ = written(replace(job("It is blue.\n"), probabilities=True), batch=batch)
-    assert text(tokens) == "It is blue."
+def test_drafted_tokens_have_their_own_probabilities_too() -> None:
+    costs = PassCosts(((1, 1.0), (8, 1.2)), is_exact=True)
+    asked = replace(job("It is blue.\n"), probabilities=True)
+    batch = Batch(FakeEngine(), PrefixCache(0), drafting=Drafting("auto", costs=costs))
+    tokens, _ = written(asked, batch=batch)
+    assert batch.accepted > 3
+    assert tokens == written(asked)[0]
     assert all(token.probability and token.probability > 0.9 for token in tokens)

@@ -1,0 +1,57 @@
+"""One pass of the engine over the next tokens of several answers, and what is drafted for them.
+
+The tokens of a pass are shared by gain: with many answers a pass has no cheap place left, and nothing is drafted; one
+answer alone gets what it would get on a device.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from cloud_server.engine.answer import Answer
+from models.engine import Engine, Logits
+from models.speculative.choice import shares
+from models.speculative.costs import PassCosts
+from shared.errors import ContextFull, EngineLost
+
+
+def with_drafts(tokens: Mapping[Answer, int], costs: PassCosts | None, most: int) -> dict[Answer, list[int]]:
+    """Return each answer's next token and the drafted tokens to verify with it: `most` tokens in all at the most."""
+    if costs is None:
+        return {answer: [token] for answer, token in tokens.items()}
+    rows = [len(answer.sequences) for answer in tokens]
+    spare = most - sum(rows)
+    proposed = [answer.proposed(spare // len(answer.sequences)) for answer in tokens]
+    counts = shares([chances for _, chances in proposed], rows, costs.ratio, most)
+    return {
+        answer: [token, *draft[:count]]
+        for (answer, token), (draft, _), count in zip(tokens.items(), proposed, counts, strict=True)
+    }
+
+
+def compute(engine: Engine, tokens: Mapping[Answer, Sequence[int]]) -> Mapping[int, Sequence[Logits]]:
+    """Compute the tokens of all answers in all their rows, in one pass; return each row's logits after each token."""
+    by_row = {row: part for answer, part in tokens.items() for row in answer.sequences}
+    if max(map(len, by_row.values())) > 1:
+        return engine.verify(by_row)
+    decoded = engine.decode({row: part[0] for row, part in by_row.items()})
+    return {row: [logits] for row, logits in decoded.items()}
+
+
+def check(engine: Engine, answer: Answer) -> None:
+    """Check that the engine can still compute a token after an answer broke. Raises EngineLost if it cannot."""
+    sequence = answer.sequences[0]
+    first = next(token for part in answer.job.rows[0] for token in part)
+    try:
+        logits = engine.prefill(sequence, [first])
+        engine.clear(sequence)
+    except ContextFull:
+        return  # an error of this sequence, not of the engine
+    except Exception as error:
+        raise EngineLost(
+            "The engine fails even at a single token, with room in its context. Restart the server."
+        ) from error
+    if not np.isfinite(logits.max()):
+        raise EngineLost(
+            "The engine computes logits that are not finite numbers. Restart the server, then run: jackdaw doctor"
+        )

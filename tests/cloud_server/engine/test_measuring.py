@@ -1,0 +1,71 @@
+"""What passes cost is measured while nobody asks, once, and gives way to whoever asks."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from cloud_server.engine.batch import Batch
+from cloud_server.engine.generation import Generation
+from cloud_server.engine.jobs import Done, EngineEvent
+from cloud_server.engine.prefix_cache import PrefixCache
+from cloud_server.engine.queue import FairQueue
+from models.engine import Logits
+from models.facts import FactsFile
+from models.fake import FakeEngine
+from models.speculative.costs import FILE, KnownCosts
+from models.speculative.drafting import Drafting
+from tests.writing import FREE, job
+
+
+class Slow(FakeEngine):
+    """Takes a moment for each pass of a measurement."""
+
+    def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
+        time.sleep(0.05)
+        return super().verify(tokens)
+
+
+def until(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def generation(engine: FakeEngine, drafting: Drafting, events: list[EngineEvent]) -> Generation:
+    lost: list[BaseException] = []
+    batch = Batch(engine, PrefixCache(0), drafting=drafting)
+    return Generation(batch, FairQueue(9, 9), lambda said, _: events.extend(said), lost.append)
+
+
+def test_it_is_measured_while_nobody_asks_and_kept(tmp_path: Path) -> None:
+    known = KnownCosts(FactsFile(tmp_path, FILE), "fake")
+    writing = generation(FakeEngine(), Drafting("auto", known), [])
+    writing.start()
+    until(known.load)
+    writing.stop()
+    assert not Drafting("auto", known).is_unmeasured
+
+
+def test_a_question_ends_the_measurement_which_is_made_afterwards(tmp_path: Path) -> None:
+    known = KnownCosts(FactsFile(tmp_path, FILE), "fake")
+    engine, events = Slow(), list[EngineEvent]()
+    writing = generation(engine, Drafting("auto", known), events)
+    writing.start()
+    until(lambda: engine.computed > 250)  # in the middle of it
+    assert known.load() is None
+    assert writing.ask("phone", 1, job("It is blue.\n"), FREE)
+    until(lambda: any(isinstance(event, Done) for event in events))
+    assert known.load() is None
+    until(known.load)
+    writing.stop()
+
+
+def test_a_server_that_stops_does_not_wait_for_the_measurement(tmp_path: Path) -> None:
+    known = KnownCosts(FactsFile(tmp_path, FILE), "fake")
+    engine = Slow()
+    writing = generation(engine, Drafting("auto", known), [])
+    writing.start()
+    until(lambda: engine.computed > 250)
+    writing.stop()
+    assert known.load() is None
