@@ -6,10 +6,12 @@ hub's cache on this machine. Knows no index.
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path, PureWindowsPath
 from threading import Lock
@@ -19,6 +21,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from models.embedding_pool import EmbeddingPool, processes_for
 from shared.errors import UsageError, WeightsDamaged, WeightsMissing
 
 Side = Literal["query", "passage"]
@@ -64,6 +67,7 @@ class SentenceEmbedder:
         _check(self._folder)
         self._name, self._prefixes, self._side, self._threads = name, prefixes, side, threads
         self._using = Lock()  # tokenizers refuse two threads at once
+        self._pool: EmbeddingPool | None = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -88,10 +92,26 @@ class SentenceEmbedder:
         with self._using:
             if not clean:
                 return np.empty((0, self._dimensions), np.float32)
-            vectors: npt.NDArray[np.float32] = self._model.encode(
+            pool = self._pool
+            encode = partial(pool.encode, self._model) if pool else self._model.encode
+            vectors: npt.NDArray[np.float32] = encode(
                 clean, prompt="", normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
             ).astype(np.float32, copy=False)
         return vectors
+
+    @contextmanager
+    def in_processes(self, memory: int) -> Iterator[None]:
+        """Embed much in several processes while the block runs, as cores and `memory` bytes allow, unless there is a
+        GPU; `embed` raises EngineError if such a process fails.
+        """
+        cores = self._threads or os.cpu_count() or 1
+        pool = self._pool = EmbeddingPool(processes_for(cores, memory), cores)
+        try:
+            yield
+        finally:
+            self._pool = None
+            with self._using:
+                pool.close()
 
     @cached_property
     def _dimensions(self) -> int:

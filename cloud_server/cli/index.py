@@ -15,7 +15,7 @@ from cloud_server.build import index as build_index
 from cloud_server.cli.index_progress import progress
 from cloud_server.cli.weights import ensure
 from cloud_server.retrieval.builder import Builder, BuildReport
-from cloud_server.retrieval.embedders import embedder_for, incomparable, named
+from cloud_server.retrieval.embedders import embedder_for, in_processes, incomparable, named
 from cloud_server.retrieval.imports.importer import Importer, ImportReport
 from cloud_server.retrieval.imports.tables import ROLES, Role
 from cloud_server.retrieval.imports.vectors import ROWS
@@ -218,7 +218,7 @@ def _builder(
         click.echo(safe_line(text), err=True)
 
     try:
-        with progress() as on_progress:
+        with progress() as on_progress, in_processes(embedder):
             yield Builder(index, embedder, on_progress, notice, model=model, relevance=relevance)
     except KeyboardInterrupt:
         notice(f"The same command continues after the last {rows:,} finished passages.")

@@ -1,6 +1,7 @@
 """The embedder of an index: the catalog's, which devices use too, or a named sentence-transformers model."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from cloud_server.retrieval.versions import EmbedderSource, IndexMetadata
@@ -8,6 +9,7 @@ from models.embedder import OnnxEmbedder
 from models.engine import Embedder
 from models.sentence_embedder import SentenceEmbedder, Side, address, prefixes_of
 from shared.errors import UsageError
+from storage.pressure import available
 
 
 def embedder_for(
@@ -36,6 +38,11 @@ def same_model(facts: IndexMetadata, model: EmbedderSource, side: Side, threads:
             f"{embedder.fingerprint} now, {facts.embedder} then. Restore the files, or build the index again."
         )
     return embedder
+
+
+def in_processes(embedder: Embedder) -> AbstractContextManager[None]:
+    """Embed a large corpus in several processes while the context is open, if the embedder can."""
+    return embedder.in_processes(available()) if isinstance(embedder, SentenceEmbedder) else nullcontext()
 
 
 def named(name: str, query_prefix: str | None, passage_prefix: str | None) -> EmbedderSource:

@@ -8,21 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from click.testing import CliRunner
 from msgspec import structs
 
 from cloud_server import build
 from cloud_server.cli import doctor, index, status
-from cloud_server.retrieval.embedders import incomparable
+from cloud_server.retrieval.embedders import in_processes, incomparable
+from cloud_server.retrieval.index import Progress
+from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.retrieval.versions import EmbedderSource, IndexMetadata, Versions, read_facts, write_facts
 from cloud_server.settings import Settings, load
 from models import sentence_embedder
 from models.catalog import Weights
 from models.embedder import OnnxEmbedder
 from models.sentence_embedder import SentenceEmbedder
-from shared.errors import UsageError
+from shared.errors import EngineError, UsageError
 from storage.paths import Paths
+from tests.cloud_server.retrieval.conftest import Make, Write, numbered
 from tests.cloud_server.retrieval.test_versions import EARLIER
 
 pytest.importorskip("faiss", reason="needs the server extra")
@@ -93,6 +97,43 @@ def test_an_index_of_another_model_is_asked_with_that_model(
     passage = SentenceEmbedder(str(model), {"query": "query: ", "passage": "passage: "}, "passage")
     vector = passage.embed([f"{hits[0].title}\n{hits[0].text}"])[0]
     assert float(vector @ embedder.embed([question])[0]) == pytest.approx(hits[0].similarity, abs=1e-3)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("default")
+def test_several_processes_make_the_same_index_and_none_is_left_whatever_ends_it(
+    model: Path, builder: Make, source: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.embedding_pool.BEGINS_AFTER", 0)
+    monkeypatch.setattr("cloud_server.retrieval.builder._BATCH", 4)
+    facts, progress = source(facts=numbered(24)), list[int]()
+    embedder = SentenceEmbedder(str(model), {"query": "", "passage": ""}, "passage", 2)
+    question = embedder.embed(["subject7"])[0]
+    builder(embedder).build([facts])
+    alone = IndexCorpus(tmp_path / "index", embedder.fingerprint).search(question, 5)
+
+    def on_progress(so_far: Progress) -> None:
+        progress.append(so_far.done)
+        if len(progress) == 2:
+            psutil.Process().children()[-1].kill()
+        elif len(progress) == 5:
+            raise KeyboardInterrupt
+
+    several = builder(embedder)
+    several.on_progress = on_progress
+    for error in (EngineError, KeyboardInterrupt):
+        with pytest.raises(error), in_processes(embedder):
+            several.build([facts])
+        assert IndexCorpus(tmp_path / "index", embedder.fingerprint).search(question, 5) == alone
+        assert not [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
+    with in_processes(embedder):
+        report = several.build([facts])
+    assert (report.total, report.kept > 0) == (24, True)
+    assert progress[:4] == sorted(set(progress[:2])) + sorted(set(progress[2:4]))
+    again = IndexCorpus(tmp_path / "index", embedder.fingerprint).search(question, 5)
+    assert [passage.text for passage in again] == [passage.text for passage in alone]
+    for hit, same in zip(again, alone, strict=True):
+        assert hit.similarity == pytest.approx(same.similarity, abs=1e-3)
 
 
 @pytest.mark.torch

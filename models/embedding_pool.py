@@ -1,0 +1,123 @@
+"""Embeds a large corpus in several processes, with the pool of sentence-transformers. Knows no model's files."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.errors import EngineError
+
+BEGINS_AFTER: Final = 4096
+"""Texts that are embedded in this process first: to start the others takes as long as some hundreds of texts."""
+
+PROCESS_BYTES: Final = 1_000_000_000
+"""Memory that each process may take, beside the weights, which all share."""
+
+MOST_PROCESSES: Final = 16
+
+_LOOK_S: Final = 0.5
+"""Seconds between two looks of a process at whether the one that started it lives."""
+
+
+def processes_for(cores: int, memory: int) -> int:
+    """Return how many processes embed, given so many cores and bytes of memory: at least 1, which is this one."""
+    return max(1, min(cores, memory // PROCESS_BYTES, MOST_PROCESSES))
+
+
+class EmbeddingPool:
+    """At most `processes` processes that share `cores` cores, begun once a corpus proves large. For one thread at a
+    time. Must always be closed; if this process is killed, the others end by themselves.
+    """
+
+    def __init__(self, processes: int, cores: int) -> None:
+        self._processes, self._threads = processes, max(cores // processes, 1)
+        self._embedded = 0
+        self._pool: dict[str, Any] | None = None
+        self._stop: Callable[[dict[str, Any]], None]
+
+    def encode(self, model: Any, texts: Sequence[str], **options: Any) -> npt.NDArray[np.float32]:
+        """Return what `model.encode` gives for the texts with these options. Raises EngineError if a process fails."""
+        self._embedded += len(texts)
+        if self._processes < 2 or self._embedded <= BEGINS_AFTER or model.device.type != "cpu":
+            vectors: npt.NDArray[np.float32] = model.encode(texts, **options)
+            return vectors
+        chunk = max(1, -(-len(texts) // (2 * self._processes)))  # two for each, as one may take longer
+        try:
+            if self._pool is None:
+                self._begin(model)
+            vectors = model.encode(texts, pool=self._pool, chunk_size=chunk, **options)
+        except Exception as error:  # the library's errors share no base but this
+            self.close()
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise EngineError(
+                f"A process that embeds has failed ({reason}). Run the same command again, with --threads 1 to embed "
+                "in a single process: what was finished stays."
+            ) from error
+        return vectors
+
+    def close(self) -> None:
+        """End the other processes."""
+        pool, self._pool = self._pool, None
+        if pool:
+            for process in pool["processes"]:
+                process.kill()  # nothing of theirs is worth waiting for
+            self._stop(pool)
+
+    def _begin(self, model: Any) -> None:
+        with _interrupts_held(), _environment(OMP_NUM_THREADS=str(self._threads)):
+            model.leash = _Leash()
+            try:
+                self._stop = model.stop_multi_process_pool
+                self._pool = model.start_multi_process_pool(["cpu"] * self._processes)
+            finally:
+                del model.leash
+
+
+class _Leash:
+    """Sent to a process along with the model, it ends that process when this one is gone."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _end_with_parent, ()
+
+
+def _end_with_parent() -> None:
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_S)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """What is started within never sees Ctrl-C, which is for this process alone to handle."""
+    resource_tracker.ensure_running()  # if it is begun within, it lets interrupts through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
