@@ -1,6 +1,6 @@
-"""The file of RaBitQ codes beside the lists of an index: some 60 bytes a vector of 384, all held in memory.
+"""The file of an index's RaBitQ codes, about 60 bytes per vector of 384 dimensions, which is held in memory whole.
 
-Codes are made from the finished lists, so that they are always in step with these.
+The codes are computed from the finished inverted lists, so that they always match them.
 """
 
 import os
@@ -23,21 +23,21 @@ from storage.paths import to_be_written
 CODES = "vectors.codes"
 
 _HEAD = struct.Struct("<8sQQQ")
-"""What it is, vectors, bytes of a code, CRC-32 of all that follows: the codes by cluster, then the vectors' numbers."""
+"""Magic, number of vectors, bytes per code, and CRC-32 of the rest: the codes by cluster, then the vectors' numbers."""
 
 _MAGIC = b"jdrabq01"
 _NUMBER = np.dtype("<u4")
-"""A passage's id has 32 bits for its number."""
+"""The format of a number: passage ids have 32 bits for it."""
 
 _QUERY_BITS: Final = 4
-"""Of each component of a question: with 8, no more of the ten nearest were among the codes' 100."""
+"""Bits per component of a quantized query. With 8, the best 100 candidates held no more of the ten nearest."""
 
 
 @dataclass(frozen=True)
 class RabitqCodes:
-    """The codes of an index in memory, shape (vectors, bytes of one), cluster after cluster, and the vectors' numbers.
+    """An index's codes, shape (vectors, bytes per code), in the order of clusters and lists, and the vectors' numbers.
 
-    `bytes` is the memory that they take.
+    `bytes` is the memory that both take.
     """
 
     codes: Codes
@@ -46,19 +46,19 @@ class RabitqCodes:
 
 
 def rabitq_index(held: Clusters) -> Any:
-    """Return FAISS's index of codes of these clusters, its lists empty."""
+    """Return a FAISS index of RaBitQ codes with these clusters and empty lists."""
     faiss = faiss_with()
     clusters, dimensions = held.centroids.shape
     quantizer = faiss.IndexFlatIP(dimensions)
     quantizer.add(held.centroids)
     index = faiss.IndexIVFRaBitQ(quantizer, dimensions, clusters, faiss.METRIC_INNER_PRODUCT)
-    index.is_trained = True  # there is nothing to train: the clusters are
+    index.is_trained = True  # nothing to train: the clusters exist
     index.qb = _QUERY_BITS
     return index
 
 
 def codes_bytes(held: Clusters) -> int:
-    """Return the bytes of the codes of these clusters, on disk as in memory."""
+    """Return the bytes of the clusters' codes, the same on disk and in memory."""
     return _HEAD.size + len(held) * (_code_bytes(held) + _NUMBER.itemsize)
 
 
@@ -68,7 +68,7 @@ def _code_bytes(held: Clusters) -> int:
 
 
 def memory_missing(needed: int, memory: int) -> str:
-    """Return a sentence that asks for the `needed` bytes of codes; "" where `memory` bytes suffice."""
+    """Return a sentence for the user if codes of `needed` bytes exceed `memory`, else an empty string."""
     if needed <= memory:
         return ""
     return (
@@ -78,9 +78,9 @@ def memory_missing(needed: int, memory: int) -> str:
 
 
 def write_codes(held: Clusters, threads: int, on_progress: Callable[[int], None] = lambda _: None) -> None:
-    """Write the codes of the vectors in the lists and wait for the disk. `on_progress` gets the vectors that are done.
+    """Write the codes of all vectors in the lists and wait for the disk. `on_progress` gets the number of vectors done.
 
-    Raises NotWritable, and StoreCorrupt where the lists were cut short.
+    Raises NotWritable, and StoreCorrupt if the lists are truncated.
     """
     faiss_with(threads)
     index, file = rabitq_index(held), held.lists.with_name(CODES)
@@ -106,7 +106,7 @@ def write_codes(held: Clusters, threads: int, on_progress: Callable[[int], None]
 
 
 def _encoded(index: Any, vectors: Vectors, cluster: int) -> Codes:
-    """Return the codes of vectors of a cluster, by their difference from its centroid."""
+    """Encode the vectors' differences from the cluster's centroid."""
     faiss = faiss_with()
     codes = np.empty((len(vectors), index.code_size), np.uint8)
     clusters = np.full(len(vectors), cluster, np.int64)
@@ -115,10 +115,10 @@ def _encoded(index: Any, vectors: Vectors, cluster: int) -> Codes:
 
 
 def read_codes(held: Clusters, memory: int) -> RabitqCodes:
-    """Read the codes of these clusters into at most `memory` bytes.
+    """Read the clusters' codes into memory.
 
-    Raises UsageError where they need more, StoreCorrupt where the file is damaged or belongs to other lists, StoreError
-    where the disk or the machine's memory fails.
+    Raises UsageError if they need more than `memory` bytes, StoreCorrupt if the file is damaged or belongs to other
+    lists, StoreError if it cannot be read or the machine has no such memory.
     """
     path, needed = held.lists.with_name(CODES), codes_bytes(held)
     if missing := memory_missing(needed, memory):

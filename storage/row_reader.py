@@ -1,4 +1,4 @@
-"""Reads rows of one length at any places of a file that never changes, several at a time."""
+"""Reads rows of a fixed length at any offsets of an immutable file, several at once."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,23 +12,23 @@ from storage.ivf_files import Codes, Numbers
 from storage.list_file import ListFile, pages
 
 READERS: Final = 8
-"""Reads that are under way at once."""
+"""The number of concurrent reads."""
 
 
 class Run(NamedTuple):
-    """Whole pages that lie one behind the other: the first byte, and how many bytes of them are needed."""
+    """Consecutive pages of a file: the offset of the first, and the number of bytes needed from there."""
 
     first: int
     length: int
 
     @property
     def room(self) -> int:
-        """Bytes of memory that it takes."""
+        """The bytes of the whole pages."""
         return pages(self.first, self.length)[1]
 
 
 def runs(places: Numbers, row_bytes: int) -> list[Run]:
-    """Return the runs of pages in which rows lie that begin at these bytes, in order; no page comes twice. Pure."""
+    """Return the runs of pages with the rows at these offsets, by offset and without overlap. Pure."""
     merged: list[Run] = []
     for place in sorted(places.tolist()):
         first, stop = pages(place, row_bytes)[0], place + row_bytes
@@ -39,14 +39,14 @@ def runs(places: Numbers, row_bytes: int) -> list[Run]:
 
 
 class RowReader:
-    """Rows of `row_bytes` bytes of a file. Safe for several threads."""
+    """Reads rows of `row_bytes` bytes. Thread-safe."""
 
     def __init__(self, file: ListFile, row_bytes: int) -> None:
         self._file, self._row_bytes = file, row_bytes
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="rows")
 
     def read(self, places: Numbers) -> Codes:
-        """Return the rows that begin at these bytes, shape (rows, row_bytes). Raises StoreCorrupt, StoreError."""
+        """Return the rows at these offsets, shape (rows, row_bytes). Raises StoreCorrupt, StoreError."""
         needed = runs(places, self._row_bytes)
         starts = np.cumsum([0, *(run.room for run in needed)])
         memory = memoryview(pages_of_memory(max(int(starts[-1]), 1)))
@@ -54,7 +54,7 @@ class RowReader:
         try:
             shares = [parts[first::READERS] for first in range(min(READERS, len(parts)))]
             reads = [self._readers.submit(self._fill, share) for share in shares]
-        except RuntimeError as error:  # no thread more, or the process ends
+        except RuntimeError as error:  # no more threads, or the process is ending
             raise StoreError(f"The index cannot be read: {error}.") from error
         for read in reads:
             read.result()

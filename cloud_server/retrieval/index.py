@@ -75,7 +75,7 @@ class Index(Protocol):
 
 
 def shortage(index: Index, memory_mb: float) -> str:
-    """Return a sentence that asks for the memory that the index has to have; "" where that many megabytes suffice.
+    """Return a sentence for the user if the index needs more memory than this, else an empty string.
 
     Raises NothingFound, StoreCorrupt.
     """

@@ -25,7 +25,7 @@ _SERIES_SHIFT = 32
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """Safe for several threads. With `codes`, those are scanned in place of the clusters."""
+    """Safe for several threads. If there are RaBitQ `codes`, searches scan them instead of the inverted lists."""
 
     facts: IndexMetadata
     vectors: Ivf
@@ -38,8 +38,8 @@ class OpenIndex:
     def open(cls, folder: Path, memory: int, probes: int, gpu: Callable[[Ivf], GpuTier] | None = None) -> "OpenIndex":
         """At most `memory` bytes of vectors, or of their codes, are held; 0 `probes` are as many as suit it.
 
-        Where the `gpu` has no room, it is done without; an index with codes makes no use of it. Raises StoreCorrupt,
-        StoreError, and UsageError where codes need more memory.
+        Where the `gpu` has no room, it is done without; an index with codes does not use it. Raises StoreCorrupt,
+        StoreError, and UsageError if the codes need more memory.
         """
         facts = read_facts(folder)
         vectors = Ivf(folder, memory)
@@ -63,7 +63,7 @@ class OpenIndex:
         return self.vectors.probe(vector, self.probes)
 
     def needed(self, probed: Numbers) -> list[int]:
-        """Those of the clusters that a search needs in memory: none where codes are scanned."""
+        """Return the clusters that a search needs in memory; none if it scans codes."""
         if self.codes:
             return []
         return [cluster for cluster in self.vectors.present(probed) if not self.is_on_gpu(cluster)]
@@ -96,7 +96,7 @@ class OpenIndex:
         return self.gpu is not None and self.gpu.is_here(cluster)
 
     def scan_many(self, probed: Sequence[Numbers], vectors: Vectors, k: int) -> list[tuple[Numbers, Vectors]]:
-        """What `Ivf.scan_many` gives, with the GPU where there is a working GPU; or what the codes give.
+        """What `Ivf.scan_many` gives, with the GPU where there is a working GPU; what the codes give, if there are any.
 
         Raises the same.
         """

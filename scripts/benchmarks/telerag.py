@@ -36,7 +36,7 @@ REAL_QUESTIONS, QUICK_REAL_QUESTIONS = 4_147, 500
 DECODES, QUICK_DECODES = 9, 3
 CODEC: Final[Codec] = "f16"
 KEPT: Final[Codec] = "rabitq"
-"""Its lists are those of `CODEC`; the codes beside them are searched by their own arm alone."""
+"""The benchmark's index: its inverted lists are those of `CODEC`, and one arm searches its codes."""
 
 CODED_QUESTIONS: Final = 200
 

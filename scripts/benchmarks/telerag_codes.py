@@ -1,7 +1,7 @@
-"""Searches of an index of RaBitQ codes in memory, against exact searches of the same clusters, read on demand.
+"""Search by RaBitQ codes in memory, against an exact search of the same clusters, read on demand.
 
-How many of the nearest they have in common, what each read from disk by the kernel's count, and how long it took with
-nothing of the lists in memory. Arms take turns, question by question.
+Measures recall, the bytes read from disk by the kernel's count, and the time with none of the lists in memory. The arms
+take turns, question by question.
 """
 
 import time
@@ -18,18 +18,18 @@ from storage.ivf_writing import write
 from storage.rabitq import RERANKED, RabitqSearch
 
 LEAST_RECALL: Final = 0.98
-"""Of the ten nearest."""
+"""Recall of the ten nearest below which the run fails."""
 
 
 def extended(folder: Path, base: Path, blocks: Sequence[Callable[[], Vectors]], threads: int) -> None:
-    """Make an index in the folder of what lies in `base` and of the blocks, in the clusters and the codec of `base`."""
+    """Write an index of the vectors of `base` and of the blocks, with the clusters and the codec of `base`."""
     folder.mkdir()
     held = read_clusters(base)
     write(folder, held.centroids, blocks, base=held, threads=threads)
 
 
 def searched(folder: Path, asked: Vectors) -> dict[str, Any]:
-    """Figures of both arms, with as many clusters searched as suit the index."""
+    """Return the figures of both arms, with the default number of probes."""
     vectors = Ivf(folder)
     search = RabitqSearch(vectors, MEMORY)
     nprobe = probes_for(vectors.clusters, len(vectors))

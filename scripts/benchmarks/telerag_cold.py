@@ -145,7 +145,7 @@ def made_index(folder: Path, passages: int, codec: Codec, threads: int) -> None:
 
 
 def made_blocks(first: int, stop: int) -> list[Callable[[], Vectors]]:
-    """So many made vectors, in blocks; none is among those of an index that stops at the first number."""
+    """Return generated vectors of these numbers, in blocks. They differ from all vectors of lower numbers."""
     return [partial(_block, -(-start // BLOCK), min(BLOCK, stop - start)) for start in range(first, stop, BLOCK)]
 
 

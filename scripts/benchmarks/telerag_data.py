@@ -129,7 +129,7 @@ class Around:
         return _unit(_unit(drawn) + NOISE * _unit(noise))
 
     def blocks(self, first: int, stop: int) -> list[Callable[[], Vectors]]:
-        """So many, in blocks; none is among those of an index that stops at the first number."""
+        """Return vectors of these numbers, in blocks. They differ from all vectors of lower numbers."""
         return [partial(self.of, min(BLOCK, stop - start), 1000 + start) for start in range(first, stop, BLOCK)]
 
 

@@ -3,7 +3,9 @@
 import errno
 import os
 import struct
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -310,6 +312,27 @@ def test_a_disk_that_fails_fails_the_question_and_the_next_is_answered(
         with pytest.raises(StoreError, match="input/output error"):
             search.scan(probed, vectors[7], 1)
     assert search.scan(probed, vectors[7], 1)[0].tolist() == [7]
+
+
+def test_while_one_read_takes_long_others_are_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = unit(2000)
+    search = RabitqSearch(held := written(tmp_path / "a", vectors, 20), MEMORY)
+    real, waits, may_go_on = os.preadv, threading.Event(), threading.Event()
+
+    def read(descriptor: int, parts: Sequence[memoryview], place: int) -> int:
+        if not waits.is_set():
+            waits.set()
+            assert may_go_on.wait(30)
+        return real(descriptor, list(parts), place)
+
+    monkeypatch.setattr(os, "preadv", read)
+    with ThreadPoolExecutor(1) as threads:
+        slow = threads.submit(search.scan, held.probe(vectors[7], 20), vectors[7], 1)
+        assert waits.wait(30)
+        assert search.scan(held.probe(vectors[9], 20), vectors[9], 1)[0].tolist() == [9]
+        assert not slow.done()
+        may_go_on.set()
+        assert slow.result(30)[0].tolist() == [7]
 
 
 def test_it_is_searched_after_its_files_were_deleted(tmp_path: Path) -> None:
