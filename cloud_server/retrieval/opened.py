@@ -69,10 +69,8 @@ class OpenIndex:
         return [cluster for cluster in self.vectors.present(probed) if not self.is_on_gpu(cluster)]
 
     def scan_ready(self, vector: Vector, k: int) -> tuple[Numbers, Vectors]:
-        """The nearest in what is in memory or on the GPU; with codes, the nearest. Raises StoreCorrupt, StoreError."""
+        """The nearest in what is in memory or on the GPU. Raises StoreCorrupt, StoreError."""
         probed = self.probe(vector)
-        if self.codes:
-            return self.codes.scan(probed, vector, k)
         if self.gpu is None:
             return self.vectors.scan_ready(probed, vector, k)
         ready = np.array([cluster for cluster in probed.tolist() if self.is_near(cluster)], np.int64)
@@ -81,7 +79,8 @@ class OpenIndex:
     def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:
         """The nearest passages in what is ready, as soon as the nearer half of the clusters is; none before.
 
-        Of 600 questions, .90 had their three best passages there. Raises StoreCorrupt, StoreError.
+        Of 600 questions, .90 had their three best passages there. If there are codes, no cluster is ever ready: what a
+        search still reads then is little. Raises StoreCorrupt, StoreError.
         """
         probed = self.vectors.present(self.probe(vector))
         nearer = probed[: -(-len(probed) // 2)]
