@@ -81,7 +81,7 @@ def test_an_index_of_another_model_is_asked_with_that_model(
     home.weights.symlink_to(weights)
     made = run("build", tmp_path / "facts.jsonl", "--embedder", model, "--relevance", 0.1)
     assert made["total"] == 3
-    assert "no answer is written by server and device together" in made["stderr"]
+    assert "joint answers of server and device (--together) are not possible" in made["stderr"]
     facts = run("info")
     assert facts["model"] == {"name": str(model), "query_prefix": "query: ", "passage_prefix": "passage: "}
     assert (facts["dimensions"], facts["relevance"]) == (384, 0.1)
@@ -205,7 +205,7 @@ def test_status_says_what_another_embedder_costs(home: Paths, fingerprint: str, 
     as_json = json.loads(CliRunner().invoke(status.command, ["--json"]).stdout)
     assert (as_json["embedder"], as_json["joint_answers"]) == (fingerprint, comparable)
     shown = CliRunner().invoke(status.command, []).stdout
-    assert ("no answer is written by server and device together" in shown) != comparable
+    assert ("joint answers of server and device (--together) are not possible" in shown) != comparable
 
 
 def test_status_says_nothing_of_an_index_that_is_not_there(home: Paths) -> None:
