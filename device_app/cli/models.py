@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from device_app.ahead.forecast import looked_into
 from device_app.cli.config import say_if_overruled
 from device_app.commands import models as commands
 from device_app.settings import Settings, load
 from models import catalog
 from models.catalog import Entry, Weights
+from models.forecast import looked_into
 from models.kv import bytes_per_token
 from shared.cli.frame import Group
 from shared.cli.output import Report, print_blocks, print_json, print_table, progress

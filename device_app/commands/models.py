@@ -38,8 +38,8 @@ def use(paths: Paths, weights: Weights, name: str) -> tuple[str, Entry]:
 
     Raises UsageError, WeightsMissing, WeightsDamaged, EngineError, NotWritable.
     """
-    from device_app.ahead.forecast import looked_into
     from device_app.settings.change import set_value
+    from models.forecast import looked_into
 
     entry = catalog.find(name)
     if entry.kind == "engine":

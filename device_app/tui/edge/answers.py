@@ -162,9 +162,9 @@ class Answers:
         self._post(messages.Troubled(str(error)) if known else messages.Broken(error))
 
     def _prepare(self, device: Device) -> None:
-        from device_app.ahead.forecast import is_memory_short
         from device_app.commands.models import missing
         from models import catalog
+        from models.forecast import is_memory_short
 
         if absent := missing(device.weights, device.loads()):
             names = tuple(entry.name for entry in absent)

@@ -14,9 +14,9 @@ from shared.errors import GaveWay
 
 if TYPE_CHECKING:
     from device_app import settings
-    from device_app.ahead.forecast import Forecast
     from device_app.device import Device
     from models.catalog import Entry, Weights
+    from models.forecast import Forecast
     from shared.settings import Origin, Setting, Value
     from storage.paths import Paths
 
@@ -184,7 +184,7 @@ class Preferences:
         return Shelf([self._model(entry, entry in used, settings) for entry in entries], held, limit)
 
     def _model(self, entry: Entry, used: bool, settings: settings.Settings) -> Model:
-        from device_app.ahead.forecast import forecast
+        from models.forecast import Room, forecast
 
         weights = self._weights()
         return Model(
@@ -196,7 +196,7 @@ class Preferences:
             entry.size,
             weights.state(entry),
             used,
-            forecast(weights, entry, settings.model),
+            forecast(weights, entry, Room(settings.model.context, settings.model.kv)),
         )
 
     def _use(self, name: str) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from device_app.ahead.forecast import Inside
 from device_app.cli import models
 from device_app.device import Device
 from device_app.settings import Settings, load
@@ -17,6 +16,7 @@ from models import catalog
 from models.adapter import ASKS
 from models.catalog import entries
 from models.fake import FakeEngine
+from models.forecast import Inside
 from storage.paths import Paths
 from tests.adapter_file import ADAPTER, MODEL, pairs, write
 from tests.devices import fake_device

@@ -41,7 +41,7 @@ def states(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
     monkeypatch.setattr(Weights, "state", state)
     monkeypatch.setattr(Weights, "pull", pull)
-    monkeypatch.setattr("device_app.ahead.forecast.looked_into", lambda *_: None)
+    monkeypatch.setattr("models.forecast.looked_into", lambda *_: None)
     return known
 
 

@@ -295,7 +295,7 @@ async def test_where_memory_is_short_the_model_is_loaded_once_somebody_types(
 
         return fake_device(paths, settings, engine)
 
-    monkeypatch.setattr("device_app.ahead.forecast.is_memory_short", lambda *_: True)
+    monkeypatch.setattr("models.forecast.is_memory_short", lambda *_: True)
     person.make = make
     async with person.at():
         await person.pilot.pause(0.2)

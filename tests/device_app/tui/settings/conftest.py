@@ -17,7 +17,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def free(memory: int = 4_000_000_000, disk: int = 50_000_000_000) -> None:
         monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=memory))
         monkeypatch.setattr(
-            "device_app.ahead.forecast.shutil", SimpleNamespace(disk_usage=lambda _: SimpleNamespace(free=disk))
+            "models.forecast.shutil", SimpleNamespace(disk_usage=lambda _: SimpleNamespace(free=disk))
         )
 
     def pull(_: Weights, entry: Entry, progress: Any) -> bool:
@@ -27,6 +27,6 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     monkeypatch.setattr(Weights, "state", lambda _, entry: "present" if entry.name in here else "missing")
     monkeypatch.setattr(Weights, "pull", pull)
-    monkeypatch.setattr("device_app.ahead.forecast.looked_into", lambda *_: None)
+    monkeypatch.setattr("models.forecast.looked_into", lambda *_: None)
     free()
     return free

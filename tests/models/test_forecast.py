@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from device_app.ahead.forecast import Forecast, forecast, looked_into
-from device_app.settings import Model
 from models import catalog
 from models.catalog import CATALOG, Weights
+from models.forecast import Forecast, Room, forecast, looked_into
 
+ROOM = Room(4096, "f16")
 ENGINES = [entry for entry in CATALOG if entry.kind == "engine"]
 
 
@@ -30,17 +30,17 @@ def test_what_fits(
 
 @pytest.mark.parametrize("entry", ENGINES, ids=lambda entry: entry.name)
 def test_a_model_that_is_not_here_is_forecast(tmp_path: Path, entry: catalog.Entry) -> None:
-    whole = forecast(Weights(tmp_path / "none" / "yet"), entry, Model())
-    half = forecast(Weights(tmp_path), entry, Model(context=2048, kv="q8_0"))
+    whole = forecast(Weights(tmp_path / "none" / "yet"), entry, ROOM)
+    half = forecast(Weights(tmp_path), entry, Room(2048, "q8_0"))
     assert entry.shape
     assert (whole.weights, whole.tokens, whole.fetch) == (entry.shape.file, 4096, entry.space)
     assert whole.attention == 4096 * entry.shape.kv_values * 2
     assert half.attention == 2048 * (entry.shape.kv_values * 34 // 32)
-    assert forecast(Weights(tmp_path), entry, Model(context=1_000_000)).tokens == entry.shape.context
+    assert forecast(Weights(tmp_path), entry, Room(1_000_000, "f16")).tokens == entry.shape.context
 
 
 def test_a_file_that_is_not_there_is_unknown(tmp_path: Path) -> None:
-    cast = forecast(Weights(tmp_path), catalog.find(f"file:{tmp_path}/own.gguf"), Model())
+    cast = forecast(Weights(tmp_path), catalog.find(f"file:{tmp_path}/own.gguf"), ROOM)
     assert (cast.memory, cast.fits_memory, cast.fits_disk) == (None, True, True)
 
 
@@ -50,6 +50,6 @@ def test_the_catalog_knows_what_the_file_says(weights: Path, name: str) -> None:
     entry = catalog.find(name, "engine")
     inside = looked_into(Weights(weights), entry)
     assert entry.shape == catalog.Shape(inside.file, inside.kv_values, inside.context)
-    own = forecast(Weights(weights), catalog.find(f"file:{weights / entry.files[0]}"), Model())
-    known = forecast(Weights(weights), entry, Model())
+    own = forecast(Weights(weights), catalog.find(f"file:{weights / entry.files[0]}"), ROOM)
+    known = forecast(Weights(weights), entry, ROOM)
     assert (own.weights, own.attention, own.fetch) == (known.weights, known.attention, 0)

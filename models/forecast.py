@@ -10,14 +10,21 @@ from models.catalog import Entry, Shape, Weights
 from models.kv import bytes_per_token
 
 if TYPE_CHECKING:
-    from device_app.settings import Model
-
+    from models.engine import KVType
 
 SPARE = 2
 """Memory is short if less than this multiple of the model file's size is free.
 
 The model is then loaded only once the user types.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The room that an engine keeps for attention states: tokens of context, and the states' number format."""
+
+    context: int
+    kv: KVType
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +71,8 @@ class Forecast:
         return self.fetch <= self.free_disk
 
 
-def forecast(weights: Weights, entry: Entry, model: Model) -> Forecast:
-    """Return the forecast for an entry under the settings of the model section. A person's own file is opened.
+def forecast(weights: Weights, entry: Entry, room: Room) -> Forecast:
+    """Return the forecast for an entry with so much room. A person's own file is opened.
 
     Raises WeightsDamaged or EngineError if that file is no model.
     """
@@ -77,11 +84,11 @@ def forecast(weights: Weights, entry: Entry, model: Model) -> Forecast:
         inside = looked_into(weights, entry)
         shape = Shape(inside.file, inside.kv_values, inside.context)
     known = entry.size if entry.kind == "embedder" else None
-    tokens = min(model.context, shape.context) if shape else 0
+    tokens = min(room.context, shape.context) if shape else 0
     home = next(folder for folder in (weights.folder, *weights.folder.parents) if folder.exists())
     return Forecast(
         weights=shape.file if shape else known,
-        attention=bytes_per_token(shape.kv_values, model.kv) * tokens if shape else 0,
+        attention=bytes_per_token(shape.kv_values, room.kv) * tokens if shape else 0,
         tokens=tokens,
         fetch=entry.space if missing else 0,
         free_memory=psutil.virtual_memory().available,
