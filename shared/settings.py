@@ -67,6 +67,11 @@ class Setting:
             return ("true", "false")
         return typing.get_args(self.type) if typing.get_origin(self.type) is typing.Literal else ()
 
+    def overruled(self, environment: Mapping[str, str]) -> str:
+        """Return a warning if an environment variable takes precedence over the value in the file; else ""."""
+        taken = environment.get(self.variable)
+        return f"The environment variable {self.variable} overrides this value." if taken else ""
+
     @property
     def accepts(self) -> str:
         """The allowed values, in words."""

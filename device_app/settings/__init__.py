@@ -1,4 +1,4 @@
-"""The device's settings: definitions (schema), writing the settings file (file), changing one setting (change)."""
+"""The device's settings: definitions (schema), changing one setting in its file (change)."""
 
 from device_app.settings.schema import (
     SECTIONS,

@@ -31,7 +31,7 @@ def set_value(paths: Paths, key: str, value: str, place: str = "command line") -
         from models import catalog
 
         fitting = str(catalog.own_file(value))
-    from device_app.settings.file import assigned
+    from shared.settings_file import assigned
 
     file = read_file(paths) or File(str(paths.config_file), NEW_FILE)
     write_private(paths.config_file, assigned(file, key, fitting))
@@ -40,7 +40,7 @@ def set_value(paths: Paths, key: str, value: str, place: str = "command line") -
 
 def unset_value(paths: Paths, key: str) -> None:
     """Remove the key, known or unknown, from the settings file. Raises NothingFound, SettingError, NotWritable."""
-    from device_app.settings.file import removed
+    from shared.settings_file import removed
 
     file = read_file(paths) or File(str(paths.config_file), "")
     write_private(paths.config_file, removed(file, key))
@@ -48,8 +48,7 @@ def unset_value(paths: Paths, key: str) -> None:
 
 def overruled(key: str, environment: Mapping[str, str]) -> str:
     """Return a warning if an environment variable takes precedence over the setting in the file; else ""."""
-    variable = SETTINGS[key].variable
-    return f"The environment variable {variable} overrides this value." if environment.get(variable) else ""
+    return SETTINGS[key].overruled(environment)
 
 
 def spelled(value: object) -> str:

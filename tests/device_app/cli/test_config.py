@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.settings import SETTINGS, Settings, load
-from device_app.settings.file import assigned, removed
 from device_app.settings.schema import RETIRED
 from shared.settings import File, Layer, Setting, Value, resolve
+from shared.settings_file import assigned, removed
 from storage.paths import Paths
 
 BROKEN = {

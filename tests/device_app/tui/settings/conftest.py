@@ -16,9 +16,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def free(memory: int = 4_000_000_000, disk: int = 50_000_000_000) -> None:
         monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=memory))
-        monkeypatch.setattr(
-            "models.forecast.shutil", SimpleNamespace(disk_usage=lambda _: SimpleNamespace(free=disk))
-        )
+        monkeypatch.setattr("models.forecast.shutil", SimpleNamespace(disk_usage=lambda _: SimpleNamespace(free=disk)))
 
     def pull(_: Weights, entry: Entry, progress: Any) -> bool:
         progress("Fetching", entry.size, entry.size)

@@ -1,4 +1,4 @@
-"""Edits of the settings file's text that keep its comments and order. Knows no particular setting."""
+"""Edits of a settings file's text that keep its comments and order. Knows no particular setting."""
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -35,6 +35,4 @@ def _parsed(file: File) -> tomlkit.TOMLDocument:
     try:
         return tomlkit.parse(file.text)
     except TOMLKitError as error:
-        raise SettingError(
-            f"{file.place} is not valid TOML: {error}. Correct the file with `jackdaw config edit`."
-        ) from None
+        raise SettingError(f"{file.place} is not valid TOML: {error}. {file.remedy}") from None
