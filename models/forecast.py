@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from models.catalog import Entry, Shape, Weights
+from models.catalog import Entry, Shape, Weights, find
 from models.kv import bytes_per_token
 
 if TYPE_CHECKING:
@@ -21,10 +21,20 @@ The model is then loaded only once the user types.
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The room that an engine keeps for attention states: tokens of context, and the states' number format."""
+    """The memory that an engine takes beside its weights.
+
+    `context` is the tokens of context, at most those that the model was trained for unless sequences share them
+    (`shared`). `kv` is the number format of attention states. `kept` is the bytes for states outside the context.
+    """
 
     context: int
     kv: KVType
+    shared: bool = False
+    kept: int = 0
+
+    def tokens(self, trained: int) -> int:
+        """Return the tokens of context of a model that was trained for so many."""
+        return self.context if self.shared else min(self.context, trained)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +52,8 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A forecast in bytes. `weights` and `attention` are memory; `weights` is None if the file's contents are unknown.
-
-    `fetch` is the disk space to download, 0 for a model that is present; `free_memory` and `free_disk` are available
-    now.
+    """A forecast in bytes. `weights`, `attention` and `kept` are of memory, `weights` None where the file's contents
+    are unknown; `fetch` is of the disk, 0 for a model that is here; `free_memory` and `free_disk` are available now.
     """
 
     weights: int | None
@@ -54,11 +62,25 @@ class Forecast:
     fetch: int
     free_memory: int
     free_disk: int
+    kept: int = 0
 
     @property
     def memory(self) -> int | None:
         """The approximate memory that the model takes while it runs; None if unknown."""
-        return None if self.weights is None else self.weights + self.attention
+        return None if self.weights is None else self.weights + self.attention + self.kept
+
+    @property
+    def needs(self) -> str:
+        """The memory needed, by what it is for, and the free memory: a clause about the model."""
+        if self.weights is None or self.memory is None:
+            return f"needs memory that is known once it is here; {megabytes(self.free_memory)} are free"
+        parts = [f"{megabytes(self.weights)} of weights"]
+        if self.attention:
+            parts.append(f"{megabytes(self.attention)} for {self.tokens:,} tokens of context")
+        if self.kept:
+            parts.append(f"{megabytes(self.kept)} for kept states")
+        free = megabytes(self.free_memory)
+        return f"needs about {megabytes(self.memory)} of memory ({', '.join(parts)}), and {free} are free"
 
     @property
     def fits_memory(self) -> bool:
@@ -84,7 +106,7 @@ def forecast(weights: Weights, entry: Entry, room: Room) -> Forecast:
         inside = looked_into(weights, entry)
         shape = Shape(inside.file, inside.kv_values, inside.context)
     known = entry.size if entry.kind == "embedder" else None
-    tokens = min(room.context, shape.context) if shape else 0
+    tokens = room.tokens(shape.context) if shape else 0
     home = next(folder for folder in (weights.folder, *weights.folder.parents) if folder.exists())
     return Forecast(
         weights=shape.file if shape else known,
@@ -93,7 +115,13 @@ def forecast(weights: Weights, entry: Entry, room: Room) -> Forecast:
         fetch=entry.space if missing else 0,
         free_memory=psutil.virtual_memory().available,
         free_disk=shutil.disk_usage(home).free,
+        kept=room.kept if shape else 0,
     )
+
+
+def megabytes(size: int) -> str:
+    """Return a size in megabytes."""
+    return f"{size / 1e6:,.0f} MB"
 
 
 def is_memory_short(weights: Weights, entry: Entry) -> bool:
@@ -102,6 +130,18 @@ def is_memory_short(weights: Weights, entry: Entry) -> bool:
 
     size = entry.shape.file if entry.shape else weights.path(entry).stat().st_size
     return psutil.virtual_memory().available < SPARE * size
+
+
+def opened(weights: Weights, name: str) -> tuple[str, Entry]:
+    """Open the model that is to be used, as a check; return the key of its setting and its entry.
+
+    Raises UsageError, WeightsMissing, WeightsDamaged or EngineError.
+    """
+    entry = find(name)
+    if entry.kind == "embedder":
+        return "embedder.name", entry
+    looked_into(weights, entry)
+    return "model.name", entry
 
 
 def looked_into(weights: Weights, entry: Entry) -> Inside:

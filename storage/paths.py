@@ -162,6 +162,15 @@ def private_folder(folder: Path) -> Path:
     return folder
 
 
+@contextmanager
+def private_content(folder: Path) -> Iterator[None]:
+    """Create the folder as `private_folder` does, for whatever the block writes into it. Raises NotWritable."""
+    private_folder(folder)
+    yield
+    for made in folder.rglob("*"):
+        hand_over(made, folder)
+
+
 def _refuse_misleading(folder: Path) -> None:
     """As root, refuse a user's link to a folder that the user does not own. Raises OSError."""
     for parent in (folder, *folder.parents) if _is_root() else ():

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from models import catalog
 from shared.errors import WeightsDamaged, WeightsMissing
 
 if TYPE_CHECKING:
@@ -15,22 +14,16 @@ if TYPE_CHECKING:
     from storage.paths import Paths
 
 
-def missing(weights: Weights, names: Iterable[str]) -> list[Entry]:
-    """Return the entries of `names` that still have to be downloaded. Raises UsageError for unknown names."""
-    entries = [catalog.find(name) for name in names]
-    return [entry for entry in entries if weights.state(entry) == "missing" and not entry.is_file]
-
-
 def pull(weights: Weights, entry: Entry, report: Callable[[str, int, int], None]) -> bool:
     """Download a model, check it and make it ready; return whether it was not here already.
 
     `report` gets the current activity, the bytes done and the total bytes (0: unknown). An exception from it ends the
     download, which the next call resumes. Raises PullFailed, WeightsDamaged, NotWritable.
     """
-    from storage.paths import private_folder
+    from storage.paths import private_content
 
-    private_folder(weights.folder)
-    return weights.pull(entry, report)
+    with private_content(weights.folder):
+        return weights.pull(entry, report)
 
 
 def use(paths: Paths, weights: Weights, name: str) -> tuple[str, Entry]:
@@ -39,12 +32,9 @@ def use(paths: Paths, weights: Weights, name: str) -> tuple[str, Entry]:
     Raises UsageError, WeightsMissing, WeightsDamaged, EngineError, NotWritable.
     """
     from device_app.settings.change import set_value
-    from models.forecast import looked_into
+    from models.forecast import opened
 
-    entry = catalog.find(name)
-    if entry.kind == "engine":
-        looked_into(weights, entry)
-    key = "model.name" if entry.kind == "engine" else "embedder.name"
+    key, entry = opened(weights, name)
     set_value(paths, key, entry.address)
     return key, entry
 

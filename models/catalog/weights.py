@@ -8,13 +8,13 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from models.catalog.entries import SMOLLM2, Entry
+from models.catalog.entries import SMOLLM2, Entry, find
 from models.pull import Progress, check, sha256
 from shared.errors import PullFailed, WeightsDamaged, WeightsMissing
 
@@ -41,9 +41,13 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The folder of weights. `pull` and `verify` read whole files; all other methods are fast."""
+    """The folder of weights. `pull` and `verify` read whole files; all other methods are fast.
+
+    `program` is the program whose command errors name: "jackdaw" or "jackdaw-server".
+    """
 
     folder: Path
+    program: str = "jackdaw"
 
     def state(self, entry: Entry) -> State:
         """Return whether the entry's files are present and unchanged, judged by size and time."""
@@ -54,16 +58,22 @@ class Weights:
         same = all(self._same(name, known[name]) for name in entry.files if name in known)
         return "present" if same else "damaged"
 
+    def missing(self, names: Iterable[str]) -> list[Entry]:
+        """Return the entries of `names` that still have to be downloaded. Raises UsageError for unknown names."""
+        entries = [find(name) for name in names]
+        return [entry for entry in entries if self.state(entry) == "missing" and not entry.is_file]
+
     def path(self, entry: Entry) -> Path:
         """Return the file (of an engine) or folder (of an embedder) to open. Raises WeightsMissing, WeightsDamaged."""
         state = self.state(entry)
         file = self.folder / entry.files[0]
         if state == "missing":
-            remedy = "Check the file's path." if entry.is_file else f"Run: jackdaw models pull {entry.name}"
+            remedy = "Check the file's path." if entry.is_file else f"Run: {self.program} models pull {entry.name}"
             raise WeightsMissing(f"The model {entry.address} is not on this machine. {remedy}")
         if state == "damaged":
             raise WeightsDamaged(
-                f"{' or '.join(entry.files)} has changed since it was pulled. Run: jackdaw models pull {entry.address}"
+                f"{' or '.join(entry.files)} has changed since it was pulled. Run: {self.program} models pull "
+                f"{entry.address}"
             )
         return file if entry.kind == "engine" else file.parent
 
@@ -84,7 +94,9 @@ class Weights:
         self.path(entry)
         for name, expected in self.hashes(entry).items():
             if sha256(self.folder / name) != expected:
-                raise WeightsDamaged(f"{self.folder / name} is damaged. Run: jackdaw models pull {entry.address}")
+                raise WeightsDamaged(
+                    f"{self.folder / name} is damaged. Run: {self.program} models pull {entry.address}"
+                )
 
     def hashes(self, entry: Entry) -> dict[str, str]:
         """Return the recorded SHA-256 by file name; for a person's own file, the one at the time of its pull."""

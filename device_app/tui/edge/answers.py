@@ -162,11 +162,10 @@ class Answers:
         self._post(messages.Troubled(str(error)) if known else messages.Broken(error))
 
     def _prepare(self, device: Device) -> None:
-        from device_app.commands.models import missing
         from models import catalog
         from models.forecast import is_memory_short
 
-        if absent := missing(device.weights, device.loads()):
+        if absent := device.weights.missing(device.loads()):
             names = tuple(entry.name for entry in absent)
             self._post(messages.Missing(names, sum(entry.size for entry in absent)))
             return

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from device_app.cli import models
 from device_app.device import Device
 from device_app.settings import Settings, load
 from models import catalog
@@ -29,7 +28,8 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A model of one's own, in use; only its head is ever read."""
     path = write(tmp_path / "model.gguf", MODEL, {})
     monkeypatch.setenv("JACKDAW_MODEL_NAME", f"file:{path}")
-    monkeypatch.setattr(models, "looked_into", lambda *_: Inside(1, 1, 4096, 49152, "", True, 10))
+    for module in ("commands", "forecast"):
+        monkeypatch.setattr(f"models.{module}.looked_into", lambda *_: Inside(1, 1, 4096, 49152, "", True, 10))
     return path
 
 

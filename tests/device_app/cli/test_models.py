@@ -3,16 +3,17 @@
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
+import psutil
 import pytest
 from click.shell_completion import ShellComplete
 
 from device_app.cli import jackdaw as group
-from device_app.cli import models
-from device_app.cli.models import ensure_weights
-from models import catalog
+from device_app.cli.models import PROGRAM
+from models import catalog, commands
 from models.catalog import CATALOG, Entry, Weights
 from shared.errors import PullFailed, UsageError, WeightsDamaged, WeightsMissing
 from storage.paths import Paths
@@ -138,6 +139,20 @@ def test_a_file_that_is_no_model_is_not_used(jackdaw: Any, tmp_path: Path) -> No
     assert json.loads(jackdaw("config", "get", "model.name", "--json").out)["origin"] == "default"
 
 
+def test_a_model_too_large_for_the_free_memory_is_not_used_unless_a_flag_says_so(
+    jackdaw: Any, states: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=190_000_000))
+    outcome = jackdaw("models", "use", "smollm2-135m-q4_1", "--yes")
+    assert outcome.code == 2
+    assert "smollm2-135m-q4_1 needs about 193 MB of memory (98 MB of weights, 94 MB for 4,096 tokens" in outcome.err
+    assert "and 190 MB are free" in outcome.err
+    assert states["smollm2-135m-q4_1"] == "missing"  # refused before it is fetched
+    assert "too large for the free memory" in jackdaw("models").out
+    assert jackdaw("models", "use", "smollm2-135m-q4_1", "--yes", "--anyway").code == 0
+    assert jackdaw("config", "get", "model.name").out == "smollm2-135m-q4_1\n"
+
+
 def test_info_of_a_model_that_is_not_here_names_its_licence_and_size(jackdaw: Any, states: dict[str, str]) -> None:
     facts = json.loads(jackdaw("models", "info", "smollm2-1.7b", "--json").out)
     assert (facts["licence"], facts["state"], facts["sha256"]) == ("Apache-2.0", "missing", {})
@@ -154,21 +169,21 @@ def test_model_names_complete() -> None:
 def test_what_is_here_is_not_asked_for(states: dict[str, str], store: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
     states.update(dict.fromkeys(IN_USE, "present"))
     asked = on_terminal(monkeypatch, answer=False)
-    ensure_weights(store, *IN_USE)
+    PROGRAM.ensure(store, *IN_USE)
     assert not asked
 
 
 def test_without_a_terminal_the_command_that_pulls_is_named(states: dict[str, str], store: Weights) -> None:
     with pytest.raises(WeightsMissing, match=r"jackdaw models pull smollm2-1\.7b all-minilm-l6-v2"):
-        ensure_weights(store, "smollm2-1.7b", "all-minilm-l6-v2")
+        PROGRAM.ensure(store, "smollm2-1.7b", "all-minilm-l6-v2")
     assert "present" not in states.values()
 
 
 def test_without_a_terminal_what_is_pinned_is_pulled(
     states: dict[str, str], store: Weights, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(models, "progress", Silent)
-    ensure_weights(store, *IN_USE)
+    monkeypatch.setattr(commands, "progress", Silent)
+    PROGRAM.ensure(store, *IN_USE)
     assert [name for name, state in states.items() if state == "present"] == IN_USE
     assert capsys.readouterr().err == (
         "Downloading smollm2-135m (93 MB) and all-minilm-l6-v2 (84 MB), which is needed only once.\n"
@@ -177,8 +192,8 @@ def test_without_a_terminal_what_is_pinned_is_pulled(
 
 def test_yes_pulls_without_asking(states: dict[str, str], store: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = on_terminal(monkeypatch, answer=False)
-    monkeypatch.setattr(models, "progress", Silent)
-    ensure_weights(store, *IN_USE, yes=True)
+    monkeypatch.setattr(commands, "progress", Silent)
+    PROGRAM.ensure(store, *IN_USE, yes=True)
     assert not asked
     assert [name for name, state in states.items() if state == "present"] == IN_USE
 
@@ -188,12 +203,12 @@ def test_on_a_terminal_the_answer_decides(
     answer: bool, states: dict[str, str], store: Weights, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = on_terminal(monkeypatch, answer)
-    monkeypatch.setattr(models, "progress", Silent)
+    monkeypatch.setattr(commands, "progress", Silent)
     if answer:
-        ensure_weights(store, "smollm2-135m")
+        PROGRAM.ensure(store, "smollm2-135m")
     else:
         with pytest.raises(WeightsMissing):
-            ensure_weights(store, "smollm2-135m")
+            PROGRAM.ensure(store, "smollm2-135m")
     assert asked == ["Download smollm2-135m (93 MB)?"]
     assert states["smollm2-135m"] == ("present" if answer else "missing")
 
@@ -207,7 +222,7 @@ def test_what_cannot_be_pulled_is_never_offered(
     states["smollm2-135m"] = "damaged"
     asked = on_terminal(monkeypatch, answer=True)
     with pytest.raises(error):
-        ensure_weights(store, name)
+        PROGRAM.ensure(store, name)
     assert not asked
 
 
