@@ -30,6 +30,7 @@ from cloud_server.serving.server import CompanionServer
 from cloud_server.serving.service import Service
 from cloud_server.settings import Settings
 from models import catalog
+from models.forecast import Room
 from models.threads import threads
 from shared.errors import JackdawError, UsageError
 from storage.paths import Paths
@@ -75,10 +76,9 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     from models.speculative.costs import known
     from models.speculative.drafting import Drafting
 
-    weights = catalog.Weights(paths.weights)
-    own = settings.model
+    folder, own = weights(paths), settings.model
     entry = catalog.find(own.name, "engine")
-    model = LlamaModel(weights.path(entry))
+    model = LlamaModel(folder.path(entry))
     engine = LlamaCppEngine(
         model,
         context=own.context,
@@ -90,19 +90,34 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     )
     if engine.info.refused:
         log.warning(engine.info.refused)
-    engine.restrict(Verdicts(weights.folder).inexact(engine, arithmetic()))
+    engine.restrict(Verdicts(folder.folder).inexact(engine, arithmetic()))
     if inexact := engine.info.inexact:
         log.warning(f"{', '.join(sorted(inexact))}: not exact with {engine.info.model} on this machine, so not used.")
     facts = index_facts(paths, settings)
-    embedder = _question_embedder(settings, weights, facts)
+    embedder = _question_embedder(settings, folder, facts)
     template = parse(engine.info.chat_template, engine.info.bos)
     passages = corpus(paths, settings, embedder.fingerprint)
     own_relevance = facts.relevance if facts else None
     relevance = settings.retrieval.relevance if own_relevance is None else own_relevance
     anchored, measured = settings.retrieval.anchored, MeasurementFile(paths.server_pipelines)
     answering = Answering(engine, template, embedder, passages, relevance, anchored, measured.preferred)
-    drafting = Drafting(own.draft, known(engine, weights.folder, threads(own.threads)))
-    return answering, Batch(engine, PrefixCache(round(own.prefix_mb * 1_000_000)), drafting=drafting)
+    drafting = Drafting(own.draft, known(engine, folder.folder, threads(own.threads)))
+    return answering, Batch(engine, PrefixCache(_bytes(own.prefix_mb)), drafting=drafting)
+
+
+def weights(paths: Paths) -> catalog.Weights:
+    """Return the folder of model files, whose errors name this program's commands."""
+    return catalog.Weights(paths.weights, "jackdaw-server")
+
+
+def room(settings: Settings) -> Room:
+    """Return the memory that the model takes beside its weights."""
+    own = settings.model
+    return Room(own.context, own.kv, shared=True, kept=_bytes(own.prefix_mb))
+
+
+def _bytes(megabytes: float) -> int:
+    return round(megabytes * 1_000_000)
 
 
 def index_facts(paths: Paths, settings: Settings) -> IndexMetadata | None:
@@ -150,8 +165,8 @@ def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:
     own, gpu = settings.retrieval, None
     if own.gpu_mb:
         torch_on("cuda")  # checked now, as it would be too late when the index is opened
-        gpu = partial(GpuTier, memory=round(own.gpu_mb * 1_000_000))
-    memory = round(own.memory_mb * 1_000_000)
+        gpu = partial(GpuTier, memory=_bytes(own.gpu_mb))
+    memory = _bytes(own.memory_mb)
     return IndexCorpus(_index_folder(paths, settings), embedder, own.probes, memory, gpu=gpu)
 
 

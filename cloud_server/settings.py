@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from shared.errors import SettingError
-from shared.settings import File, Resolved, declared, resolve
-from storage.paths import Paths
+from shared.settings import File, Resolved, declared, find, fit, resolve
+from storage.paths import Paths, write_private
 
 PREFIX = "JACKDAW_SERVER_"
+NEW_FILE = "# The settings of the companion server. `jackdaw-server config` explains each of them.\n"
 
 Threads = Annotated[int, Meta(ge=0, le=1024, description="CPU threads for the model; 0 uses one per physical core.")]
 
@@ -71,7 +72,7 @@ class Model:
         str,
         Meta(
             min_length=1,
-            description="Model that writes answers: a name from `jackdaw models list`, or file:PATH for a GGUF file.",
+            description="Model that writes answers: a name from `jackdaw-server models list`, or file:PATH for a GGUF file.",
         ),
     ] = "smollm2-135m"
     context: Annotated[
@@ -122,7 +123,7 @@ class Embedder:
         str,
         Meta(
             min_length=1,
-            description="Embedding model, by default the devices' own: a name from `jackdaw models list`.",
+            description="Embedding model, by default the devices' own: a name from `jackdaw-server models list`.",
         ),
     ] = "all-minilm-l6-v2"
     threads: Threads = 1
@@ -243,6 +244,15 @@ def load(
 ) -> Resolved[Settings]:
     """Return the effective settings, merged from file, environment and flags. Raises SettingError."""
     return resolve(Settings, file=_file(paths), environment=environment, flags=flags, prefix=PREFIX)
+
+
+def set_value(paths: Paths, key: str, value: str) -> None:
+    """Write a value into the settings file, keeping its comments. Raises SettingError, NotWritable."""
+    from shared.settings_file import assigned
+
+    file = _file(paths) or File(str(paths.server_config_file), NEW_FILE)
+    fitting = fit(find(SETTINGS, key), value, "command line")
+    write_private(paths.server_config_file, assigned(file, key, fitting))
 
 
 def _file(paths: Paths) -> File | None:

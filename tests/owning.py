@@ -75,16 +75,19 @@ class _Pulled(Weights):
         (self.folder / "graph" / "model.onnx").write_text(entry.name)
         return True
 
+    def path(self, entry: Entry) -> Path:
+        return self.folder / "graph"
+
 
 def _administer(home: Path) -> None:
     from cloud_server.access.pairing import PairingFile
-    from cloud_server.cli import index, server, weights
+    from cloud_server.cli import index, models, server
     from models.fake import FakeEmbedder
 
     setattr(index, "_embedder", lambda *_: FakeEmbedder())  # noqa: B010
     source = home.with_name("facts.jsonl")
     source.write_text(json.dumps({"title": "Rivers", "text": "The Danube ends in the Black Sea."}) + "\n")
-    weights.ensure(_Pulled(Paths.locate(os.environ).weights), "all-minilm-l6-v2")
+    models.ensure(_Pulled(Paths.locate(os.environ).weights), "all-minilm-l6-v2")
     for arguments in (
         ["token", "create", "anna-phone"],
         ["index", "build", str(source)],

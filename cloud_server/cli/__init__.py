@@ -9,6 +9,7 @@ from shared.cli.outcome import outcome, started
 
 COMMANDS = (
     Lazy("serve", "cloud_server.cli.serve", "Answer devices."),
+    Lazy("models", "cloud_server.cli.models", "List, choose and download models."),
     Lazy("index", "cloud_server.cli.index", "Build and show the index of public passages."),
     Lazy("pipelines", "cloud_server.cli.pipelines", "Measure which retrieval pipelines help the model."),
     Lazy("pair", "cloud_server.cli.pair", "Connect a new device with a QR code or a typed code."),
@@ -27,6 +28,7 @@ server = Group(
         ("Build an index of public passages", "jackdaw-server index build wikipedia.jsonl"),
         ("Serve devices on this machine only", "jackdaw-server serve"),
         ("Serve the devices in a home network", "jackdaw-server serve --host 0.0.0.0"),
+        ("Answer with a larger model from now on", "jackdaw-server models use smollm2-1.7b"),
         ("Allow a new device to connect while the server runs", "jackdaw-server pair"),
         ("Show a command's options", "jackdaw-server serve --help"),
     ),

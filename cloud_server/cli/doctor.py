@@ -108,7 +108,7 @@ def _listening(settings: Settings) -> Finding:
 
 
 def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:
-    weights = catalog.Weights(paths.weights)
+    weights = build.weights(paths)
     for name in (settings.model.name, settings.embedder.name):
         try:
             entry = catalog.find(name)
@@ -136,4 +136,4 @@ def _fix(weights: catalog.Weights, entry: catalog.Entry) -> str:
         case "damaged" if entry.pinned:
             files = " and ".join(str(weights.folder / name) for name in entry.files)
             return f"Delete {files}; jackdaw-server serve downloads the model again."
-    return f"jackdaw models pull {entry.address}"
+    return f"jackdaw-server models pull {entry.address}"

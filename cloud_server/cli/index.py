@@ -13,7 +13,7 @@ import click
 
 from cloud_server.build import index as build_index
 from cloud_server.cli.index_progress import progress
-from cloud_server.cli.weights import ensure
+from cloud_server.cli.models import ensure
 from cloud_server.retrieval.builder import Builder, BuildReport
 from cloud_server.retrieval.embedders import embedder_for, in_processes, incomparable, named
 from cloud_server.retrieval.imports.importer import Importer, ImportReport
@@ -24,7 +24,7 @@ from cloud_server.retrieval.shards import PASSAGES
 from cloud_server.retrieval.sources import MOST_TEXT
 from cloud_server.retrieval.versions import EmbedderSource
 from cloud_server.settings import Settings, load
-from models.catalog import Weights, find
+from models.catalog import find
 from models.engine import Embedder
 from shared.cli.frame import Group
 from shared.cli.output import print_json
@@ -229,7 +229,7 @@ def _builder(
 
 
 def _embedder(settings: Settings, threads: int, model: EmbedderSource | None) -> Embedder:
-    weights = Weights(Paths.locate(os.environ).weights)
+    weights = build.weights(Paths.locate(os.environ))
     if model is None:
         ensure(weights, settings.embedder.name)
     return embedder_for(model, lambda: weights.path(find(settings.embedder.name)), "passage", threads)

@@ -13,13 +13,13 @@ import click
 import msgspec
 
 from cloud_server import build
-from cloud_server.cli.weights import ensure
+from cloud_server.cli.models import ensure
 from cloud_server.pipelines.catalog import PIPELINES, PLAIN
 from cloud_server.pipelines.measurements import Measurement, MeasurementFile, PipelineRecall
 from cloud_server.pipelines.measuring import Workbench, measure
 from cloud_server.pipelines.recall import KnownQuestion, read_questions
 from cloud_server.settings import Settings, load
-from models.catalog import Weights, find
+from models.catalog import find
 from shared.cli.frame import Group
 from shared.cli.output import age, print_json, print_table
 from shared.errors import UsageError
@@ -88,7 +88,7 @@ def measured(path: Path, passages: int | None, as_json: bool) -> None:
         )
     paths, settings = _located()
     build.index(paths, settings, 1).held()
-    ensure(Weights(paths.weights), settings.model.name, settings.embedder.name)
+    ensure(build.weights(paths), settings.model.name, settings.embedder.name)
     answering, batch = build.parts(paths, settings)
     if not answering.corpus:
         raise UsageError("The index cannot be searched with this embedder. See why: jackdaw-server doctor")

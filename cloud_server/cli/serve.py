@@ -16,7 +16,7 @@ import click
 from cloud_server import build
 from cloud_server.access import certificate
 from cloud_server.access.self_signed import with_certificate
-from cloud_server.cli.weights import ensure
+from cloud_server.cli.models import ensure
 from cloud_server.monitoring.heartbeat import watchdog_s
 from cloud_server.monitoring.logs import begin_logging
 from cloud_server.monitoring.systemd import notify
@@ -24,7 +24,6 @@ from cloud_server.serving import running
 from cloud_server.serving.running import RunningServer
 from cloud_server.serving.server import CompanionServer
 from cloud_server.settings import Settings, load
-from models.catalog import Weights
 from models.threads import threads as threads_of
 from shared.cli.frame import Command
 from shared.cli.output import print_json
@@ -87,7 +86,7 @@ def command(
     flags = {f"serve.{name}": value for name, value in (given | watched).items()} | {"model.threads": threads}
     settings = load(paths, os.environ, flags).settings
     begin_logging(settings.log.level, as_json=not sys.stderr.isatty())
-    ensure(Weights(paths.weights), settings.model.name, settings.embedder.name)
+    ensure(build.weights(paths), settings.model.name, settings.embedder.name)
     if replicas:
         _serve_many(paths, settings, replicas, as_json=as_json)
         return

@@ -1,0 +1,42 @@
+"""`jackdaw-server models`: lists models, chooses and downloads them; also downloads those that other commands need."""
+
+import os
+
+from cloud_server import build
+from cloud_server.settings import SETTINGS, load, set_value
+from models.catalog import Entry, Weights
+from models.commands import ChosenModels, Program, models_group
+from models.forecast import opened
+from models.pull import Progress
+from storage.paths import Paths, private_content
+
+
+def _opened() -> tuple[Weights, ChosenModels]:
+    paths = Paths.locate(os.environ)
+    settings = load(paths, os.environ).settings
+    own = settings.model
+    return build.weights(paths), ChosenModels(own.name, settings.embedder.name, own.adapter, build.room(settings))
+
+
+def _pull(weights: Weights, entry: Entry, report: Progress) -> bool:
+    with private_content(weights.folder):
+        return weights.pull(entry, report)
+
+
+def _use(weights: Weights, name: str) -> tuple[str, Entry]:
+    key, entry = opened(weights, name)
+    set_value(Paths.locate(os.environ), key, entry.address)
+    return key, entry
+
+
+def _notes(key: str) -> list[str]:
+    overruled = SETTINGS[key].overruled(os.environ)
+    return [*filter(None, [overruled]), "A server that runs has to be restarted to use it."]
+
+
+PROGRAM = Program("jackdaw-server", "smollm2-1.7b", _opened, _pull, _use, _notes)
+"""The companion server, for the commands of models."""
+
+command = models_group(PROGRAM)
+
+ensure = PROGRAM.ensure
