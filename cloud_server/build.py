@@ -73,12 +73,14 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     from models.exactness import Verdicts
     from models.llama_cpp import LlamaCppEngine
     from models.llama_model import LlamaModel
+    from models.soundness import require_sound
     from models.speculative.costs import known
     from models.speculative.drafting import Drafting
 
     folder, own = weights(paths), settings.model
     entry = catalog.find(own.name, "engine")
-    model = LlamaModel(folder.path(entry))
+    require_sound(path := folder.path(entry))
+    model = LlamaModel(path)
     engine = LlamaCppEngine(
         model,
         context=own.context,

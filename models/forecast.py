@@ -147,8 +147,10 @@ def opened(weights: Weights, name: str) -> tuple[str, Entry]:
 def looked_into(weights: Weights, entry: Entry) -> Inside:
     """Read the facts in a model file. Raises WeightsDamaged or EngineError if it is no model that can answer."""
     from models.llama_model import LlamaModel
+    from models.soundness import require_sound
 
     path = weights.path(entry)
+    require_sound(path)
     model = LlamaModel(path)
     try:
         return Inside(

@@ -63,17 +63,13 @@ def read_values(file: BinaryIO) -> Iterator[tuple[str, Value]]:
 
 def read_header(file: BinaryIO) -> Header:
     """Read the whole header of an adapter and check that all its tensors are present. Raises Malformed."""
-    tensor_count, count = _counts(file)
-    values: dict[str, Value] = {}
-    for key, value in _values(file, count):
-        if key in values:
-            raise Malformed(f"{key} stands in it twice")
-        values[key] = value
+    tensor_count, values = _head(file)
     padding = _alignment(values.get("general.alignment"))
     tensors: dict[str, Tensor] = {}
     stop = 0  # the expected offset of the next tensor in the part with the weights
     for _ in range(tensor_count):
-        tensor, offset, size = _tensor(file)
+        tensor, kind, offset = _tensor(file)
+        size = _bytes(tensor, kind)
         if tensor.name in tensors:
             raise Malformed(f"{tensor.name} stands in it twice")
         if offset != stop:
@@ -89,6 +85,25 @@ def read_header(file: BinaryIO) -> Header:
         if size > begin + stop:
             raise Malformed("something stands behind its last tensor")
     return Header(values, tuple(tensors.values()))
+
+
+def read_outline(file: BinaryIO) -> Header:
+    """Read the header of a model, whose tensors may have any type; whether the file holds them is not checked. Raises
+    Malformed.
+    """
+    tensor_count, values = _head(file)
+    return Header(values, tuple(_tensor(file)[0] for _ in range(tensor_count)))
+
+
+def _head(file: BinaryIO) -> tuple[int, dict[str, Value]]:
+    """Return the number of tensors, and the values by key."""
+    tensor_count, count = _counts(file)
+    values: dict[str, Value] = {}
+    for key, value in _values(file, count):
+        if key in values:
+            raise Malformed(f"{key} stands in it twice")
+        values[key] = value
+    return tensor_count, values
 
 
 def _counts(file: BinaryIO) -> tuple[int, int]:
@@ -131,20 +146,26 @@ def _pass_over(file: BinaryIO, of: int, length: int) -> None:
 
 
 def _tensor(file: BinaryIO) -> tuple[Tensor, int, int]:
-    """Read a tensor's name and shape; return it with its offset and its size in bytes."""
+    """Read a tensor's name and shape; return it with ggml's number of its type and its offset."""
     name = _text(file)
     (dimensions,) = _numbers(file, "I")
     if not 1 <= dimensions <= _DIMENSIONS:
         raise Malformed(f"a tensor has {dimensions:,} dimensions")
     shape = _numbers(file, "Q" * dimensions)
     kind, offset = _numbers(file, "IQ")
+    return Tensor(name, tuple(shape)), kind, offset
+
+
+def _bytes(tensor: Tensor, kind: int) -> int:
+    """Return the size of a tensor of an adapter."""
     if kind not in _BLOCKS:
         known = ", ".join(name for name, _, _ in _BLOCKS.values())
         raise Malformed(f"its numbers are of a type (ggml's {kind}) that is none of {known}")
     _, block, values = _BLOCKS[kind]
+    shape = tensor.shape
     if not all(shape) or shape[0] % values:
         raise Malformed(f"a tensor of {' x '.join(map(str, shape))} cannot be")
-    return Tensor(name, tuple(shape)), offset, math.prod(shape) // values * block
+    return math.prod(shape) // values * block
 
 
 def _alignment(value: Value | None) -> int:

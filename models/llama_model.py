@@ -44,10 +44,7 @@ class LlamaModel:
         load = partial(self._api.llama_model_load_from_file, os.fsencode(path), parameters)
         self.handle: Any = load()
         if not self.handle:
-            raise WeightsDamaged(
-                f"{path} cannot be loaded ({why(load)}). Pull it again with `jackdaw models pull`, or choose "
-                "another model."
-            )
+            raise WeightsDamaged(f"{path} cannot be loaded ({why(load)}). Pull it again, or choose another model.")
         self._adapter: Any = None
         self._vocabulary = self._api.llama_model_get_vocab(self.handle)
         self.vocabulary: int = self._api.llama_vocab_n_tokens(self._vocabulary)
@@ -87,7 +84,7 @@ class LlamaModel:
         tokens = (ctypes.c_int32 * room)()
         count = self._api.llama_tokenize(self._vocabulary, data, len(data), tokens, room, False, special)
         if count < 0:
-            raise EngineError("The model's tokenizer failed on the text. Try another model: jackdaw models list")
+            raise EngineError("The model's tokenizer failed on the text. Try another model.")
         return tokens[:count]
 
     def detokenize(self, tokens: Sequence[int]) -> bytes:
@@ -206,7 +203,7 @@ class LlamaModel:
             self.close()
             raise EngineError(
                 f"{self.path.name} keeps a state that cannot be rolled back token by token, which Jackdaw needs. "
-                "Choose another model (`jackdaw models list`)."
+                "Choose another model."
             )
 
 
@@ -216,10 +213,8 @@ def check_file(path: Path) -> None:
         with path.open("rb") as file:
             magic = file.read(4)
     except FileNotFoundError:
-        raise WeightsMissing(f"There is no file {path}. Pull the model with `jackdaw models pull`.") from None
+        raise WeightsMissing(f"There is no file {path}. Pull the model, or check the path.") from None
     except (OSError, ValueError) as error:
         raise WeightsError(f"{path} cannot be read ({error}). Check the file's permissions.") from None
     if magic != b"GGUF":
-        raise WeightsDamaged(
-            f"{path} is not a GGUF file. Pull it again with `jackdaw models pull`, or choose another model."
-        )
+        raise WeightsDamaged(f"{path} is not a GGUF file. Pull it again, or choose another model.")

@@ -38,12 +38,12 @@ ARCHITECTURES: Mapping[str, Mapping[str, object]] = {
 
 def tiny_model(path: Path, architecture: str) -> Path:
     """Write the model; the same weights each time."""
-    values = _metadata(architecture)
+    values = metadata(architecture)
     empty = write(path.with_suffix(".metadata"), values, {})
-    return write(path, values, _tensors(empty))
+    return write(path, values, tensors(empty))
 
 
-def _metadata(architecture: str) -> dict[str, object]:
+def metadata(architecture: str) -> dict[str, object]:
     own: dict[str, object] = {
         "context_length": 512,
         "embedding_length": 64,
@@ -75,7 +75,7 @@ class _Init(ctypes.Structure):
     _fields_ = (("no_alloc", ctypes.c_bool), ("context", ctypes.c_void_p))
 
 
-def _tensors(metadata: Path) -> dict[str, Array]:
+def tensors(metadata: Path) -> dict[str, Array]:
     """Every tensor that llama.cpp asks for under this metadata, filled at random."""
     api, ggml = bindings(), _ggml()
     draw = np.random.default_rng(0)

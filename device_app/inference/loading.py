@@ -22,7 +22,12 @@ def engine(weights: catalog.Weights, settings: Model) -> Engine:
     from models.llama_model import LlamaModel
 
     entry = catalog.find(settings.name, "engine")
-    model = LlamaModel(weights.path(entry))
+    path = weights.path(entry)
+    if entry.is_file:  # the catalog's were checked on arrival
+        from models.soundness import require_sound
+
+        require_sound(path)
+    model = LlamaModel(path)
     # Only now: these import numpy, which another thread imports while the weights are read.
     from models.exactness import Verdicts
     from models.llama_bindings import arithmetic

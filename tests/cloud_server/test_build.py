@@ -10,9 +10,11 @@ from msgspec import structs
 from cloud_server import build
 from cloud_server.retrieval.versions import Versions, read_facts, write_facts
 from cloud_server.settings import load
+from shared.errors import WeightsDamaged
 from storage.paths import HOME_VARIABLE, Paths
 from tests.adapter_file import ADAPTER, pairs, write
 from tests.cloud_server.retrieval.test_versions import EARLIER
+from tests.tiny_model import metadata
 
 pytestmark = pytest.mark.weights
 
@@ -32,6 +34,15 @@ def test_a_server_answers_with_its_adapter_or_says_in_its_log_why_not(
         answering.engine.close()
         assert (bool(info.adapter), "there is no such file" in info.refused) == (not refused, refused)
         assert ("there is no such file" in caplog.text) == refused
+
+
+def test_a_model_whose_metadata_contradicts_its_tensors_is_refused_by_name(weights: Path, tmp_path: Path) -> None:
+    paths = Paths.locate({HOME_VARIABLE: str(tmp_path)})
+    values = metadata("llama")
+    wrong = write(tmp_path / "wrong.gguf", {**values, "llama.block_count": 0}, {})
+    settings = load(paths, {}, {"model.name": f"file:{wrong}"}).settings
+    with pytest.raises(WeightsDamaged, match=r"wrong\.gguf is damaged.*llama\.block_count is 0"):
+        build.parts(paths, settings)
 
 
 def test_the_relevance_of_an_index_goes_before_the_settings(weights: Path, tmp_path: Path) -> None:
