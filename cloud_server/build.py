@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cloud_server.access import certificate
 from cloud_server.access.pairing import PairingFile
@@ -28,7 +28,7 @@ from cloud_server.retrieval.versions import Versions
 from cloud_server.serving.pairing_desk import PairingDesk
 from cloud_server.serving.server import CompanionServer
 from cloud_server.serving.service import Service
-from cloud_server.settings import Settings
+from cloud_server.settings import Model, Settings
 from models import catalog
 from models.forecast import Room
 from models.threads import threads
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cloud_server.retrieval.versions import IndexMetadata
     from cloud_server.scale.milvus import Milvus
     from models.engine import Embedder
+    from models.llama_cpp import LlamaCppEngine
     from storage.ivf_files import Codec
 
 log = logging.getLogger(__name__)
@@ -67,6 +68,25 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     Raises UsageError, WeightsError, EngineError.
     """
     from models.chat_template import parse
+    from models.speculative.costs import known
+    from models.speculative.drafting import Drafting
+
+    folder, own = weights(paths), settings.model
+    engine = _engine(folder, own)
+    facts = index_facts(paths, settings)
+    embedder = _question_embedder(settings, folder, facts)
+    template = parse(engine.info.chat_template, engine.info.bos)
+    passages = corpus(paths, settings, embedder.fingerprint)
+    own_relevance = facts.relevance if facts else None
+    relevance = settings.retrieval.relevance if own_relevance is None else own_relevance
+    anchored, measured = settings.retrieval.anchored, MeasurementFile(paths.server_pipelines)
+    answering = Answering(engine, template, embedder, passages, relevance, anchored, measured.preferred)
+    drafting = Drafting(own.draft, known(engine, folder.folder, threads(own.threads)))
+    return answering, Batch(engine, PrefixCache(_bytes(own.prefix_mb)), drafting=drafting)
+
+
+def _engine(folder: catalog.Weights, own: Model) -> LlamaCppEngine:
+    """Load the model, without features that would change answers here. Raises UsageError, WeightsError, EngineError."""
     from models.llama_bindings import arithmetic, set_environment
 
     set_environment()
@@ -74,13 +94,12 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     from models.llama_cpp import LlamaCppEngine
     from models.llama_model import LlamaModel
     from models.soundness import require_sound
-    from models.speculative.costs import known
-    from models.speculative.drafting import Drafting
 
-    folder, own = weights(paths), settings.model
     entry = catalog.find(own.name, "engine")
     require_sound(path := folder.path(entry))
-    model = LlamaModel(path)
+    model = LlamaModel(path, layers(own.gpu_layers))
+    if own.gpu_layers and not model.gpu_layers:
+        log.warning("llama-cpp-python is built without a GPU, so the processor computes all layers.")
     engine = LlamaCppEngine(
         model,
         context=own.context,
@@ -95,16 +114,12 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     engine.restrict(Verdicts(folder.folder).inexact(engine, arithmetic()))
     if inexact := engine.info.inexact:
         log.warning(f"{', '.join(sorted(inexact))}: not exact with {engine.info.model} on this machine, so not used.")
-    facts = index_facts(paths, settings)
-    embedder = _question_embedder(settings, folder, facts)
-    template = parse(engine.info.chat_template, engine.info.bos)
-    passages = corpus(paths, settings, embedder.fingerprint)
-    own_relevance = facts.relevance if facts else None
-    relevance = settings.retrieval.relevance if own_relevance is None else own_relevance
-    anchored, measured = settings.retrieval.anchored, MeasurementFile(paths.server_pipelines)
-    answering = Answering(engine, template, embedder, passages, relevance, anchored, measured.preferred)
-    drafting = Drafting(own.draft, known(engine, folder.folder, threads(own.threads)))
-    return answering, Batch(engine, PrefixCache(_bytes(own.prefix_mb)), drafting=drafting)
+    return engine
+
+
+def layers(setting: int | Literal["auto"]) -> int:
+    """Return llama.cpp's number for the setting `model.gpu_layers`: -1 stands for all."""
+    return -1 if setting == "auto" else setting
 
 
 def weights(paths: Paths) -> catalog.Weights:

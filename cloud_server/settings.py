@@ -72,7 +72,8 @@ class Model:
         str,
         Meta(
             min_length=1,
-            description="Model that writes answers: a name from `jackdaw-server models list`, or file:PATH for a GGUF file.",
+            description="Model that writes answers: a name from `jackdaw-server models list`, or file:PATH for a GGUF "
+            "file.",
         ),
     ] = "smollm2-135m"
     context: Annotated[
@@ -86,6 +87,13 @@ class Model:
     ] = 16_384
     sequences: Annotated[int, Meta(ge=1, le=63, description="Most answers written at the same time.")] = 16
     threads: Threads = 0
+    gpu_layers: Annotated[
+        Annotated[int, Meta(ge=0, le=1024)] | Literal["auto"],
+        Meta(
+            description="Layers of the model that a GPU computes, if llama-cpp-python is built for one; `auto` takes "
+            "all of them."
+        ),
+    ] = 0
     kv: Annotated[
         Literal["f16", "q8_0"],
         Meta(description="Number format of the KV cache: f16, or q8_0, which is faster for many answers at once."),

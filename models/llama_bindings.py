@@ -56,6 +56,11 @@ def arithmetic() -> str:
     return hashlib.blake2b(used.encode(), digest_size=8).hexdigest()
 
 
+def offloads() -> bool:
+    """Return whether this build can compute layers on a GPU."""
+    return bool(bindings().llama_supports_gpu_offload())
+
+
 def has_tiles() -> bool:
     """Return whether this build would multiply in AMX tiles, which must not be used.
 

@@ -14,6 +14,7 @@ def described(
     """Return the engine's facts; `refused` is why an adapter was not loaded."""
     model_hash = model.model_hash()
     adapting = adapter.hash if adapter else ""
+    computed_by = f"{build()} gpu {model.gpu_layers}" if model.gpu_layers else build()
     return EngineInfo(
         model=model.path.name.removesuffix(".gguf"),
         model_hash=model_hash,
@@ -22,7 +23,7 @@ def described(
         sequences=context.scratch,
         kv_type=kv_type,
         kv_bytes_per_token=kv.bytes_per_token(model.kv_values_per_token(), kv_type),
-        kv_key=f"{model_hash} {kv_type} {build()}" + (f" {adapting}" if adapting else ""),
+        kv_key=f"{model_hash} {kv_type} {computed_by}" + (f" {adapting}" if adapting else ""),
         parameters=model.parameters(),
         chat_template=model.chat_template(),
         verifies=max(context.scratch, MOST_LOGITS),

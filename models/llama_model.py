@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models.llama_bindings import bindings, has_tiles, why
+from models.llama_bindings import bindings, has_tiles, offloads, why
 from shared.errors import EngineError, WeightsDamaged, WeightsError, WeightsMissing
 
 if TYPE_CHECKING:
@@ -31,15 +31,18 @@ _MROPE = 8  # the bit shared by LLAMA_ROPE_TYPE_MROPE and its variants
 class LlamaModel:
     """Model weights in memory. `handle` is llama.cpp's pointer, None once closed.
 
+    `gpu_layers` is the number of layers that a GPU computes, -1 for all; a build without a GPU ignores it.
+
     Raises WeightsMissing, WeightsDamaged, or EngineError for an unsupported kind of model.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, gpu_layers: int = 0) -> None:
         check_file(path)
         self.path = path
+        self.gpu_layers = gpu_layers if gpu_layers and offloads() else 0
         self._api = bindings()
         parameters = self._api.llama_model_default_params()
-        parameters.n_gpu_layers = 0  # slices were verified as exact on the CPU
+        parameters.n_gpu_layers = gpu_layers
         parameters.use_extra_bufts = not has_tiles()
         load = partial(self._api.llama_model_load_from_file, os.fsencode(path), parameters)
         self.handle: Any = load()

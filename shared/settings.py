@@ -77,13 +77,9 @@ class Setting:
         """The allowed values, in words."""
         if self.choices:
             return " or ".join(self.choices)
-        words = {int: "a whole number", float: "a number", str: "a text"}[self.type]
-        low, high = self.meta.ge, self.meta.le
-        if low is not None and high is not None:
-            return f"{words} from {low} to {high}"
-        if low is not None:
-            return f"{words}, {low} or more"
-        return words + (", not empty" if self.meta.min_length else "")
+        if typing.get_origin(self.type) is typing.Union:
+            return " or ".join(_alternative(kind) for kind in typing.get_args(self.type))
+        return _words(self.type, self.meta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +222,23 @@ def _line(file: File, key: str) -> str:
         except tomllib.TOMLDecodeError:  # the prefix ends inside a value
             continue
     return file.place
+
+
+def _alternative(kind: Any) -> str:
+    """Return the values that one type of a union allows, in words: an enumeration, or a type with its limits."""
+    if typing.get_origin(kind) is typing.Literal:
+        return " or ".join(typing.get_args(kind))
+    return _words(*typing.get_args(kind))
+
+
+def _words(kind: Any, meta: msgspec.Meta) -> str:
+    words = {int: "a whole number", float: "a number", str: "a text"}[kind]
+    low, high = meta.ge, meta.le
+    if low is not None and high is not None:
+        return f"{words} from {low} to {high}"
+    if low is not None:
+        return f"{words}, {low} or more"
+    return words + (", not empty" if meta.min_length else "")
 
 
 def _variable(key: str, prefix: str) -> str:

@@ -3,6 +3,7 @@
 import logging
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -10,11 +11,13 @@ from msgspec import structs
 from cloud_server import build
 from cloud_server.retrieval.versions import Versions, read_facts, write_facts
 from cloud_server.settings import load
+from models import llama_model
+from models.llama_bindings import bindings
 from shared.errors import WeightsDamaged
 from storage.paths import HOME_VARIABLE, Paths
 from tests.adapter_file import ADAPTER, pairs, write
 from tests.cloud_server.retrieval.test_versions import EARLIER
-from tests.tiny_model import metadata
+from tests.tiny_model import metadata, tiny_model
 
 pytestmark = pytest.mark.weights
 
@@ -43,6 +46,43 @@ def test_a_model_whose_metadata_contradicts_its_tensors_is_refused_by_name(weigh
     settings = load(paths, {}, {"model.name": f"file:{wrong}"}).settings
     with pytest.raises(WeightsDamaged, match=r"wrong\.gguf is damaged.*llama\.block_count is 0"):
         build.parts(paths, settings)
+
+
+@pytest.mark.parametrize(("setting", "asked"), [(0, 0), (12, 12), ("auto", -1)])
+@pytest.mark.parametrize("offloads", [True, False])
+def test_the_layers_for_a_gpu_are_asked_of_llama_cpp(
+    setting: int | str,
+    asked: int,
+    offloads: bool,
+    weights: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    api, passed = bindings(), []
+
+    class Watched:
+        def __getattr__(self, name: str) -> object:
+            return getattr(api, name)
+
+        def llama_model_load_from_file(self, path: bytes, parameters: Any) -> object:
+            passed.append(parameters.n_gpu_layers)
+            return api.llama_model_load_from_file(path, parameters)
+
+    monkeypatch.setattr(llama_model, "bindings", Watched)
+    monkeypatch.setattr(llama_model, "offloads", lambda: offloads)
+    paths = Paths.locate({HOME_VARIABLE: str(tmp_path)})
+    paths.weights.parent.mkdir(parents=True)
+    paths.weights.symlink_to(weights)
+    own = tiny_model(tmp_path / "own.gguf", "llama")
+    flags = {"model.name": f"file:{own}", "model.gpu_layers": setting, "model.context": 512, "model.kv": "f16"}
+    with caplog.at_level(logging.WARNING):
+        answering, _ = build.parts(paths, load(paths, {}, flags).settings)
+    key = answering.engine.info.kv_key
+    answering.engine.close()
+    assert passed == [asked]
+    assert key.endswith(f"gpu {asked}") == bool(asked and offloads)  # its states are another's, and tested apart
+    assert ("built without a GPU" in caplog.text) == bool(asked and not offloads)
 
 
 def test_the_relevance_of_an_index_goes_before_the_settings(weights: Path, tmp_path: Path) -> None:

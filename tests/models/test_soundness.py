@@ -75,7 +75,7 @@ def _spelled(token: Callable[[int], str]) -> dict[str, object]:
 def test_a_vocabulary_of_the_same_size_with_other_words_is_another(tmp_path: Path) -> None:
     values = metadata("llama")
     arrays = tensors(write(tmp_path / "head", values, {}))
-    spellings = {
+    spellings: Mapping[str, Mapping[str, object]] = {
         "same": {},
         "one word differs": _spelled(lambda number: "<other>" if number == 200 else f"<{number}>"),
         "in another order": _spelled(lambda number: f"<{VOCABULARY - 1 - number}>"),

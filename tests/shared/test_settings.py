@@ -20,6 +20,7 @@ class Oven:
     humidity: Annotated[float, Meta(ge=0, description="How moist.")] = 0.5
     fan: Annotated[bool, Meta(description="Whether air moves.")] = False
     mode: Annotated[Literal["top", "bottom"], Meta(description="Where heat comes from.")] = "top"
+    racks: Annotated[Annotated[int, Meta(ge=0, le=4)] | Literal["auto"], Meta(description="How many are used.")] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,8 @@ def test_without_any_layer_the_defaults_are_in_force() -> None:
         ("JACKDAW_OVEN_FAN", "true", True),
         ("JACKDAW_OVEN_FAN", "0", False),
         ("JACKDAW_OVEN_MODE", "bottom", "bottom"),
+        ("JACKDAW_OVEN_RACKS", "auto", "auto"),
+        ("JACKDAW_OVEN_RACKS", "3", 3),
         ("JACKDAW_CAKE_NAME", "12", "12"),
     ],
 )
@@ -99,6 +102,8 @@ def test_a_variable_is_read_as_its_settings_type(variable: str, text: str, value
         ("[oven]\nhumidity = nan", "It takes a number, 0 or more."),
         ("[oven]\nfan = 1", "It takes true or false."),
         ('[oven]\nmode = "side"', "It takes top or bottom."),
+        ("[oven]\nracks = 5", "oven.racks cannot be 5 (a.toml, line 2). It takes a whole number from 0 to 4 or auto."),
+        ("[oven]\nracks = true", "oven.racks cannot be True"),
         ('[cake]\nname = ""', "It takes a text, not empty."),
         ("[cake.name]\nx = 1", "cake.name cannot be"),
         ("[oven]\ndegree = 5", "There is no setting oven.degree (a.toml, line 2). Did you mean oven.degrees?"),
