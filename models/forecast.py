@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from models.catalog import Entry, Shape, Weights, find
@@ -68,6 +68,11 @@ class Forecast:
     def memory(self) -> int | None:
         """The approximate memory that the model takes while it runs; None if unknown."""
         return None if self.weights is None else self.weights + self.attention + self.kept
+
+    def times(self, count: int) -> Forecast:
+        """Return the forecast for so many processes with this model on one machine."""
+        weights = None if self.weights is None else self.weights * count
+        return replace(self, weights=weights, attention=self.attention * count, kept=self.kept * count)
 
     @property
     def needs(self) -> str:

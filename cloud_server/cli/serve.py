@@ -17,6 +17,7 @@ from cloud_server import build
 from cloud_server.access import certificate
 from cloud_server.access.self_signed import with_certificate
 from cloud_server.cli.models import ensure
+from cloud_server.cli.starting import StartingModel, start_model
 from cloud_server.monitoring.heartbeat import watchdog_s
 from cloud_server.monitoring.logs import begin_logging
 from cloud_server.monitoring.systemd import notify
@@ -24,6 +25,8 @@ from cloud_server.serving import running
 from cloud_server.serving.running import RunningServer
 from cloud_server.serving.server import CompanionServer
 from cloud_server.settings import Settings, load
+from models import catalog
+from models.commands import anyway_option, complete_name
 from models.threads import threads as threads_of
 from shared.cli.frame import Command
 from shared.cli.output import print_json
@@ -47,6 +50,7 @@ CLOSES_S = 5.0
             "jackdaw-server serve --host :: --certificate chain.pem --key key.pem",
         ),
         ("Pick a free port and print it as JSON for a script", "jackdaw-server serve --port 0 --json"),
+        ("Answer with a larger model in this run", "jackdaw-server serve --model smollm2-1.7b"),
         ("Serve with four processes on a Ray cluster", "jackdaw-server serve --replicas 4"),
     ),
 )
@@ -56,6 +60,10 @@ CLOSES_S = 5.0
 @click.option("--key", help="PEM file with the certificate's private key.")
 @click.option("--metrics-port", type=int, help="Port for health checks and metrics; 0 turns both off.")
 @click.option("--metrics-host", help="Address of the metrics port, which shows each token's use to anyone.")
+@click.option(
+    "--model", shell_complete=complete_name, help="Model that writes answers in this run: a name, or file:PATH."
+)
+@anyway_option
 @click.option("--threads", type=int, help="CPU threads for the model; 0 uses one per physical core.")
 @click.option("--replicas", type=click.IntRange(min=1), help="Number of server processes, run on a Ray cluster.")
 def command(
@@ -65,6 +73,8 @@ def command(
     key: str | None,
     metrics_port: int | None,
     metrics_host: str | None,
+    model: str | None,
+    anyway: bool,
     threads: int | None,
     replicas: int | None,
     as_json: bool,
@@ -75,20 +85,28 @@ def command(
     On any but a loopback address the server uses TLS, with a self-signed certificate if none is given; paired devices
     (`jackdaw-server pair`) know its key.
 
-    With --json, print the ports as one object once it listens. The log goes to stderr, as one JSON object a line if
-    that is no terminal. With --replicas, it serves on the cluster that RAY_ADDRESS names, or with that many processes
-    on this machine; the extra `scale` brings Ray. Exit code 70: the server failed and has to be started again.
+    At start it says which model it loads, the memory that the model needs and how much is free. A model for which too
+    little is free is refused.
+
+    With --json, print the ports and the model as one object once it listens. The log goes to stderr, as one JSON object
+    a line if that is no terminal. With --replicas, it serves on the cluster that RAY_ADDRESS names, or with that many
+    processes on this machine; the extra `scale` brings Ray. Exit code 70: the server failed and must be started again.
     """
     signal.signal(signal.SIGHUP, lambda *_: None)  # ignored until ready: the default ends the process
     paths = Paths.locate(os.environ)
     given = {"host": host, "port": port, "certificate": certificate, "key": key}
     watched = {"metrics_port": metrics_port, "metrics_host": metrics_host}
-    flags = {f"serve.{name}": value for name, value in (given | watched).items()} | {"model.threads": threads}
-    settings = load(paths, os.environ, flags).settings
+    flags = {f"serve.{name}": value for name, value in (given | watched).items()}
+    chosen = catalog.find(model, "engine").address if model else None
+    settings = load(paths, os.environ, flags | {"model.name": chosen, "model.threads": threads}).settings
     begin_logging(settings.log.level, as_json=not sys.stderr.isatty())
+    sharing = 1 if os.environ.get("RAY_ADDRESS") else replicas or 1
+    starting = start_model(paths, _of_each(settings, sharing), sharing, anyway=anyway)
+    if not as_json:
+        click.echo(starting.sentence, err=True)
     ensure(build.weights(paths), settings.model.name, settings.embedder.name)
     if replicas:
-        _serve_many(paths, settings, replicas, as_json=as_json)
+        _serve_many(paths, _of_each(settings, sharing), replicas, starting, as_json=as_json)
         return
     settings = with_certificate(paths, settings)
     server = build.server(paths, settings)
@@ -99,7 +117,7 @@ def command(
         signed = () if unsigned else _names(settings)
         facts = RunningServer(address, port, bool(own.certificate), signed, os.getpid())
         running.announce(paths.server_running, facts)
-        _print_started(settings, address, port, metrics_port, as_json=as_json, unsigned=unsigned)
+        _print_started(settings, address, port, metrics_port, starting, as_json=as_json, unsigned=unsigned)
         if not as_json and not server.tokens.entries():
             click.echo("No device can use the server yet. Add one: jackdaw-server pair", err=True)
         if not as_json and not (server.answering.corpus and len(server.answering.corpus)):
@@ -138,7 +156,7 @@ def _of_each(settings: Settings, sharing: int) -> Settings:
     return replace(settings, model=replace(own, threads=threads), retrieval=shared)
 
 
-def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: bool) -> None:
+def _serve_many(paths: Paths, settings: Settings, replicas: int, starting: StartingModel, *, as_json: bool) -> None:
     if not find_spec("ray"):
         raise UsageError("--replicas needs Ray. Install it in the folder of Jackdaw's source: scripts/install scale")
     own = settings.serve
@@ -156,13 +174,12 @@ def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: boo
     build.may_listen(paths, settings, pairs=False)
     from cloud_server.scale import fleet
 
-    settings = _of_each(settings, replicas if not os.environ.get("RAY_ADDRESS") else 1)
     ended = threading.Event()
     each = partial(build.replica, paths, settings)
     with fleet.running(own, replicas, settings.model.threads, settings.limits.devices, each):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ended.set())
-        _print_started(settings, own.host, own.port, None, as_json=as_json)
+        _print_started(settings, own.host, own.port, None, starting, as_json=as_json)
         notify("READY=1")
         watchdog = watchdog_s(os.environ)
         while not ended.wait(watchdog / 3 if watchdog else None):
@@ -177,14 +194,22 @@ def _end_within(seconds: float, code: ExitCode) -> None:
 
 
 def _print_started(
-    settings: Settings, address: str, port: int, metrics_port: int | None, *, as_json: bool, unsigned: bool = False
+    settings: Settings,
+    address: str,
+    port: int,
+    metrics_port: int | None,
+    starting: StartingModel,
+    *,
+    as_json: bool,
+    unsigned: bool = False,
 ) -> None:
     """Print the address under which devices reach the server; with an unsigned certificate, only paired devices do."""
     own = settings.serve
     reached = certificate.reached_by(_names(settings), address, socket.gethostname())
     url = f"{'wss' if own.certificate else 'ws'}://{f'[{reached}]' if ':' in reached else reached}:{port}"
     if as_json:
-        print_json({"url": url, "port": port, "metrics_port": metrics_port, "pid": os.getpid()})
+        facts = {"url": url, "port": port, "metrics_port": metrics_port, "pid": os.getpid()}
+        print_json(facts | {"model": starting.facts})
         sys.stdout.flush()
     else:
         step = "Add a device: jackdaw-server pair" if unsigned else f"On a device: jackdaw connect {url}"

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 import trustme
 from click.testing import CliRunner
@@ -16,9 +17,16 @@ from cloud_server import build
 from cloud_server.access.self_signed import with_certificate
 from cloud_server.access.tokens import TokenFile
 from cloud_server.cli import doctor, serve
+from cloud_server.cli.starting import StartingModel
 from cloud_server.settings import Serve, Settings, load
-from shared.errors import SettingError, UsageError
+from models import catalog
+from models.forecast import Forecast
+from shared.errors import SettingError, UsageError, WeightsDamaged
 from storage.paths import Paths
+from tests.adapter_file import write
+from tests.tiny_model import metadata
+
+STARTING = StartingModel(catalog.CATALOG[0], Forecast(138_000_000, 0, 0, 0, 9_000_000_000, 0), 2, 0)
 
 
 @pytest.fixture(autouse=True)
@@ -175,13 +183,13 @@ def test_a_device_is_told_an_address_that_it_can_use(
 ) -> None:
     chain = tmp_path / "chain.pem"
     trustme.CA().issue_cert("bird.example").private_key_and_cert_chain_pem.write_to_path(chain)
-    serve._print_started(Settings(serve=Serve(certificate=str(chain))), host, 18767, None, as_json=False)
+    serve._print_started(Settings(serve=Serve(certificate=str(chain))), host, 18767, None, STARTING, as_json=False)
     assert capsys.readouterr().err.endswith(f"On a device: jackdaw connect {url}\n")
 
 
 def test_with_its_own_certificate_devices_are_paired(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = with_certificate(Paths.locate(os.environ), Settings(serve=Serve(host="0.0.0.0")))
-    serve._print_started(own, "0.0.0.0", 18767, None, as_json=False, unsigned=True)
+    serve._print_started(own, "0.0.0.0", 18767, None, STARTING, as_json=False, unsigned=True)
     assert capsys.readouterr().err == "Serving on 0.0.0.0, port 18767. Add a device: jackdaw-server pair\n"
 
 
@@ -199,3 +207,77 @@ def test_replicas_take_the_threads_that_are_set() -> None:
     settings = Settings()
     settings = replace(settings, model=replace(settings.model, threads=3))
     assert serve._of_each(settings, 4).model.threads == 3
+
+
+def free(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=size))
+
+
+def stopped_before_loading(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """The settings with which the server's parts would be loaded."""
+    loads: list[Settings] = []
+
+    def server(_: Paths, settings: Settings) -> None:
+        loads.append(settings)
+        raise UsageError("That is enough.")
+
+    monkeypatch.setattr(build, "server", server)
+    return loads
+
+
+def test_it_says_what_the_model_takes_before_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = stopped_before_loading(monkeypatch)
+    free(monkeypatch, 8_000_000_000)
+    result = CliRunner().invoke(serve.command, ["--model", "smollm2-1.7b", "--threads", "3"])
+    assert result.stderr == (
+        "The model smollm2-1.7b needs about 3,023 MB of memory (1,056 MB of weights, 1,711 MB for 16,384 tokens of "
+        "context, 256 MB for kept states), and 8,000 MB are free. Threads: 3; on a GPU: no layers.\n"
+    )
+    assert [settings.model.name for settings in loads] == ["smollm2-1.7b"]
+    assert load(Paths.locate(os.environ), {}).settings.model.name == "smollm2-135m"  # for one run
+
+
+def test_a_model_that_cannot_fit_is_refused_with_the_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = stopped_before_loading(monkeypatch)
+    free(monkeypatch, 3_000_000_000)
+    said = refused("--model", "smollm2-1.7b")
+    assert "smollm2-1.7b needs about 3,023 MB" in said
+    assert "3,000 MB are free" in said
+    assert loads == []
+    assert "That is enough" in refused("--model", "smollm2-1.7b", "--anyway")
+    monkeypatch.setenv("JACKDAW_SERVER_MODEL_CONTEXT", "4096")  # what a smaller machine takes
+    assert "That is enough" in refused("--model", "smollm2-1.7b")
+
+
+def test_replicas_of_one_machine_take_the_memory_so_many_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "find_spec", lambda _: None)
+    free(monkeypatch, 5_000_000_000)
+    assert "scripts/install scale" in refused("--model", "smollm2-1.7b", "--replicas", "1")
+    assert "needs about 6,046 MB" in refused("--model", "smollm2-1.7b", "--replicas", "2")
+    monkeypatch.setenv("RAY_ADDRESS", "head:6379")
+    assert "scripts/install scale" in refused("--model", "smollm2-1.7b", "--replicas", "2")
+
+
+def test_layers_on_a_gpu_are_said_and_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped_before_loading(monkeypatch)
+    free(monkeypatch, 1_000_000_000)
+    monkeypatch.setenv("JACKDAW_SERVER_MODEL_GPU_LAYERS", "auto")
+    assert "smollm2-1.7b needs about" in refused("--model", "smollm2-1.7b")  # this build uses no GPU
+    monkeypatch.setattr("models.llama_bindings.offloads", lambda: True)
+    result = CliRunner().invoke(serve.command, ["--model", "smollm2-1.7b"])
+    assert "on a GPU: all layers" in result.stderr
+
+
+@pytest.mark.parametrize(("name", "said"), [("gpt-9", "no model gpt-9"), ("all-minilm-l6-v2", "no model all-")])
+def test_what_is_no_model_for_answers_is_wrong_usage(name: str, said: str) -> None:
+    assert said in refused("--model", name)
+
+
+@pytest.mark.parametrize("fault", ["cut", "contradictory"])
+def test_weights_that_are_cut_or_contradict_themselves_are_named_and_refused(fault: str, tmp_path: Path) -> None:
+    file = write(tmp_path / "own.gguf", {**metadata("llama"), "llama.block_count": 0}, {})
+    if fault == "cut":
+        file.write_bytes(file.read_bytes()[:2000])
+    result = CliRunner().invoke(serve.command, ["--model", f"file:{file}"])
+    assert isinstance(result.exception, WeightsDamaged)
+    assert str(file) in str(result.exception)
