@@ -12,6 +12,7 @@ from typing import get_args
 import click
 
 from cloud_server.build import index as build_index
+from cloud_server.build import weights as weights_folder
 from cloud_server.cli.index_progress import progress
 from cloud_server.cli.models import ensure
 from cloud_server.retrieval.builder import Builder, BuildReport
@@ -229,7 +230,7 @@ def _builder(
 
 
 def _embedder(settings: Settings, threads: int, model: EmbedderSource | None) -> Embedder:
-    weights = build.weights(Paths.locate(os.environ))
+    weights = weights_folder(Paths.locate(os.environ))
     if model is None:
         ensure(weights, settings.embedder.name)
     return embedder_for(model, lambda: weights.path(find(settings.embedder.name)), "passage", threads)

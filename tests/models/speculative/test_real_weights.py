@@ -73,7 +73,7 @@ def test_states_cut_after_a_drafted_answer_are_as_exact_as_those_after_a_plain_o
         engine.clear(0)
         engine.join(0, kept)
         behind.append(engine.prefill(0, more))
-    assert np.array_equal(*behind)
+    assert np.array_equal(behind[0], behind[1])
 
 
 def test_the_measured_engine_is_exact_and_its_passes_cost_less_than_their_tokens(engine: LlamaCppEngine) -> None:
