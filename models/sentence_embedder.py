@@ -206,8 +206,8 @@ def _check(folder: Path) -> None:
             )
         if kind not in _KINDS:
             raise UsageError(
-                f"The embedder in {folder} has a module of a kind that is not opened ({kind}). Choose one of these "
-                f"alone: {', '.join(sorted(_KINDS))}."
+                f"The embedder in {folder} has a module of a kind that is not opened ({kind}). Choose an embedder that "
+                f"has only modules of these kinds: {', '.join(sorted(_KINDS))}."
             )
         path = PureWindowsPath(module.path)  # which knows the separators of all systems
         if path.anchor or ".." in path.parts:

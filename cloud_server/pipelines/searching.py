@@ -44,8 +44,9 @@ class Searching:
             self._ticket.refine(self._answering.vectors(self._inquiry, LookUp((text,), self._inquiry.anchored))[0])
 
     def look_up(self, step: LookUp) -> tuple[Passages, ...]:
-        """Return the relevant passages for each query, the nearest first. The first query ends the look-ahead and uses
-        it.
+        """Return the relevant passages for each query, the nearest first.
+
+        The search uses the clusters that were prefetched for the question; the first one ends the prefetching.
         """
         vectors = self._answering.vectors(self._inquiry, step)
         self._near = vectors[0]

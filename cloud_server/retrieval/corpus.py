@@ -25,10 +25,16 @@ class Ticket(Protocol):
         """Move the look-ahead to this vector, which is the vector of the text written so far."""
 
     def provisional(self, most: int) -> list[PublicPassage]:
-        """The passages that the search will probably give, best first; none while too little is ready."""
+        """Return the passages nearest in what is prefetched, best first: the search will probably return these.
+
+        Returns none while too little is prefetched.
+        """
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """Search with the question's final vector: return what `Corpus.search` returns, sooner."""
+        """Return the `most` passages nearest to the question's final vector, as `Corpus.search` does.
+
+        It takes less time, as clusters near the vector have been prefetched. The prefetching ends.
+        """
 
     def close(self) -> None:
         """Stop the prefetching, and release what it holds."""
@@ -54,8 +60,9 @@ class Corpus(Protocol):
         """Search for several vectors at once, each as `search` does; a cluster that several need is read once."""
 
     def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """The passages that a search under way will probably give, best first; none while too little of what it reads
-        is there. No wait for a search.
+        """Return the nearest passages in the clusters that a running search has read so far, best first.
+
+        The search will probably return these. Returns none while it has read too little; waits for no search.
         """
 
     def look_ahead(self, vector: Vector, pipeline: str) -> Ticket:

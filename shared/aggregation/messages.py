@@ -61,7 +61,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The reply to a Fetch."""
+    """The reply to a Fetch: the likeliest tokens of the distribution at `position`."""
 
     position: int
     distribution: Top

@@ -168,7 +168,7 @@ class Migration(Generic[T]):
         return Begin(side, self._target_epoch, self.buffer.count, reason)
 
     def _take_back(self) -> None:
-        """Let the source continue, and accept the tokens that it wrote as insurance."""
+        """Give up the hand-over: the side that wrote so far continues, and the tokens that it wrote meanwhile count."""
         for token in self._insurance:
             self.buffer.put(self.buffer.count, token)
         self._insurance.clear()
