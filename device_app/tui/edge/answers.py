@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from threading import Event
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from device_app.question.typed import ReadWhileTyping
@@ -68,6 +68,8 @@ class Answers:
         self._request: Request | None = None
         self.typed_at = 0.0
         self._typing: Typing | None = None
+        self._typing_changes = Lock()
+        self._text = ""  # typed before there is a `Typing`
         self._loads_late = False
         self._closed = Event()
 
@@ -77,7 +79,9 @@ class Answers:
 
     def ask(self, request: Request) -> None:
         """Answer the question. The last message is Finished, Stopped or Failed."""
-        asked = replace(request, typed=self._typing.sent(request.question)) if self._typing else request
+        with self._typing_changes:
+            self._text = ""
+            asked = replace(request, typed=self._typing.sent(request.question)) if self._typing else request
         self._request = asked
         self._submit(lambda device: self._answer(device, asked))
 
@@ -100,8 +104,11 @@ class Answers:
         if self._loads_late:
             self._loads_late = False
             self._submit(self._load)
-        if self._typing:
-            self._typing.typed(text)
+        with self._typing_changes:
+            if self._typing:
+                self._typing.typed(text)
+            else:
+                self._text = text
 
     def fetch(self) -> None:
         """Download the missing model files, then load the model."""
@@ -169,6 +176,7 @@ class Answers:
             names = tuple(entry.name for entry in absent)
             self._post(messages.Missing(names, sum(entry.size for entry in absent)))
             return
+        self._following.expect(device)
         for name in device.loads():
             device.weights.path(catalog.find(name))
         model = catalog.find(device.settings.model.name, "engine")
@@ -183,8 +191,11 @@ class Answers:
         from device_app.tui.edge.typing import Typing
 
         loading = device.begin_loading()
-        self._typing = self._typing or Typing(self)
-        self._following.expect(device)
+        with self._typing_changes:
+            if self._typing is None:
+                self._typing = Typing(self)
+                if self._text:
+                    self._typing.typed(self._text)
         device.assistant.embedder.embed(["warm"])
         loading.result()
         self._post(messages.Ready(device.settings.model.name, refused(device)))

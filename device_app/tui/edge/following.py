@@ -24,14 +24,16 @@ class Following:
     def __init__(self, post: Callable[[Any], object]) -> None:
         self._post = post
         self._device: Device | None = None
+        self._file: Path | None = None  # what the device, expected or followed, knows of its server
         self._kept: tuple[int, int] | None = None
         self._watching = ExitStack()
         self._lock = Lock()
 
     def expect(self, device: Device) -> None:
-        """Post the expected state at once: connecting needs the model, which is not loaded yet."""
+        """Post the expected state at once: connecting needs the model, which may be loaded late."""
         if device is not self._device:
             self._watching.close()  # of the earlier device, whose link is closed
+            self._device, self._file, self._kept = None, device.paths.link, _stamp(device.paths.link)
             self._post(messages.Linked(Standing("connecting") if device.public else _without(device)))
 
     def follow(self, device: Device) -> None:
@@ -40,7 +42,7 @@ class Following:
             return
         self._watching.close()
         self._device = None  # until the new device is followed
-        self._kept = _stamp(device.paths.link)
+        self._file, self._kept = device.paths.link, _stamp(device.paths.link)
         if device.public:
             link = device.public.link
             self._watching.enter_context(link.watched(lambda _: self._announce(link)))
@@ -51,10 +53,9 @@ class Following:
 
     def has_changed(self) -> bool:
         """Return whether another program has connected to or left a server since the last call. Thread-safe."""
-        device = self._device
-        if device is None:
+        if self._file is None:
             return False
-        before, self._kept = self._kept, _stamp(device.paths.link)
+        before, self._kept = self._kept, _stamp(self._file)
         return self._kept != before
 
     def _announce(self, link: Link) -> None:

@@ -100,6 +100,19 @@ async def test_what_will_be_followed_is_said_before_the_model_is_there(
         await person.until(lambda: "server …" in last_line(person))
 
 
+async def test_what_will_be_followed_is_said_where_the_model_is_loaded_late(
+    person: Any, notes: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.forecast.is_memory_short", lambda *_: True)
+    monkeypatch.setattr(opening, "open_link", lambda *_: pytest.fail("it dialled"))
+    connect(paths, "ws://127.0.0.1:9/", "jackdaw_token")
+    async with person.at():
+        await person.until(lambda: "server …" in last_line(person))
+        paths.link.unlink()  # as `jackdaw disconnect` does
+        await person.app.parts.answers.keep_up()
+        await person.until(lambda: last_line(person).endswith("  ready "))
+
+
 async def test_a_setting_that_forbids_it_leaves_the_server(
     person: Any, notes: Path, paths: Paths, serve: Serve
 ) -> None:

@@ -16,6 +16,7 @@ from device_app.cli import run
 from device_app.device import Device
 from device_app.settings import Settings
 from device_app.tui.chat.composer import Composer
+from device_app.tui.edge.typing import Typing
 from models.engine import Logits
 from models.fake import FakeEngine
 from shared.errors import EngineError
@@ -306,6 +307,46 @@ async def test_where_memory_is_short_the_model_is_loaded_once_somebody_types(
         await person.pilot.press("enter")
         await person.settled()
         assert record(person)["found"]
+
+
+async def test_what_was_typed_before_the_model_was_loaded_is_read_for_without_another_key(
+    person: Any, notes: Path, paths: Paths, engine: Gated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.forecast.is_memory_short", lambda *_: True)
+    async with person.at():
+        await person.pilot.pause(0.2)
+        person.app.post_message(_paste(DRILL))
+        await person.until(lambda: slices(paths))
+        await person.pilot.press("enter")
+        await person.settled()
+        assert record(person)["trace"]["read_while_typing"]["served"] == 1
+
+
+@pytest.mark.parametrize("text", [DRILL, "Who has the blue"])
+async def test_what_was_sent_before_the_model_was_loaded_is_typed_no_more(
+    person: Any, notes: Path, engine: Gated, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    read: list[str] = []
+    typed = Typing.typed
+
+    def taken(typing: Typing, text: str) -> None:
+        read.append(text)
+        typed(typing, text)
+
+    monkeypatch.setattr(Typing, "typed", taken)
+    monkeypatch.setattr("models.forecast.is_memory_short", lambda *_: True)
+    async with person.at():
+        answers = person.app.parts.answers
+        await person.pilot.pause(0.2)
+        answers._submit(lambda _: engine.gate.wait(60))  # so that the model is loaded after Enter
+        engine.gate.clear()
+        person.app.post_message(_paste(text))
+        await person.until(lambda: person.chat.composer.text == text)
+        await person.pilot.press("enter")
+        await person.until(lambda: not person.chat.composer.text)
+        engine.gate.set()
+        await person.settled()
+        assert read == []
 
 
 def _paste(text: str) -> Any:
