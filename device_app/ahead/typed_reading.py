@@ -20,6 +20,7 @@ from shared.errors import GaveWay, NotWritable, StoreError, UsageError
 
 if TYPE_CHECKING:
     from device_app.device import Device
+    from device_app.question.options import Plan
 
 MOST_SHARE = 0.5
 """The largest share of the limit for kept states that one passage may take."""
@@ -42,6 +43,11 @@ class Reading:
     ms: float
     done: bool
     is_kept: bool = True
+
+
+def readable_ranks(plan: Plan) -> int:
+    """Return how many passages of a search may be read: of several in one prompt, states serve the first alone."""
+    return RANKED if plan.passages == 1 or plan.arrangement == "rows" else 1
 
 
 def nearest(device: Device, text: str) -> Ranking:

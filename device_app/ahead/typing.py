@@ -83,8 +83,8 @@ class Draft:
     """A question that is being typed: its `text`, the time it `changed_at`, and the work done for it so far.
 
     `ranking` is the result of the last search, whose text is `searched`; `leads` counts the consecutive searches that
-    ranked the same passage first. `read` holds the passages that were read or needed no reading; `broken_off` counts
-    the readings that were aborted.
+    ranked the same passage first. Passages of the first `ranks` ranks may be read. `read` holds the passages that were
+    read or needed no reading; `broken_off` counts the readings that were aborted.
     """
 
     text: str = ""
@@ -93,6 +93,7 @@ class Draft:
     searches: int = 0
     ranking: Ranking = ()
     leads: int = 0
+    ranks: int = RANKED
     read: frozenset[int] = field(default_factory=frozenset)
     broken_off: int = 0
 
@@ -187,7 +188,9 @@ def _is_whole(draft: Draft, now: float) -> bool:
 def _likeliest(draft: Draft, *, is_whole: bool) -> int | None:
     """Return the passage to read next; None if none is likely enough. A complete question's best passage always is."""
     unread = [
-        (chance(draft, rank), -rank) for rank, (passage, _) in enumerate(draft.ranking) if passage not in draft.read
+        (chance(draft, rank), -rank)
+        for rank, (passage, _) in enumerate(draft.ranking[: draft.ranks])
+        if passage not in draft.read
     ]
     if not unread:
         return None

@@ -163,8 +163,8 @@ class Writer:
         return state.hits[: self.request.options.plan.passages]
 
     def _attempt(self, hits: Sequence[Hit], options: Options, earlier: Sequence[Exchange]) -> Attempt:
-        text, arrangement = self.request.query.text, options.plan.arrangement
-        return Attempt(*fitted(self.model, self.tree, text, hits, earlier, arrangement, options.max_tokens))
+        text, arrangement, typed = self.request.query.text, options.plan.arrangement, self.request.typed.passages
+        return Attempt(*fitted(self.model, self.tree, text, hits, earlier, arrangement, options.max_tokens, typed))
 
     def _others(self, near: Sequence[Hit]) -> Iterator[Attempt]:
         """Yield an attempt with each further passage that fits, for models that read one at a time.

@@ -1,7 +1,8 @@
 """Builds the prompt for a question and its passages: ordered by the kept states, and cut to the model's context."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
@@ -31,19 +32,25 @@ def fitted(
     earlier: Sequence[Exchange],
     arrangement: Arrangement,
     max_tokens: int,
+    typed: Collection[int] = (),
 ) -> tuple[Prompt, Sequence[Hit]]:
-    """Return the prompt and the passages in it: the least relevant are left out until a short answer fits."""
+    """Return the prompt and the passages in it: the least relevant are left out until a short answer fits.
+
+    It is the same whether or not the passages `typed` were read while the question was typed.
+    """
     needed = min(max_tokens, SHORT_ANSWER)
     while True:
         prompt = prompts.build(question, [hit.passage for hit in hits], source.template, earlier)
         if arrangement != "rows":
             # Passages that follow a kept path need not be computed; with one row per passage, the order does not
             # matter.
-            order = tree.order(source.engine.info.kv_key, prompt.head, prompt.passages)
+            read = [passage for passage in prompt.passages if passage[-1].passage in typed]
+            before = tree.without(source.engine.info.kv_key, prompt.head, read)
+            order = before.order(source.engine.info.kv_key, prompt.head, prompt.passages)
             joined, rows = prompt.ordered(order).joined(), prompt
             prompt = joined
             if arrangement == "cheapest" and source.room(rows) >= needed:
-                prompt = min((joined, rows), key=lambda candidate: source.cost(candidate, tree))
+                prompt = min((joined, rows), key=partial(source.cost, tree=before))
         if len(hits) == 1 or source.room(prompt) >= needed:
             return prompt, hits
         hits = hits[:-1]

@@ -9,7 +9,7 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from device_app.cache.eviction import Kept, Policy, victims
 from models import kv, kv_file
@@ -34,20 +34,28 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class QKVTree:
-    """The tree of one person. `limit` is in bytes; 0 keeps nothing."""
+    """The tree of one person. `limit` is in bytes; 0 keeps nothing. Nodes that are `unseen` do not count as kept when
+    something is decided by the tree.
+    """
 
     rows: KVSlices
     blobs: Blobs
     counters: Counters
     limit: int
     policy: Policy
+    unseen: frozenset[str] = frozenset()
+
+    def without(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> "QKVTree":
+        """Return the tree to decide by as if these passages had not been read, each on its own."""
+        parent = name_behind(kv_key, root)
+        return replace(self, unseen=frozenset(name_behind(parent, passage) for passage in passages))
 
     def order(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> list[int]:
         """Return the passages' order, as indexes: those of the longest kept path first, then the rest as given."""
 
         def longest(parent: str, left: list[int]) -> list[int]:
             names = {place: name_behind(parent, passages[place]) for place in left}
-            known = self.rows.known(list(names.values()))
+            known = self.rows.known(list(names.values())) - self.unseen
             paths = [
                 [place, *longest(names[place], [other for other in left if other != place])]
                 for place in left
@@ -71,7 +79,7 @@ class QKVTree:
     def missing(self, kv_key: str, path: Sequence[Node]) -> list[tuple[str, Node]]:
         """Return the name and node of each step of the path that is not kept."""
         names = _names(kv_key, path)
-        known = self.rows.known(names)
+        known = self.rows.known(names) - self.unseen
         return [(name, node) for name, node in zip(names, path, strict=True) if name not in known]
 
     def keep(self, engine: Engine, row: int, path: Sequence[Node]) -> int:

@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Condition, Event, Thread
 from typing import TYPE_CHECKING, Any, Protocol
@@ -57,7 +57,7 @@ class _Question:
     read: ReadWhileTyping = field(default_factory=ReadWhileTyping)
     ended: Event = field(default_factory=Event)
     is_sent: bool = False
-    rules: tuple[Paths, Settings] | None = None
+    rules: tuple[Paths, Settings, int] | None = None
 
 
 class Typing:
@@ -156,7 +156,9 @@ class Typing:
     def _do(self, question: _Question, step: Search | Read, allowance: Allowance) -> None:
         if question.rules is None:
             question.rules = self._lender.begin(_rules).result()
-        paths, settings = question.rules
+            with self._changed:
+                question.draft = replace(question.draft, ranks=question.rules[2])
+        paths, settings, _ = question.rules
         if not settings.answer.read_while_typing:
             question.ended.set()
             return
@@ -215,8 +217,10 @@ class Typing:
         return self._closed or not (question.is_sent and finishes(question.draft, passage, share))
 
 
-def _rules(device: Device) -> tuple[Paths, Settings]:
-    return device.paths, device.settings
+def _rules(device: Device) -> tuple[Paths, Settings, int]:
+    from device_app.ahead.typed_reading import readable_ranks
+
+    return device.paths, device.settings, readable_ranks(device.options().plan)
 
 
 def _allowance() -> Allowance:

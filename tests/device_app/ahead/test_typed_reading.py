@@ -1,14 +1,19 @@
 """Searching for a half-typed question and reading its passages: what is left alone, and that answers stay the same."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from device_app.ahead.typed_reading import PIECE_TOKENS, nearest, read
+from device_app.ahead.typed_reading import PIECE_TOKENS, nearest, read, readable_ranks
+from device_app.ahead.typing import RANKED
 from device_app.device import Device
+from device_app.question.answer import Answer as AskAnswer
+from device_app.question.options import Arrangement, Plan
+from device_app.question.typed import ReadWhileTyping
 from device_app.settings import Answer, Cache, Model, Settings
 from models.catalog import Weights
 from models.engine import Logits
@@ -100,6 +105,46 @@ def test_nothing_is_read_where_no_states_are_kept(tmp_path: Path, notes: Path) -
     with fake_device(Paths.locate({HOME_VARIABLE: str(tmp_path / "home")}), settings) as device:
         device.ingestion().run([notes])
         assert read(device, of(device, "drill").id, lambda _: False).tokens == 0
+
+
+@pytest.mark.parametrize(
+    ("passages", "arrangement", "ranks"),
+    [(1, "prompt", RANKED), (3, "prompt", 1), (3, "cheapest", 1), (3, "rows", RANKED)],
+)
+def test_of_passages_that_share_a_prompt_the_likeliest_alone_is_read(
+    passages: int, arrangement: Arrangement, ranks: int
+) -> None:
+    assert readable_ranks(Plan(passages, arrangement)) == ranks
+
+
+@pytest.mark.parametrize("arrangement", ["prompt", "cheapest", "rows"])
+@pytest.mark.parametrize("rank", range(3))
+def test_passages_that_share_a_prompt_stand_in_it_as_without(
+    tmp_path: Path, notes: Path, arrangement: Arrangement, rank: int
+) -> None:
+    settings = Settings(answer=Answer(passages=3, arrangement=arrangement, relevance=0.0), cache=Cache(threshold=1.0))
+    question = "Who has the blue drill, and when is the dentist, and where was the heron?"
+    prompts_of, texts = list[list[int | None]](), list[str]()
+    for typed in (False, True):
+        with fake_device(Paths.locate({HOME_VARIABLE: str(tmp_path / f"home {typed}")}), settings) as device:
+            device.ingestion().run([notes])
+            read_before = ReadWhileTyping()
+            request = replace(device.assistant._request(question, device.options(), None), typed=read_before)
+            hits = device.assistant._facts.retrieved(request, quotes=False).hits[:3]
+            if typed:
+                passage = hits[rank].passage.id
+                assert read(device, passage, lambda _: False).tokens
+                read_before.passages.append(passage)
+                assert kept(device) == {passage}
+            prompt = device.assistant._writer(request).attempt(hits).prompt
+            assert prompt
+            prompts_of.append([segment.passage for row in prompt.passages for segment in row])
+            *_, answer = device.assistant.ask(question, device.options(), None, read_before)
+            assert isinstance(answer, AskAnswer)
+            texts.append(answer.text)
+    assert len(prompts_of[0]) == 3
+    assert prompts_of[0] == prompts_of[1]
+    assert texts[0] == texts[1]
 
 
 def logits(device: Device, passage: StoredPassage) -> Logits:

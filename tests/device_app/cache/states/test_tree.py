@@ -74,6 +74,24 @@ def reached(tree: QKVTree, *texts: str) -> int:
     return held
 
 
+def test_what_was_read_alone_changes_no_order_where_it_is_left_out(tree: QKVTree) -> None:
+    root, passages = (Segment(ROOT),), segments(TEXTS)[1:]
+    keep(tree, TEXTS[3], TEXTS[1])
+    before = tree.order(KEY, root, passages)
+    assert before == [3, 1, 0, 2]
+    keep(tree, TEXTS[2])
+    for typed in ([], [0], [2], [0, 2]):
+        aside = tree.without(KEY, root, [passages[place] for place in typed])
+        assert aside.order(KEY, root, passages) == before
+    keep(tree, TEXTS[0], TEXTS[1], TEXTS[2])
+    assert tree.order(KEY, root, passages) == [0, 1, 2, 3]
+    aside = tree.without(KEY, root, [passages[0]])
+    assert aside.order(KEY, root, passages) == before
+    nodes = path(FakeEngine(), TEXTS[0])
+    assert [node for _, node in aside.missing(KEY, nodes)] == nodes[1:]
+    assert tree.missing(KEY, nodes) == []
+
+
 def row_of(tree: QKVTree, text: str) -> SliceRow:
     """The one row of a node with so many tokens as the text."""
     (row,) = (row for row in tree.rows.all() if row.tokens == len(text))
