@@ -58,7 +58,10 @@ class Folding(VerticalScroll):
             self.fold_soon()
         elif not self.screen.selections:  # a selection is about to be copied
             self._folds = True
-            self.run_worker(self._fold(), group="folding")
+            self.call_after_refresh(self._begin_folding)  # on a busy machine, the layout is later than the timer
+
+    def _begin_folding(self) -> None:
+        self.run_worker(self._fold(), group="folding")
 
     async def _fold(self) -> None:
         try:

@@ -1,5 +1,6 @@
 """A long answer: what is far from the view is blank, and is there again when it is scrolled to."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -145,12 +146,16 @@ async def test_an_answer_that_grows_stays_few_widgets(person: Any, monkeypatch: 
 
 
 @pytest.mark.parametrize("width", [40, 120])
+@pytest.mark.parametrize("waits_s", [(0, 0), (0.11, 0), (0.11, 0.05), (0.11, 0.11)])
 async def test_a_long_answer_is_there_in_another_width(
-    person: Any, store: ConversationStore, record: Any, width: int
+    person: Any, store: ConversationStore, record: Any, width: int, waits_s: tuple[float, float]
 ) -> None:
+    """However late the layout is: what is folded is decided a tenth of a second after a change, or after the layout."""
     store.write(store.begin("What?").id, LONG, record("", LONG))
     async with person.at():
         await opened(person)
+        await asyncio.sleep(waits_s[0])
         await person.pilot.resize_terminal(width, 24)
+        await asyncio.sleep(waits_s[1])
         person.chat.transcript.scroll_home(animate=False)
         await person.until(lambda: "Paragraph 0." in person.sees())
