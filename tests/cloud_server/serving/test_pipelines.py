@@ -115,6 +115,24 @@ def test_what_a_pipeline_writes_and_looks_up_is_charged_to_the_token(serve: Serv
     assert used["subquestion"][1] > len(questions) + 50
 
 
+@pytest.mark.parametrize(
+    ("written", "per_minute", "counted"), [("", 60.0, 1), ("zzz yyy", 60.0, 2), ("zzz yyy", 1.0, 1)]
+)
+def test_the_search_that_a_pipeline_falls_back_to_is_counted_where_it_is_another(
+    serve: Serve, written: str, per_minute: float, counted: int
+) -> None:
+    served = serve(
+        Scripted({WRITES["hyde"]: written}),
+        limits={"searches_per_minute": per_minute},
+        retrieval={"anchored": False, "relevance": 0.3},
+    )
+    phone = connected(served)
+    request = phone.asks(KENYA, pipeline="hyde")
+    finished(phone, request)
+    assert sources(phone, request) == ["Mountains"]
+    assert served.server.sessions.quota("phone").searches_used == counted
+
+
 def test_searches_that_are_used_up_leave_the_question_s_own_passages(serve: Serve) -> None:
     served = serve(Scripted({WRITES["subquestion"]: "Which bird?\nWhich river?"}), limits={"searches_per_minute": 1.0})
     phone = connected(served)
