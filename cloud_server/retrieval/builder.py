@@ -1,7 +1,7 @@
-"""From sources to an index: passages, vectors, shards, and what the index makes of them.
+"""Builds an index from source files: embeds their passages, writes shards of them, and publishes these as a version.
 
-Killed at any moment, it goes on from the last finished shard. Memory does not grow with the corpus, but for the sample
-that the clusters of files are trained on and four bytes a passage.
+A killed build resumes after the last finished shard. Memory does not grow with the corpus, except for four bytes per
+passage and the sample on which a folder's clusters are trained.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,16 +27,16 @@ from storage.paths import private_folder, private_lock
 from storage.public_passages import PassageText
 
 _BATCH = 512
-"""Passages that are embedded between two looks at the progress: enough of each length to pad little."""
+"""Passages embedded between two progress reports: enough of similar length to need little padding."""
 
 Chosen = TypeVar("Chosen", bound=Index)
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What was made. `passages` are new, of them `kept` from an earlier run; `total` is what the index holds now.
+    """The result of a build, in counts. `passages` were added, `kept` of them embedded by an interrupted earlier run.
 
-    `unchanged` are files that it held already.
+    `total` passages are in the index now. `unchanged` files were in the index already.
     """
 
     passages: int
@@ -50,9 +50,9 @@ class BuildReport:
 
 @dataclass(slots=True)
 class Builder(Generic[Chosen]):
-    """Makes versions of an index. `on_notice` gets what a person should know before it is done.
+    """Builds versions of an index. `on_notice` gets sentences to show to the user while the build runs.
 
-    `model` and `relevance` are kept with a new index: see `IndexMetadata`.
+    `model` and `relevance` are stored in the metadata of a new index: see `IndexMetadata`.
     """
 
     index: Chosen
@@ -64,17 +64,17 @@ class Builder(Generic[Chosen]):
     relevance: float | None = None
 
     def build(self, named: Sequence[Path]) -> BuildReport:
-        """Make the index of these files and folders, in the place of any there is.
+        """Build the index from these files and folders, replacing any earlier index.
 
-        Raises UsageError, NothingFound where they hold no passage, StoreLocked while another process is at it,
-        NotWritable where the disk is full or closed: what was finished is kept, and the same call goes on from there.
+        Raises UsageError, NothingFound if they hold no passage, StoreLocked while another process builds the index,
+        NotWritable if the disk is full or not writable: finished shards are kept, and the same call resumes after them.
         """
         with self.alone():
             files, skipped = sources.find(named)
             return self.make(self._plan(files, None), partial(self._embed, files=files), skipped)
 
     def add(self, named: Sequence[Path]) -> BuildReport:
-        """Add the files that the index does not hold yet; its clusters stay as they are. Raises as `build` does."""
+        """Add the files that the index does not hold yet, without new clusters. Raises as `build` does."""
         with self.alone():
             base = self.index.held()
             facts = base.facts
@@ -99,7 +99,7 @@ class Builder(Generic[Chosen]):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other processes from making this index meanwhile. Raises StoreLocked where another one does."""
+        """Keep other processes from building this index during the block. Raises StoreLocked if one already does."""
         folder = private_folder(self.index.folder)
         try:
             held = private_lock(folder / "build.lock").acquire(timeout=0)
@@ -120,9 +120,9 @@ class Builder(Generic[Chosen]):
         base: IndexVersion | None = None,
         unchanged: int = 0,
     ) -> BuildReport:
-        """Finish the plan's shards by `fill`, which goes on behind those that are finished, and publish them.
+        """Write the plan's shards with `fill`, which resumes after the finished shards, and publish them as a version.
 
-        Call it within `alone`. Raises as `build` does, and whatever `fill` raises.
+        Call it within `alone`. Raises what `build` raises, and what `fill` raises.
         """
         shards = Shards(self.index.folder / "building")
         if changed := shards.begin(plan):
@@ -144,7 +144,7 @@ class Builder(Generic[Chosen]):
         return BuildReport(passages, kept, facts.passages, facts.clusters, len(plan.sources), unchanged, tuple(skipped))
 
     def _embed(self, shards: Shards, files: Sequence[SourceFile]) -> None:
-        """Read on from the last finished shard, and finish the others."""
+        """Resume reading the files after the last finished shard, and write the remaining shards."""
         finished = shards.finished()
         number, passages = len(finished), sum(shard.passages for shard in finished)
         place = finished[-1].after if finished else Position()
@@ -165,7 +165,7 @@ class Builder(Generic[Chosen]):
 
 
 class _Waiting:
-    """What was read since the last finished shard, embedded a batch at a time."""
+    """The passages read since the last finished shard, which are embedded in batches."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -181,13 +181,13 @@ class _Waiting:
         return bool(self.passages or self._skipped)
 
     def take(self, passages: Sequence[PassageText], skipped: Skipped | None) -> None:
-        """Wait with these, or note why there are none."""
+        """Add a record's passages, or the note that the record was skipped."""
         self.passages += passages
         if skipped:
             _note(self._skipped, skipped)
 
     def embed(self, least: int) -> bool:
-        """Embed what has no vector yet, if that is enough; whether it was."""
+        """Embed the passages that have no vectors, if there are at least `least`. Return whether there were."""
         if len(self.passages) - self._embedded < least:
             return False
         texts = [embedded_text(passage.title, passage.text) for passage in self.passages[self._embedded :]]
@@ -196,7 +196,7 @@ class _Waiting:
         return True
 
     def finish(self, shards: Shards, number: int, after: Position) -> int:
-        """Make a shard of all that waits; its passages."""
+        """Write the waiting passages as a shard. Return the number of passages."""
         self.embed(1)
         vectors = np.concatenate(self._vectors or [np.empty((0, self._embedder.dimensions), np.float32)])
         shard = Shard(len(self.passages), after, tuple(self._skipped.values()))
@@ -206,7 +206,7 @@ class _Waiting:
 
 
 def _merged(skipped: Iterable[Skipped]) -> list[Skipped]:
-    """One for each file and reason, with all their lines."""
+    """Merge the skipped lines into one entry for each file and reason."""
     merged: dict[tuple[str, str], Skipped] = {}
     for entry in skipped:
         _note(merged, entry)

@@ -1,4 +1,4 @@
-"""The index as files in a folder: trained clusters, a version is written beside the current one, then switched to."""
+"""The index as files in a folder. A new version is written beside the current one and then becomes the current one."""
 
 import os
 import secrets
@@ -21,17 +21,17 @@ from storage.paths import hand_over, private_folder, to_be_written
 from storage.rabitq_files import codes_bytes
 
 _SAMPLE = 64
-"""Vectors of the sample for each cluster: with half of them, .975 of the ten nearest were found where it was .982."""
+"""Training vectors per cluster. With half as many, 0.975 of the ten nearest vectors were found instead of 0.982."""
 
 _MOST_SAMPLE = 400_000
-"""Vectors of the sample: 614 MB of 384 dimensions."""
+"""The most training vectors: 614 MB for 384 dimensions."""
 
 _SERIES_BITS = 20
 
 
 class FolderIndex:
-    """The index in a folder. `probes` are those it is searched with, where they are set; `codec` is how a new one keeps
-    its vectors. Implements `Index`.
+    """The index in a folder. `probes` is how many clusters a search scans, 0 for the default; `codec` is the number
+    format of a new index's vectors. Implements `Index`.
     """
 
     def __init__(self, versions: Versions, threads: int, probes: int = 0, codec: Codec = "f16") -> None:
@@ -42,16 +42,16 @@ class FolderIndex:
 
     @property
     def folder(self) -> Path:
-        """Of its versions."""
+        """The folder of the index's versions."""
         return self.versions.folder
 
     def held(self) -> IndexVersion:
-        """What is searched now. Raises NothingFound, StoreCorrupt."""
+        """Return the current version, which is searched. Raises NothingFound, StoreCorrupt."""
         version = self.versions.current()
         return IndexVersion(version.name, read_facts(version))
 
     def describe(self) -> dict[str, object]:
-        """Where it is, its clusters and its size. Raises NothingFound, StoreCorrupt."""
+        """Return the current version's folder, cluster counts, codec and bytes. Raises NothingFound, StoreCorrupt."""
         version = self.versions.current()
         facts, held = read_facts(version), read_clusters(version)
         return {
@@ -65,7 +65,7 @@ class FolderIndex:
         }
 
     def publish(self, made: FinishedShards, on_progress: Callable[[Progress], None]) -> IndexMetadata:
-        """Write the version and switch to it. Raises NotWritable."""
+        """Write the finished shards as a version and make it the current one. Raises NotWritable."""
         shards, plan, passages = made.shards, made.plan, made.passages
         old = made.base.facts if made.base else None
         base = self.versions.version(made.base.name) if made.base else None
@@ -129,7 +129,7 @@ class FolderIndex:
 
 def _link(source: Path, target: Path) -> None:
     with to_be_written(f"write {target}"):
-        with suppress(OSError):  # a file system without links
+        with suppress(OSError):  # a file system without hard links: copy instead
             os.link(source, target)
             return
         shutil.copyfile(source, target)

@@ -1,7 +1,7 @@
-"""Clusters on a GPU, the tier above memory: the search's one door to torch, behind the extra `gpu`.
+"""A cache of clusters in a GPU's memory, the tier above main memory. Only this module of the search uses torch.
 
-The GPU scans the clusters that have come while the processor scans the others (TeleRAG, section 4.3). The authors wait
-for no copy; here a scan waits for each that it needs. What could be among the nearest goes back, for FAISS to rank.
+The GPU scans the clusters that it holds while the processor scans the others (TeleRAG, section 4.3). TeleRAG waits for
+no copies; here a scan waits for the copies it needs. The GPU returns all rows that may be nearest; FAISS ranks these.
 """
 
 import logging
@@ -22,18 +22,18 @@ from storage.ivf_files import NUMBER, Codes, Numbers, Vectors
 log = logging.getLogger(__name__)
 
 _BLOCK: Final = 1 << 17
-"""Rows that become floats at a time: beside the clusters, 200 MB for vectors of 384."""
+"""Rows that are converted to float32 at a time: 200 MB beside the clusters, for vectors of 384 dimensions."""
 
 _SLOTS: Final = 2
-"""Clusters in pinned memory: one is filled while the other is copied."""
+"""Buffers in pinned memory, each for one cluster: one is filled while the other is copied to the GPU."""
 
 
 class GpuFailed(StoreError):
-    """The GPU gave up in the middle of a question."""
+    """The GPU failed during a search."""
 
 
 def torch_on(device: str) -> Any:
-    """torch, which computes there. Raises UsageError where it is not installed, or sees no such device."""
+    """Return torch, for computing on this device. Raises UsageError if torch is not installed or lacks the device."""
     try:
         import torch
     except ImportError:
@@ -49,15 +49,14 @@ def torch_on(device: str) -> Any:
 
 
 class GpuTier:
-    """Clusters of `vectors` in at most `memory` bytes of a device, which fits one vector at least. Safe for several
-    threads.
+    """Clusters of `vectors` in at most `memory` bytes of a device, room for at least one vector. Thread-safe.
 
-    When the device fails, it is done without: that is logged, and whoever searches gets GpuFailed once at the most. A
-    search that it lacks memory for is done without it.
+    If the device fails, the failure is logged and the device is not used again; a search raises GpuFailed at most once.
+    A search that needs more memory than the device has runs without the device.
     """
 
     def __init__(self, vectors: Ivf, memory: int, device: str = "cuda") -> None:
-        """Raises UsageError as `torch_on`, StoreError where the device has no such memory."""
+        """Allocate the memory. Raises UsageError as `torch_on` does, StoreError if the device lacks the memory."""
         torch = self._torch = torch_on(device)
         layout, sizes = vectors.files.layout, vectors.sizes
         self._vectors, self._vector_bytes = vectors, layout.vector_bytes
@@ -75,7 +74,7 @@ class GpuTier:
                 for _ in range(_SLOTS)
             ]
             self._stream = torch.cuda.Stream() if is_cuda else None
-            if self._stream:  # copies wait for what was in this memory before, and what comes there later for copies
+            if self._stream:  # copies wait for earlier uses of this memory, and later uses of it wait for copies
                 self._stream.wait_stream(torch.cuda.current_stream())
                 self._codes.record_stream(self._stream)
                 self._numbers.record_stream(self._stream)
@@ -91,36 +90,36 @@ class GpuTier:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits to be copied."""
+        """Whether no copy is running or queued."""
         with self._changed:
             return not self._is_copying
 
     def is_here(self, cluster: int) -> bool:
-        """Whether a cluster can be scanned on the device."""
+        """Return whether a cluster can be scanned on the device."""
         with self._changed:
             return not self._is_off and self._rows.is_here(cluster)
 
     def hold(self, question: object, clusters: Sequence[int]) -> None:
-        """Copy these, nearest first, as they come into memory, and keep them until `let_go`."""
+        """Copy a question's clusters, given nearest first, once they are in memory, and keep them until `let_go`."""
         with self._changed:
             if not self._is_off:
                 self._rows.hold(question, clusters)
                 self._wake()
 
     def let_go(self, question: object) -> None:
-        """The question is over."""
+        """Release the clusters that are held for this question, which is over."""
         with self._changed:
             self._rows.let_go(question)
 
     def on_arrival(self, cluster: int) -> None:
-        """A cluster was read into memory."""
+        """Queue a cluster that was just read into memory to be copied, if it is held for a question."""
         with self._changed:
             if not self._is_off:
                 self._rows.has_arrived(cluster)
                 self._wake()
 
     def begin(self, asking: Mapping[int, Sequence[int]], vectors: Vectors, k: int) -> "_Share":
-        """Scan those of the clusters that are there, each for the vectors of these places. Implements `FastTier`."""
+        """Scan the clusters that are on the device, each for the vectors at its positions. Implements `FastTier`."""
         with self._changed:
             pinned = [] if self._is_off else self._rows.pin(asking)
             events = [self._arrivals[segment.cluster] for segment in pinned]
@@ -135,7 +134,7 @@ class GpuTier:
         return share
 
     def end(self, asked: Collection[int], scanned: Collection[int]) -> None:
-        """Let go of what was scanned, and take what was asked for and is not there, if it is worth it."""
+        """Unpin the scanned clusters, and queue the asked clusters that are not on the device, if used often enough."""
         with self._changed:
             self._rows.unpin(scanned)
             if not self._is_off:
@@ -150,7 +149,9 @@ class GpuTier:
         vectors: Vectors,
         k: int,
     ) -> tuple[Any, Any]:
-        """Which rows may be among the `k` nearest of each vector, shape (vectors, rows), and where those rows lie."""
+        """Return whether each row may be among the `k` nearest of each vector, shape (vectors, rows), and the index of
+        each row in the device's memory, shape (rows,).
+        """
         torch, device = self._torch, self._codes.device
         for event in events:
             if event:
@@ -164,7 +165,7 @@ class GpuTier:
         is_asked = torch.from_numpy(asked).to(device).repeat_interleave(lengths, dim=1, output_size=rows)
         ranges = blocks(ordered, _BLOCK)
         questions = torch.from_numpy(np.ascontiguousarray(vectors, np.float32)).to(device)
-        # Whatever lies in a gap, even NaN, is left out before anything is compared.
+        # The products of rows in gaps, perhaps NaN, are masked before any comparison.
         products = torch.cat([questions @ self._codes[first:stop].float().T for first, stop in ranges], 1)
         products.masked_fill_(~is_asked, -torch.inf)
         precision, dimensions = torch.get_float32_matmul_precision(), vectors.shape[1]
@@ -174,7 +175,7 @@ class GpuTier:
         return is_near, torch.cat([torch.arange(first, stop, device=device) for first, stop in ranges])
 
     def fetched(self, chosen: tuple[Any, Any]) -> list[tuple[Codes, Numbers]]:
-        """The chosen rows of each vector, as they lie in the file. Raises GpuFailed."""
+        """Return the codes and numbers of each vector's chosen rows, in the file's format. Raises GpuFailed."""
         try:
             is_near, rows = chosen
             hits = is_near.nonzero()
@@ -187,11 +188,11 @@ class GpuTier:
         return list(zip(np.split(codes, ends), np.split(numbers, ends), strict=True))
 
     def _wake(self) -> None:
-        """See that what waits is copied. With the lock."""
+        """Start copying the queued clusters, unless copies are already running. Call it with the lock held."""
         if not self._is_copying and not self._is_off:
             try:
                 self._copier.submit(self._copy_all)
-            except RuntimeError:  # the process ends
+            except RuntimeError:  # the process is ending
                 return
             self._is_copying = True
 
@@ -214,7 +215,7 @@ class GpuTier:
             return segment
 
     def _copy(self, segment: Segment, data: memoryview) -> Any:
-        """Copy a cluster through pinned memory; what is recorded behind it, None where nothing is to be waited for."""
+        """Copy a cluster through pinned memory. Return the event that marks the copy's end; None if it has ended."""
         start, rows, _ = segment
         slot = self._copies % _SLOTS
         self._copies += 1
@@ -241,7 +242,7 @@ class GpuTier:
 
 
 class _Share:
-    """What the device scans of a search. Implements `FastShare`."""
+    """The part of a search that the device scans. Implements `FastShare`."""
 
     def __init__(self, tier: GpuTier, asked: Collection[int], clusters: Collection[int]) -> None:
         self.clusters = clusters
@@ -256,5 +257,5 @@ class _Share:
         self._tier.end(self._asked, self.clusters)
 
     def candidates(self) -> list[tuple[Codes, Numbers]]:
-        """Vectors that may be among the nearest, for each question. Raises GpuFailed."""
+        """Return the codes and numbers of the vectors that may be nearest, for each question. Raises GpuFailed."""
         return self._tier.fetched(self.chosen) if self.chosen else []

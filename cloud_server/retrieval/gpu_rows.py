@@ -1,6 +1,7 @@
-"""Which clusters lie in which rows of a GPU's memory, and how they are scanned there. Pure; knows no torch.
+"""Decides which clusters are in which rows of a GPU's memory, and which rows to scan together. Pure; without torch.
 
-Clusters near questions that are still being written come first, and hold their place; the hottest take what is left.
+Clusters near questions that are still being typed are placed first and keep their rows; the most used clusters get the
+remaining rows.
 """
 
 from collections import Counter, deque
@@ -13,22 +14,22 @@ from storage.hotness import Hotness
 from storage.ivf_files import Numbers
 
 NOBODY: Final = -1
-"""In place of a cluster, where rows are scanned for nothing."""
+"""The cluster number of a gap: rows that are scanned, but belong to no cluster."""
 
 GAP: Final = 4_096
-"""Rows between two clusters that are scanned with them: no more work than to start another scan."""
+"""The longest gap between two clusters, in rows, that is scanned with them: starting another scan takes as long."""
 
 _LONGEST: Final = 1.001
-"""Length of a stored vector, which is 1 before it is rounded to halves."""
+"""The greatest length of a stored vector: 1, and a bit more after rounding to half-precision numbers."""
 
 _UNIT: Final = 2.0**-24
 _LEAST: Final = 2.0**-126
 _INPUT_ERRORS: Final = {"highest": 0.0, "high": 2.0**-10, "medium": 2.0**-7}
-"""What rounding both factors adds to a product, by torch's precision of products: none, to TF32, to bfloat16."""
+"""The relative error of a product whose factors were rounded, by torch's matmul precision: none, TF32, bfloat16."""
 
 
 class Segment(NamedTuple):
-    """Rows of the GPU's memory from `start` on, and the cluster that lies there, or `NOBODY`."""
+    """Consecutive rows of the GPU's memory from `start` on, and the cluster in them, or `NOBODY` for a gap."""
 
     start: int
     rows: int
@@ -36,18 +37,18 @@ class Segment(NamedTuple):
 
 
 def margin(dimensions: int, length: float, precision: str) -> float:
-    """By how much the inner product that a GPU sums in floats may differ from the one that FAISS sums, at the most.
+    """Return the most by which a float32 inner product computed by a GPU may differ from the one computed by FAISS.
 
-    `length` is the question's. Each sum is off by the usual bound, in whatever order it was added up; the GPU may cut
-    where others round, which doubles its own.
+    `length` is the length of the question's vector. Each sum has the usual error bound, for any order of summation; the
+    bound is doubled for the GPU, which may truncate where others round.
     """
-    roundings = (dimensions + 2) * _UNIT  # two more, as the bound is added and compared in floats itself
+    roundings = (dimensions + 2) * _UNIT  # two more, as the bound itself is added and compared in float32
     summed = roundings / (1 - roundings)
     return length * _LONGEST * (3 * summed + _INPUT_ERRORS[precision]) + dimensions * _LEAST
 
 
 def segments(clusters: Iterable[Segment]) -> list[Segment]:
-    """The clusters in the order of their rows, with the short gaps between them, which are nobody's."""
+    """Return the clusters' segments in the order of their rows, with the short gaps between them as segments, too."""
     ordered: list[Segment] = []
     for segment in sorted(clusters):
         if ordered:
@@ -59,7 +60,7 @@ def segments(clusters: Iterable[Segment]) -> list[Segment]:
 
 
 def blocks(ordered: Sequence[Segment], most: int) -> list[tuple[int, int]]:
-    """First row of each scan, and the row behind its last: neighbours together, at most so many rows at a time."""
+    """Return the (first, stop) rows of each scan: adjacent segments are merged, then split at every `most` rows."""
     spans: list[list[int]] = []
     for start, rows, _ in ordered:
         if spans and spans[-1][1] == start:
@@ -70,7 +71,7 @@ def blocks(ordered: Sequence[Segment], most: int) -> list[tuple[int, int]]:
 
 
 class GpuRows:
-    """So many rows, for clusters of these sizes. Not safe for threads."""
+    """The `rows` rows of a GPU's memory, for clusters of these `sizes` in rows. Not thread-safe."""
 
     def __init__(self, rows: int, sizes: Numbers) -> None:
         self._rows, self._runs, self._sizes = rows, Runs(rows), sizes
@@ -84,48 +85,51 @@ class GpuRows:
         self._held: WeakKeyDictionary[object, frozenset[int]] = WeakKeyDictionary()
 
     def is_here(self, cluster: int) -> bool:
-        """Whether a cluster can be scanned there."""
+        """Return whether a cluster is on the GPU and completely copied."""
         return cluster in self._starts and cluster not in self._coming
 
     def pin(self, clusters: Collection[int]) -> list[Segment]:
-        """A question asks for these: those that are there, which stay until they are unpinned."""
+        """Count a use of these clusters. Return the segments of those on the GPU, which are kept until `unpin`."""
         self._hotness.ask(clusters)
         here = [cluster for cluster in clusters if self.is_here(cluster)]
         self._pins.update(here)
         return [Segment(self._starts[cluster], int(self._sizes[cluster]), cluster) for cluster in here]
 
     def unpin(self, clusters: Iterable[int]) -> None:
-        """They have been scanned."""
+        """Release clusters that `pin` kept, as their scan is over."""
         for cluster in clusters:
             self._pins[cluster] -= 1
             if not self._pins[cluster]:
                 del self._pins[cluster]
 
     def hold(self, question: object, clusters: Sequence[int]) -> None:
-        """A question will probably ask for these, nearest first: they come before others, and stay until it is over.
-
-        What was held for it before stays, too.
+        """Queue the clusters that a question will probably need, nearest first and before others; keep them until
+        `let_go`. Clusters that were held for this question earlier are kept, too.
         """
         self._held[question] = self._held.get(question, frozenset()).union(clusters)
         self._near.extendleft(reversed(clusters))
         self._victims.clear()
 
     def let_go(self, question: object) -> None:
-        """It is over; what nobody remembers to end is over too, when it is forgotten."""
+        """Release the clusters held for a question. They are also released if the question is garbage-collected."""
         self._held.pop(question, None)
 
     def has_arrived(self, cluster: int) -> None:
-        """A cluster is in the machine's memory now, and could be copied."""
+        """Queue a cluster that is now in main memory to be copied, if it is held for a question."""
         if self._is_held(cluster):
             self._near.append(cluster)
 
     def offer(self, clusters: Iterable[int]) -> None:
-        """These were missing: they come where they are hotter than what is there."""
+        """Queue clusters that a search missed, in the place of those queued before. Each is copied only if it can
+        replace a less used cluster.
+        """
         self._hot = deque(reversed(self._hotness.coldest(clusters)))
         self._victims.clear()
 
     def next(self) -> Segment | None:
-        """What is to be copied next, and where to; `settle` follows. None where nothing is worth it."""
+        """Reserve rows for the next cluster to copy and return them; call `settle` afterwards. Return None if no queued
+        cluster is worth a copy.
+        """
         for waiting in (self._near, self._hot):
             while waiting:
                 cluster, is_near = waiting.popleft(), waiting is self._near

@@ -1,4 +1,4 @@
-"""A version of the index that is open: its vectors and its texts. It stays whole when another one becomes current."""
+"""An open version of the index: its vectors and its texts. It stays usable after another version becomes current."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -20,12 +20,12 @@ from storage.rabitq import RabitqSearch
 log = logging.getLogger(__name__)
 
 _SERIES_SHIFT = 32
-"""A passage's id is its number in the index, and above that the series: ids of an index that was rebuilt differ."""
+"""The bits of a passage's number in its id. The bits above hold the index's series, so a rebuilt index has new ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """Safe for several threads. If there are RaBitQ `codes`, searches scan them instead of the inverted lists."""
+    """An open version of the index. Thread-safe. If it has RaBitQ `codes`, searches scan these instead of the lists."""
 
     facts: IndexMetadata
     vectors: Ivf
@@ -36,9 +36,10 @@ class OpenIndex:
 
     @classmethod
     def open(cls, folder: Path, memory: int, probes: int, gpu: Callable[[Ivf], GpuTier] | None = None) -> "OpenIndex":
-        """At most `memory` bytes of vectors, or of their codes, are held; 0 `probes` are as many as suit it.
+        """Open the version in a folder, with at most `memory` bytes of vectors or codes in memory. 0 `probes` stands
+        for the default number.
 
-        Where the `gpu` has no room, it is done without; an index with codes does not use it. Raises StoreCorrupt,
+        `gpu` makes the GPU tier, which is not used if it lacks memory or the index has codes. Raises StoreCorrupt,
         StoreError, and UsageError if the codes need more memory.
         """
         facts = read_facts(folder)
@@ -59,7 +60,7 @@ class OpenIndex:
         return cls(facts, vectors, passages, min(probes, vectors.clusters), tier, codes)
 
     def probe(self, vector: Vector) -> Numbers:
-        """The clusters that are searched for this vector, the nearest first."""
+        """Return the clusters to search for this vector, nearest first."""
         return self.vectors.probe(vector, self.probes)
 
     def needed(self, probed: Numbers) -> list[int]:
@@ -69,7 +70,10 @@ class OpenIndex:
         return [cluster for cluster in self.vectors.present(probed) if not self.is_on_gpu(cluster)]
 
     def scan_ready(self, vector: Vector, k: int) -> tuple[Numbers, Vectors]:
-        """The nearest in what is in memory or on the GPU. Raises StoreCorrupt, StoreError."""
+        """Return numbers and inner products of the `k` nearest vectors in clusters that are in memory or on the GPU.
+
+        Raises StoreCorrupt, StoreError.
+        """
         probed = self.probe(vector)
         if self.gpu is None:
             return self.vectors.scan_ready(probed, vector, k)
@@ -77,27 +81,28 @@ class OpenIndex:
         return self.scan_many([ready], vector[None], k)[0]
 
     def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """The nearest passages in what is ready, as soon as the nearer half of the clusters is; none before.
+        """Return the nearest passages in the clusters read so far, once the nearer half of the clusters is read; before
+        that, none.
 
-        Of 600 questions, .90 had their three best passages there. If there are codes, no cluster is ever ready: what a
-        search still reads then is little. Raises StoreCorrupt, StoreError.
+        For 0.90 of 600 questions, these clusters held the three best passages. An index with codes never returns any,
+        as its searches read little. Raises StoreCorrupt, StoreError.
         """
         probed = self.vectors.present(self.probe(vector))
         nearer = probed[: -(-len(probed) // 2)]
         return self.passages_of(*self.scan_ready(vector, most)) if all(map(self.is_near, nearer)) else []
 
     def is_near(self, cluster: int) -> bool:
-        """Whether a cluster is scanned without a read."""
+        """Return whether a cluster can be scanned without reading the disk."""
         return self.vectors.cache.is_ready(cluster) or self.is_on_gpu(cluster)
 
     def is_on_gpu(self, cluster: int) -> bool:
-        """Whether it is scanned there."""
+        """Return whether a cluster can be scanned on the GPU."""
         return self.gpu is not None and self.gpu.is_here(cluster)
 
     def scan_many(self, probed: Sequence[Numbers], vectors: Vectors, k: int) -> list[tuple[Numbers, Vectors]]:
-        """What `Ivf.scan_many` gives, with the GPU where there is a working GPU; what the codes give, if there are any.
+        """Search for several vectors as `Ivf.scan_many` does, with the GPU if it works; by codes, if there are any.
 
-        Raises the same.
+        Raises what `Ivf.scan_many` or `RabitqSearch.scan` raises.
         """
         if search := self.codes:
             return [search.scan(clusters, vector, k) for clusters, vector in zip(probed, vectors, strict=True)]
@@ -107,12 +112,12 @@ class OpenIndex:
             return self.vectors.scan_many(probed, vectors, k)
 
     def passages_of(self, numbers: Numbers, cosines: Vectors) -> list[PublicPassage]:
-        """The passages of these numbers. Raises StoreCorrupt, StoreError."""
+        """Return the passages with these numbers and cosines. Raises StoreCorrupt, StoreError."""
         rows = zip(numbers.tolist(), cosines.tolist(), strict=True)
         return [passage for number, cosine in rows if (passage := self._passage(number, cosine))]
 
     def passages_by_id(self, ids: Sequence[int]) -> list[PublicPassage]:
-        """The passages of these ids, as near as can be; ids that are not there are left out."""
+        """Return the passages with these ids, with a similarity of 1.0; unknown ids are left out."""
         numbers = [identity - (self.facts.series << _SERIES_SHIFT) for identity in ids]
         return [passage for number in numbers if (passage := self._passage(number, 1.0))]
 
