@@ -86,7 +86,7 @@ def _write_lists(
 
 
 class _Placing:
-    """The lists' file while it is being filled."""
+    """The file of inverted lists while vectors are written into it."""
 
     def __init__(self, descriptor: int, counts: Numbers, dimensions: int, base: Clusters | None, codec: Codec) -> None:
         self._descriptor = descriptor

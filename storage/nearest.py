@@ -1,4 +1,4 @@
-"""The nearest of the vectors that FAISS scans for a question. Knows no file."""
+"""Collects the nearest of the vectors that FAISS scans for a question. Reads no files."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from storage.ivf_files import Codes, Numbers, Vectors, faiss_with
 
 
 class Nearest:
-    """The `k` nearest vectors scanned so far, in a heap of FAISS."""
+    """The `k` vectors nearest to `vector` among those scanned so far, in a heap of FAISS."""
 
     def __init__(self, vector: Vectors, k: int) -> None:
         faiss = faiss_with()

@@ -27,7 +27,7 @@ _HEAD = struct.Struct("<8sQQQ")
 
 _MAGIC = b"jdrabq01"
 _NUMBER = np.dtype("<u4")
-"""The format of a number: passage ids have 32 bits for it."""
+"""The format of a vector's number: passage ids reserve 32 bits for it."""
 
 _QUERY_BITS: Final = 4
 """Bits per component of a quantized query. With 8, the best 100 candidates held no more of the ten nearest."""

@@ -23,12 +23,12 @@ class Run(NamedTuple):
 
     @property
     def room(self) -> int:
-        """The bytes of the whole pages."""
+        """The total bytes of the run's pages."""
         return pages(self.first, self.length)[1]
 
 
 def runs(places: Numbers, row_bytes: int) -> list[Run]:
-    """Return the runs of pages with the rows at these offsets, by offset and without overlap. Pure."""
+    """Return the runs of pages that hold the rows at these offsets, sorted by offset and without overlap. Pure."""
     merged: list[Run] = []
     for place in sorted(places.tolist()):
         first, stop = pages(place, row_bytes)[0], place + row_bytes

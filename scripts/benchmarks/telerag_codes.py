@@ -1,7 +1,7 @@
-"""Search by RaBitQ codes in memory, against an exact search of the same clusters, read on demand.
+"""Compares the search by RaBitQ codes in memory with an exact search of the same clusters, read on demand.
 
-Measures recall, the bytes read from disk by the kernel's count, and the time with none of the lists in memory. The arms
-take turns, question by question.
+Measures recall, the bytes read from disk by the kernel's count, and the time with none of the lists in memory. Both
+searches answer each question, and take turns in going first.
 """
 
 import time
@@ -18,7 +18,7 @@ from storage.ivf_writing import write
 from storage.rabitq import RERANKED, RabitqSearch
 
 LEAST_RECALL: Final = 0.98
-"""Recall of the ten nearest below which the run fails."""
+"""The recall of the ten nearest below which the benchmark fails."""
 
 
 def extended(folder: Path, base: Path, blocks: Sequence[Callable[[], Vectors]], threads: int) -> None:
@@ -29,7 +29,7 @@ def extended(folder: Path, base: Path, blocks: Sequence[Callable[[], Vectors]], 
 
 
 def searched(folder: Path, asked: Vectors) -> dict[str, Any]:
-    """Return the figures of both arms, with the default number of probes."""
+    """Return the figures of both searches for the question vectors `asked`, with the default number of probes."""
     vectors = Ivf(folder)
     search = RabitqSearch(vectors, MEMORY)
     nprobe = probes_for(vectors.clusters, len(vectors))
