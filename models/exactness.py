@@ -1,9 +1,8 @@
-"""Self-tests of an engine: kept attention states and rollback must give the same logits as recomputing.
+"""Self-tests of an engine: cached attention states and rollback must give the same logits, to the bit, as recomputing.
 
-"Same" means to the bit. That depends on the model, on the build of llama.cpp and on the processor's instructions,
-without a general rule. Each engine is therefore tested when its kind is first loaded, with some 70 tokens; the verdict
-is stored beside the weights. Features that fail are not used (`LlamaCppEngine.restrict`). To add a check, add an entry
-to CHECKS.
+Whether they do depends on the model, the build of llama.cpp and the processor's instructions, and cannot be predicted.
+Each combination is therefore tested when it is first loaded, with some 70 tokens, and the verdict is stored beside the
+weights. Features that fail are not used (`LlamaCppEngine.restrict`). To add a check, add an entry to CHECKS.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +17,7 @@ from models.facts import FactsFile
 FILE = "exactness.json"
 
 _PROMPT, _MORE, _REST = 24, 16, 8
-"""Token counts of a test: two parts that are kept as slices, then a part that is computed after them."""
+"""The token counts of a test: two parts that are cached as slices, then a part that is computed after them."""
 
 
 def _tokens(engine: Engine) -> Iterator[list[int]]:
@@ -60,7 +59,7 @@ CHECKS: Mapping[Check, Callable[[Engine], bool]] = {"slices": _slices, "rollback
 
 
 def examine(engine: Engine) -> dict[Check, bool]:
-    """Run every check on an empty engine and leave it empty; return which were exact. Raises EngineError."""
+    """Run every check on an empty engine and leave it empty; return whether each was exact. Raises EngineError."""
     verdicts: dict[Check, bool] = {}
     for name, check in CHECKS.items():
         try:
@@ -79,7 +78,7 @@ class Verdicts:
     def inexact(self, engine: Engine, arithmetic: str) -> frozenset[Check]:
         """Return the checks that fail on this empty engine; `arithmetic` identifies the computing code and processor.
 
-        A missing verdict is made by testing the engine. Raises EngineError.
+        Without a stored verdict, tests the engine and stores the verdict. Raises EngineError.
         """
         file, key = FactsFile(self.folder, FILE), f"{engine.info.kv_key} {arithmetic}"
         verdict: dict[Check, bool] | None = file.load().get(key)

@@ -1,4 +1,4 @@
-"""Facts measured on this machine and kept in a JSON file beside the weights: verdicts of tests, costs of passes."""
+"""Stores facts measured on this machine in a JSON file beside the weights: verdicts of tests, costs of passes."""
 
 import json
 import os
@@ -11,13 +11,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class FactsFile:
-    """A file of facts by key. An unreadable file has none, and a folder that cannot be written keeps none."""
+    """A JSON file of facts by key. An unreadable file counts as empty; nothing is stored in a read-only folder."""
 
     folder: Path
     name: str
 
     def load(self) -> dict[str, Any]:
-        """Return all facts."""
+        """Return all facts by key."""
         try:
             kept = json.loads((self.folder / self.name).read_text("utf-8"))
         except (OSError, ValueError):
@@ -25,7 +25,7 @@ class FactsFile:
         return kept if isinstance(kept, dict) else {}
 
     def keep(self, key: str, fact: Any) -> None:
-        """Keep a fact, in the place of an earlier one with this key."""
+        """Store a fact, replacing any earlier fact with this key."""
         facts = {**self.load(), key: fact}
         with suppress(OSError):  # if the folder is not writable, the fact is measured again next time
             handle, name = tempfile.mkstemp(dir=self.folder, prefix=f".{self.name}-")

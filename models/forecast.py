@@ -23,8 +23,8 @@ The model is then loaded only once the user types.
 class Room:
     """The memory that an engine takes beside its weights.
 
-    `context` is the tokens of context, at most those that the model was trained for unless sequences share them
-    (`shared`). `kv` is the number format of attention states. `kept` is the bytes for states outside the context.
+    `context` is the number of tokens, at most those that the model was trained for unless sequences share them
+    (`shared`). `kv` is the number format of attention states. `kept` is the bytes of states cached outside the context.
     """
 
     context: int
@@ -33,7 +33,7 @@ class Room:
     kept: int = 0
 
     def tokens(self, trained: int) -> int:
-        """Return the tokens of context of a model that was trained for so many."""
+        """Return the tokens of context for a model that was trained for `trained` tokens."""
         return self.context if self.shared else min(self.context, trained)
 
 
@@ -70,13 +70,13 @@ class Forecast:
         return None if self.weights is None else self.weights + self.attention + self.kept
 
     def times(self, count: int) -> Forecast:
-        """Return the forecast for so many processes with this model on one machine."""
+        """Return the forecast for `count` processes with this model on one machine."""
         weights = None if self.weights is None else self.weights * count
         return replace(self, weights=weights, attention=self.attention * count, kept=self.kept * count)
 
     @property
     def needs(self) -> str:
-        """The memory needed, by what it is for, and the free memory: a clause about the model."""
+        """A clause for the user with the memory that the model needs, its parts, and the free memory."""
         if self.weights is None or self.memory is None:
             return f"needs memory that is known once it is here; {megabytes(self.free_memory)} are free"
         parts = [f"{megabytes(self.weights)} of weights"]
@@ -89,7 +89,7 @@ class Forecast:
 
     @property
     def fits_memory(self) -> bool:
-        """Whether there is enough memory now, as far as that is known."""
+        """Whether the free memory is enough; true if the needed memory is unknown."""
         return (self.memory or 0) <= self.free_memory
 
     @property
@@ -99,7 +99,7 @@ class Forecast:
 
 
 def forecast(weights: Weights, entry: Entry, room: Room) -> Forecast:
-    """Return the forecast for an entry with so much room. A person's own file is opened.
+    """Forecast the memory and disk space of an entry. Opens the file if it is a person's own.
 
     Raises WeightsDamaged or EngineError if that file is no model.
     """
@@ -138,7 +138,7 @@ def is_memory_short(weights: Weights, entry: Entry) -> bool:
 
 
 def opened(weights: Weights, name: str) -> tuple[str, Entry]:
-    """Open the model that is to be used, as a check; return the key of its setting and its entry.
+    """Check a model that is about to be chosen by opening it; return the key of its setting, and its catalog entry.
 
     Raises UsageError, WeightsMissing, WeightsDamaged or EngineError.
     """

@@ -26,7 +26,7 @@ from shared.errors import UsageError, WeightsDamaged, WeightsMissing
 
 Side = Literal["query", "passage"]
 _PROMPTS: dict[Side, tuple[str, ...]] = {"query": ("query",), "passage": ("document", "passage")}
-"""The names of each side's prefix in a model's configuration."""
+"""The keys of each side's prefix in a model's configuration, in the order of preference."""
 
 _READ = {".safetensors", ".json", ".txt", ".model"}
 _CAN_RUN_CODE = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
@@ -71,7 +71,7 @@ class SentenceEmbedder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The identity of the model, its files' bytes and the prefixes. Reads all of the files."""
+        """The model's name and a hash of its files and prefixes. Reads all of the files."""
         digest = hashlib.sha256(json.dumps(self._prefixes, sort_keys=True).encode())
         for file in sorted(self._files()):
             digest.update(str(file.relative_to(self._folder)).encode())
@@ -101,8 +101,8 @@ class SentenceEmbedder:
 
     @contextmanager
     def in_processes(self, memory: int) -> Iterator[None]:
-        """Embed much in several processes while the block runs, as cores and `memory` bytes allow, unless there is a
-        GPU; `embed` raises EngineError if such a process fails.
+        """Embed large batches in several processes during the block, as many as the cores and `memory` bytes allow; on
+        a GPU, use none. `embed` raises EngineError if such a process fails.
         """
         cores = self._threads or os.cpu_count() or 1
         pool = self._pool = EmbeddingPool(processes_for(cores, memory), cores)
@@ -162,7 +162,7 @@ def prefixes_of(name: str) -> dict[Side, str]:
 
 
 def address(name: str) -> str:
-    """Return the name of the model in an index: the absolute path of a folder, or the name on the hub."""
+    """Return the model's name as an index stores it: the absolute path of a folder, or the name on the hub."""
     folder = Path(name).expanduser()
     return str(folder.absolute()) if folder.is_dir() else name
 

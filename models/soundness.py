@@ -31,7 +31,7 @@ def require_sound(path: Path) -> None:
 
 
 def contradictions(header: Header) -> Iterator[str]:
-    """Yield what contradicts itself in a model's header, each as a clause."""
+    """Yield a clause for each contradiction in a model's header, such as "it names no architecture"."""
     named = header.values.get("general.architecture")
     if named is None or not isinstance(named.held, str):
         yield "it names no architecture"

@@ -166,7 +166,7 @@ class Weights:
             return True
         if sha256(self.folder / name) != record.sha256:
             return False
-        # Only saves the next start a reading: not worth waiting for a pull, nor failing in a read-only folder.
+        # Only spares the next start reading the file, so it neither waits for a pull nor fails in a read-only folder.
         with suppress(OSError), self._lock(timeout=0), self._room() as room:
             self._write(self._records() | {name: replace(record, mtime_ns=stat.st_mtime_ns)}, room)
         return True

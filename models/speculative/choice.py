@@ -1,4 +1,4 @@
-"""How many tokens are drafted in a pass: as many as make the most tokens per unit of time. Pure."""
+"""Chooses how many drafted tokens a pass verifies: as many as generate the most tokens per unit of time. Pure."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,10 +9,10 @@ from typing import Final
 from models.speculative.lookup import LONGEST
 
 _PRIOR: Final = (0.30, 0.50, 0.62, 0.70, 0.75, 0.80, 0.84, 0.88)
-"""The share of drafted tokens that were accepted after a match of 1 to `LONGEST` tokens, before any were counted."""
+"""The share of drafted tokens accepted after a match of 1 to `LONGEST` tokens, assumed before any are counted."""
 
 _PRIOR_WEIGHT: Final = 8.0
-"""How many drafted tokens the prior counts for."""
+"""The number of drafted tokens that the prior weighs as much as."""
 
 _KEPT: Final = 0.98
 """The share of earlier counts that is kept with each token: acceptance changes with the kind of text."""
@@ -26,12 +26,12 @@ class Acceptance:
         self._drafted = [_PRIOR_WEIGHT] * LONGEST
 
     def chance(self, matched: int) -> float:
-        """Return the probability that a token drafted after a match of so many tokens is accepted."""
+        """Return the probability that a token drafted after a match of `matched` tokens is accepted."""
         place = _place(matched)
         return self._accepted[place] / self._drafted[place]
 
     def learn(self, matched: int, *, is_accepted: bool) -> None:
-        """Count a drafted token whose predecessors were accepted."""
+        """Count a drafted token as accepted or rejected. All drafted tokens before it were accepted."""
         place = _place(matched)
         self._accepted[place] = _KEPT * self._accepted[place] + is_accepted
         self._drafted[place] = _KEPT * self._drafted[place] + 1
@@ -42,11 +42,12 @@ def shares(
 ) -> list[int]:
     """Return how many drafted tokens of each answer to verify in a pass over all answers.
 
-    `chances[a]` are the probabilities that answer a's drafted tokens are accepted, each given those before it;
-    `rows[a]` is how many rows hold the answer, each of which reads every token. `cost` gives the time of a pass over so
-    many tokens in all, in passes over one; `most` is the most tokens of a pass. A pass over k drafted tokens of an
-    answer makes 1 + p(1) + p(1) p(2) + … of its tokens (EAGLE-2's product of confidences, with shares in the place of a
-    draft model's probabilities). The likeliest tokens are taken first, as many as make the most tokens per time.
+    `chances[a]` are the probabilities that answer a's drafted tokens are accepted, each given that those before it are;
+    `rows[a]` is the number of rows of the answer, each of which computes every token. `cost(n)` is the time of a pass
+    over n tokens, relative to a pass over one; `most` is the most tokens of a pass. A pass over k drafted tokens of an
+    answer is expected to generate 1 + p(1) + p(1) p(2) + … tokens (EAGLE-2's product of confidences, with acceptance
+    shares instead of a draft model's probabilities). The likeliest tokens are taken first, as many as generate the most
+    tokens per unit of time.
     """
     candidates = [
         (reached / own_rows, answer, reached)

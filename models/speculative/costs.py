@@ -1,7 +1,8 @@
-"""What a pass over several tokens costs, and whether it computes what passes over one compute: measured once.
+"""Measures how long a pass over several tokens takes, and whether it gives the same logits as passes over one token.
 
-Both depend on the model, its state type, the build of llama.cpp, the threads and the processor. Where a pass over four
-tokens takes about as long as one over one, drafting pays; where it takes four times as long, it never does.
+Both depend on the model, its state type, the build of llama.cpp, the threads and the processor, so they are measured
+once for each. Drafting pays if a pass over four tokens takes about as long as a pass over one token, and never pays if
+it takes four times as long.
 """
 
 import time
@@ -26,22 +27,22 @@ _CONTEXT, _ROUNDS = 192, 5
 
 @dataclass(frozen=True, slots=True)
 class PassCosts:
-    """The time of a pass over so many tokens, in passes over one: (tokens, ratio), ascending.
+    """The times of passes relative to a pass over one token: pairs (tokens, ratio), ascending.
 
-    `is_exact`: a pass over several tokens gives the same logits, to the bit, as passes over one.
+    `is_exact`: a pass over several tokens gives the same logits, to the bit, as passes over one token.
     """
 
     ratios: tuple[tuple[int, Annotated[float, Meta(gt=0)]], ...]
     is_exact: bool
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless there are two sizes at least, ascending from one."""
+        """Raise ValueError unless there are at least two numbers of tokens, ascending from one."""
         sizes = [size for size, _ in self.ratios]
         if len(sizes) < 2 or sizes[0] != 1 or sizes != sorted(set(sizes)):
             raise ValueError(f"Passes of {sizes} tokens give no costs.")
 
     def ratio(self, tokens: int) -> float:
-        """Return the time of a pass over so many tokens, interpolated between those measured, and beyond the last."""
+        """Return the relative time of a pass over `tokens` tokens, inter- or extrapolated from the measured ones."""
         sizes = [size for size, _ in self.ratios]
         place = min(max(bisect_left(sizes, tokens), 1), len(sizes) - 1)
         (low, low_ratio), (high, high_ratio) = self.ratios[place - 1], self.ratios[place]
@@ -49,9 +50,9 @@ class PassCosts:
 
 
 def measured(engine: Engine) -> PassCosts:
-    """Measure the costs on the engine, whose sequences are emptied before and after. Raises EngineError, GaveWay.
+    """Measure the costs on the engine, and leave its sequences empty. Raises EngineError, GaveWay.
 
-    It takes about as long as writing 150 tokens. Of five passes the fastest counts: other processes slow some.
+    Takes about as long as generating 150 tokens. The fastest of five passes counts, as other processes slow some.
     """
     for sequence in range(engine.info.sequences):
         engine.clear(sequence)
@@ -89,7 +90,7 @@ def _is_exact(engine: Engine, rest: Sequence[int]) -> bool:
 
 
 def known(engine: Engine, folder: Path, threads: int) -> "KnownCosts":
-    """Return where the costs of this engine on this machine are kept: a file in the folder of weights."""
+    """Return the stored costs of this engine on this machine, whose file is in the folder of weights."""
     from models.llama_bindings import arithmetic
 
     return KnownCosts(FactsFile(folder, FILE), f"{engine.info.kv_key} {arithmetic()} {threads}")
@@ -97,17 +98,17 @@ def known(engine: Engine, folder: Path, threads: int) -> "KnownCosts":
 
 @dataclass(frozen=True, slots=True)
 class KnownCosts:
-    """The measured costs of one engine, kept in a file beside the weights."""
+    """The measured costs of one engine, stored in a file beside the weights."""
 
     file: FactsFile
     key: str
 
     def load(self) -> PassCosts | None:
-        """Return the costs; None if they were not measured."""
+        """Return the stored costs; None if there are none."""
         with suppress(ValidationError):
             return convert(self.file.load().get(self.key), PassCosts)
         return None
 
     def keep(self, costs: PassCosts) -> None:
-        """Keep the costs."""
+        """Store the costs, replacing earlier ones."""
         self.file.keep(self.key, to_builtins(costs))

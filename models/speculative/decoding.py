@@ -1,4 +1,4 @@
-"""Writes one answer in fewer passes, for callers that read it token by token."""
+"""Generates one answer in fewer passes of the model, for callers that draw it token by token."""
 
 from typing import Self
 
@@ -11,17 +11,17 @@ from shared.trace import DraftCounts
 
 
 class DraftingDecoder:
-    """Reads an answer's tokens as a `Decoder` does, and computes the tokens that are likely to follow with them.
+    """A `Decoder` that also computes drafted tokens, which are likely to follow, in the same pass as each token.
 
-    Use it with `with`, which drops what was drafted and not drawn.
+    Use it as a context manager: leaving the block drops the drafted tokens that were not drawn.
     """
 
     def __init__(self, decoder: Decoder, engine: Engine, drafting: Drafting, most: int, counts: DraftCounts) -> None:
-        """`most` is how many tokens are drawn at most; `counts` is added to."""
+        """Draws at most `most` tokens in all, and adds to `counts`."""
         self._decoder, self._engine = decoder, engine
         self._costs = drafting.used_costs(engine.info)
         self._left, self._counts = most, counts
-        # The first row last: the answer goes on behind it.
+        # The first row comes last, as the answer continues it.
         texts = [engine.tokens(row) for row in reversed(decoder.sequences)] if self._costs else []
         self._drafts = AnswerDraft(texts, decoder.mixture, drafting.acceptance)
 
@@ -37,7 +37,7 @@ class DraftingDecoder:
         return self._drafts.mixture
 
     def append(self, token: int) -> Logits:
-        """Read the next token in all rows; return the mixture after it. Raises ContextFull, with nothing changed."""
+        """Append the drawn token to all rows; return the mixture after it. Raises ContextFull, with nothing changed."""
         pending = self._drafts.pending
         if self._drafts.accept(token):
             self._counts.accepted += 1
@@ -54,12 +54,12 @@ class DraftingDecoder:
             self._decoder.cut(self._decoder.position - pending)
 
     def _computed(self, token: int) -> list[Logits]:
-        """Compute the token and a draft of what follows; return the mixture after each."""
+        """Compute the token and a draft of the tokens after it; return the mixture after each."""
         if self._costs is None:
             return [self._decoder.append(token)]
         rows = len(self._decoder.sequences)
         most = self._engine.info.verifies
-        # The last token of an answer is drawn, but never read.
+        # The last token of an answer is drawn, but never computed.
         draft, chances = self._drafts.propose(min(self._left - 2, most // rows - 1))
         (count,) = shares([chances], [rows], self._costs.ratio, most)
         draft = draft[:count]

@@ -1,8 +1,8 @@
-"""Decides whether an engine's answers are drafted, and keeps what is drafted for one answer.
+"""Decides whether tokens are drafted for an engine's answers, and holds the draft of one answer.
 
-Each token is drawn from `AnswerDraft.mixture` as without drafts. A drawn token that equals the drafted one costs no
-pass; at the first other token, the rest of the draft is dropped. So the text is that of no drafting, at every
-temperature and under every sampling rule, wherever passes over several tokens are exact.
+Each token is drawn from `AnswerDraft.mixture` as without drafts. A drawn token that equals the drafted token costs no
+pass; at the first other token, the rest of the draft is dropped. The text is therefore the same as without drafts, at
+every temperature and under every sampling rule, if passes over several tokens are exact.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,15 @@ LONGEST_DRAFT = 15
 """The most tokens drafted for a pass."""
 
 _UNMEASURED = PassCosts(((1, 1.0), (4, 1.4), (16, 4.0)), is_exact=False)
-"""Costs for drafting before any were measured, where drafting is asked for: those of 1.7B weights on two cores."""
+"""The costs assumed in mode `lookup` before any are measured: those of 1.7B weights on two cores."""
 
 
 @dataclass(slots=True)
 class Drafting:
-    """Whether an engine's answers are drafted, by the costs of its passes and the shares that are accepted.
+    """Decides whether tokens are drafted for an engine's answers, by the costs of its passes.
 
-    `auto` drafts where it pays and the text stays the same to the bit; `lookup` drafts wherever it pays.
+    `auto` drafts if that saves time and leaves the text the same to the bit; `lookup` drafts if that saves time.
+    `acceptance` holds the share of drafted tokens that were accepted.
     """
 
     mode: DraftMode = "off"
@@ -41,9 +42,9 @@ class Drafting:
             self.costs = self.known.load()
 
     def used_costs(self, info: EngineInfo) -> PassCosts | None:
-        """Return the costs by which drafts are chosen; None where nothing is drafted.
+        """Return the costs for choosing drafts; None if nothing is drafted.
 
-        An engine that computes anew what is rolled back gains nothing by drafts.
+        An engine that recomputes tokens after a rollback gains nothing from drafts.
         """
         if not info.sliceable or "rollback" in info.inexact:
             return None
@@ -53,11 +54,11 @@ class Drafting:
 
     @property
     def is_unmeasured(self) -> bool:
-        """Whether drafting waits for the costs to be measured."""
+        """Whether drafting is on, but the costs of passes are not measured yet."""
         return self.mode != "off" and self.costs is None and self.known is not None
 
     def measure(self, engine: Engine) -> PassCosts:
-        """Measure the costs on an engine whose sequences are emptied, and keep them. Raises EngineError, GaveWay."""
+        """Measure the costs, which empties the engine's sequences, and store them. Raises EngineError, GaveWay."""
         self.costs = measured(engine)
         if self.known:
             self.known.keep(self.costs)
@@ -65,13 +66,13 @@ class Drafting:
 
 
 class AnswerDraft:
-    """The tokens drafted for one answer, of which some are verified before they are drawn.
+    """The tokens drafted for one answer, some of them verified: computed by the model before they are drawn.
 
     `mixture` holds the log probabilities of the answer's next token, shape (vocabulary,).
     """
 
     def __init__(self, texts: Sequence[Sequence[int]], mixture: Logits, acceptance: Acceptance) -> None:
-        """`texts` are the tokens that the answer's rows hold; the answer goes on behind the last."""
+        """Start without a draft. `texts` are the tokens in the answer's rows; the answer continues the last text."""
         self.mixture = mixture
         self._lookup, self._acceptance = Lookup(texts), acceptance
         self._draft = Draft()
@@ -79,11 +80,11 @@ class AnswerDraft:
 
     @property
     def pending(self) -> int:
-        """Return how many tokens are verified and not drawn yet."""
+        """The number of tokens that are verified and not drawn yet."""
         return len(self._verified)
 
     def accept(self, token: int) -> bool:
-        """Record a drawn token. Return whether it was drafted: then `mixture` is already the one after it."""
+        """Record a drawn token. Return whether it was verified as a draft: then `mixture` is now the one after it."""
         self._lookup.append([token])
         if not self._verified:
             return False
@@ -97,11 +98,11 @@ class AnswerDraft:
         return is_accepted
 
     def drop(self) -> None:
-        """Drop what is verified and not drawn."""
+        """Drop the verified tokens that are not drawn yet."""
         self._draft, self._verified = Draft(), []
 
     def propose(self, most: int) -> tuple[tuple[int, ...], list[float]]:
-        """Draft at most `most` tokens to follow; return them, and for each the chance that it is accepted next."""
+        """Draft at most `most` next tokens. Return them and each one's chance to be accepted if all before it are."""
         self._draft = self._lookup.draft(min(most, LONGEST_DRAFT))
         matched = self._draft.matched
         return self._draft.tokens, [
@@ -109,6 +110,6 @@ class AnswerDraft:
         ]
 
     def verified(self, mixtures: Sequence[Logits]) -> None:
-        """Take the mixtures after the token drawn last and after each verified token of the proposed draft."""
+        """Store the mixtures after the last drawn token and after each verified token of the proposed draft."""
         self.mixture, *self._verified = mixtures
         self._draft = Draft(self._draft.tokens[: len(self._verified)], self._draft.matched)

@@ -1,6 +1,6 @@
-"""Drafts from what was read: the continuation of the longest earlier occurrence of the last tokens (prompt lookup).
+"""Drafts tokens by prompt lookup: those that followed the longest earlier occurrence of the last tokens.
 
-Pure, and needs no model: answers quote their passages and repeat their own words.
+Pure, and needs no draft model, as answers quote their passages and repeat their own words.
 """
 
 from collections.abc import Sequence
@@ -10,25 +10,25 @@ from typing import Final
 import numpy as np
 
 LONGEST: Final = 8
-"""The most tokens that are compared: a longer match makes a draft hardly more likely."""
+"""The most tokens of a match: a longer match hardly makes a draft more likely to be accepted."""
 
 _BORDER: Final = -1
-"""Stands between two texts; no token equals it."""
+"""The separator between two texts; no token has this id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Tokens that may come next, in order. `matched` is how many tokens before them occurred before them earlier."""
+    """Tokens that may come next, in order. `matched` is the length of the match that they followed earlier."""
 
     tokens: tuple[int, ...] = ()
     matched: int = 0
 
 
 class Lookup:
-    """Drafts from several texts and an answer, to which tokens are appended."""
+    """Finds drafts in several texts and an answer, to which tokens are appended."""
 
     def __init__(self, texts: Sequence[Sequence[int]]) -> None:
-        """`texts` are token ids; the answer continues the last text."""
+        """Copy the texts, which are token ids; the answer continues the last text."""
         ids = [token for text in texts for token in (_BORDER, *text)]
         self._size = len(ids)
         self._ids = np.empty(2 * self._size + 64, np.int64)
@@ -43,7 +43,9 @@ class Lookup:
         self._size = stop
 
     def draft(self, most: int) -> Draft:
-        """Return at most `most` tokens that followed the longest, and of these the latest, earlier occurrence."""
+        """Return at most `most` tokens that followed the longest earlier occurrence of the last tokens; of occurrences
+        of equal length, the latest counts.
+        """
         ids = self._ids[: self._size]
         if most < 1 or self._size < 2:
             return Draft()
