@@ -42,7 +42,9 @@ class Answer:
         owner: str,
         acceptance: Acceptance | None = None,
     ) -> None:
-        """With `acceptance`, tokens are drafted, unless the answer is joint: the device drafts that one ahead."""
+        """With `acceptance`, following tokens are drafted and verified together, except for a joint answer, which is
+        drafted ahead by the device.
+        """
         self.key, self.job, self.sequences, self.allowed, self.owner = key, job, tuple(sequences), allowed, owner
         self.prefilled = self.joined = self.accepted = 0
         self._engine, self._prefixes = engine, prefixes
@@ -53,9 +55,9 @@ class Answer:
         self._decoder: Decoder | None = None
         self._ending, self._text = Ending(), codecs.getincrementaldecoder("utf-8")("replace")
         self._drawn: list[int] = []
-        self._tail = ""  # how much of the text written here may be the beginning of a stop
+        self._tail = ""  # the end of the text generated here, which may be the beginning of a stop
         self._epoch = len(job.accepted)
-        self._stands = self._epoch  # how many of the accepted tokens still count once the prompt is read
+        self._stands = self._epoch  # how many accepted tokens are still valid once the prompt is prefilled
         self._whole = False  # the last drawn token ends the answer and is not decoded
         self._drawn += job.accepted
         self._ending.go_on(job.accepted, self._text.decode(engine.detokenize(job.accepted)))
@@ -118,7 +120,7 @@ class Answer:
         return self._unread[0] if self._unread else None
 
     def proposed(self, most: int) -> tuple[tuple[int, ...], list[float]]:
-        """Draft at most `most` tokens to follow the next one; return them, and the chance that each is accepted."""
+        """Draft at most `most` tokens to follow the next token; return them and each draft's chance of acceptance."""
         if self._drafts is None:
             return (), []
         # Of the tokens that may still be drawn, the last need not be read.

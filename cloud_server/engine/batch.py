@@ -30,7 +30,8 @@ CHUNK = 64
 """Prompt tokens prefilled between two decode steps."""
 
 _PIECES = 4
-"""Pieces of a chunk in which prompts are prefilled that nobody has asked for yet: a new answer waits for one."""
+"""The divisor of a chunk for prompts that nobody has asked for yet, so that a new answer waits for a small piece only.
+"""
 
 log = logging.getLogger(__name__)
 
@@ -67,12 +68,12 @@ class Batch:
 
     @property
     def idle(self) -> bool:
-        """Return whether a step would do nothing, as every answer is paused."""
+        """Whether a step would do nothing: every answer is paused, and nothing can be prefilled ahead."""
         return self.resting and not self.provisional.fits(self._free, self.room().cells)
 
     @property
     def resting(self) -> bool:
-        """Return whether no answer needs the engine."""
+        """Whether no answer needs the engine."""
         return not (self._prefilling or self._due) and not any(answer.moving for answer in self._answers.values())
 
     def possible(self, job: Job) -> bool:
@@ -82,11 +83,14 @@ class Batch:
 
     @property
     def is_unmeasured(self) -> bool:
-        """Whether drafting waits for `measure`."""
+        """Whether drafting is on, but still needs `measure`."""
         return self._drafting.is_unmeasured
 
     def measure(self, give_way: Callable[[], bool]) -> None:
-        """Measure what passes cost, which decides about drafts, while there are no answers. Raises GaveWay."""
+        """Measure the time of passes, which decides how much is drafted. Call it while there are no answers.
+
+        Raises GaveWay once `give_way` returns true.
+        """
         self.provisional.pause()
         self._drafting.measure(interruptible(self._engine, give_way))
 
@@ -146,7 +150,7 @@ class Batch:
             answer.allowed = max(answer.allowed, upto)
 
     def correct(self, key: int, keep: int, tokens: Sequence[int]) -> None:
-        """Keep the first `keep` tokens of a joint answer, append `tokens`, then draft on from there."""
+        """Keep the first `keep` tokens of a joint answer, append `tokens`, then draft the tokens after these."""
         if answer := self._answers.get(key):
             with self._alone(answer, self._due):
                 answer.correct(keep, tokens)
@@ -283,7 +287,7 @@ class Batch:
 
 
 def _drawn(answer: Answer, said: Sequence[EngineEvent]) -> int:
-    """Return the tokens that drawing computed: a draft counts once per row, even if it is rejected later."""
+    """Return the number of tokens computed for these events: a draft counts once per row, even if rejected later."""
     return sum(
         len(answer.sequences) if isinstance(event, Draft) else 1 for event in said if isinstance(event, Token | Draft)
     )

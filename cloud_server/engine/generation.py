@@ -60,7 +60,7 @@ class Generation:
         self._asked: dict[int, _Asked] = {}
         self._room, self._held, self._underway = batch.room(), list[Allocation](), EngineLoad()
         self._changed: dict[int, int | None] = {}  # by key: the new allowed index; None for a cancelled answer
-        self._orders: list[Callable[[], None]] = []  # about prompts that nobody has asked for yet
+        self._orders: list[Callable[[], None]] = []  # calls about prompts that nobody has asked for yet
         self._wake = threading.Condition()
         self._stopping, self._resting = False, True
         self._computing_since: float | None = None
@@ -136,19 +136,19 @@ class Generation:
         return self._batch.provisional.enabled and self._resting
 
     def prefill(self, owner: str, key: int, rows: Sequence[Segments]) -> None:
-        """Prefill prompts that will probably be asked for, but for their last segments, while no answer needs the
+        """Prefill prompts that will probably be requested, without their last segments, while no answer needs the
         engine.
 
-        `settle` has to be called when that is certain or not, and `release` when the request is over.
+        Call `settle` once the final prompt is known, and `release` when the request is over.
         """
         self._order(partial(self._batch.provisional.begin, key, owner, rows))
 
     def settle(self, key: int) -> None:
-        """Prefill no more for this key."""
+        """Stop prefilling prompts for this key."""
         self._order(partial(self._batch.provisional.end, key))
 
     def release(self, key: int) -> None:
-        """Drop the states of this key that no answer has used."""
+        """Drop the KV states prefilled for this key that no answer has used."""
         self._order(partial(self._batch.provisional.release, key))
 
     def _order(self, order: Callable[[], None]) -> None:
@@ -206,7 +206,7 @@ class Generation:
                 asked = self._asked.pop(key)
                 if not self._queue.remove(key):
                     prefilled = self._batch.leave(key)
-                    if asked.job.rule:  # joint answers all end by cancellation; the drafts are their work
+                    if asked.job.rule:  # a joint answer always ends by cancellation, and its drafts count as served
                         self.pace.served(prefilled, asked.written, len(asked.job.rows))
             else:
                 self._allow(key, upto)

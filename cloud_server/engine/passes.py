@@ -1,7 +1,7 @@
-"""One pass of the engine over the next tokens of several answers, and what is drafted for them.
+"""Computes the next tokens of several answers in one pass of the engine, and verifies drafted tokens with them.
 
-The tokens of a pass are shared by gain: with many answers a pass has no cheap place left, and nothing is drafted; one
-answer alone gets what it would get on a device.
+Drafted tokens are chosen by expected gain: with many answers more tokens would make a pass too slow, so nothing is
+drafted; a single answer gets as many drafted tokens as on a device.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from shared.errors import ContextFull, EngineLost
 
 
 def with_drafts(tokens: Mapping[Answer, int], costs: PassCosts | None, most: int) -> dict[Answer, list[int]]:
-    """Return each answer's next token and the drafted tokens to verify with it: `most` tokens in all at the most."""
+    """Return each answer's next token and the drafted tokens to verify with it: at most `most` tokens in all rows."""
     if costs is None:
         return {answer: [token] for answer, token in tokens.items()}
     rows = [len(answer.sequences) for answer in tokens]

@@ -1,5 +1,5 @@
-"""Beginnings of prompts that will probably be asked for, prefilled into the prefix cache while no answer needs the
-engine: the passages nearest so far, while the rest of a question's clusters is read. Knows no index and no clock.
+"""Prefills the beginnings of prompts that will probably be requested into the prefix cache while no answer needs the
+engine: the nearest passages so far, while more clusters are read for a question. Knows no index and no clock.
 """
 
 import logging
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Beginnings:
-    """The prompts of one question, of which those `left` are not prefilled yet."""
+    """The prompts to prefill for one question; `left` are the prompts that are not completely prefilled yet."""
 
     owner: str
     rows: tuple[Segments, ...]
@@ -29,10 +29,10 @@ class _Beginnings:
 
 
 class ProvisionalPrefill:
-    """For use by the batch's thread. It borrows a free sequence until `pause`, which raises EngineLost where the
-    sequence cannot be emptied, as do all calls that pause.
+    """Prefills prompts that will probably be requested. For use by the batch's thread.
 
-    `computed` counts the tokens prefilled here, `dropped` those of them that no answer has used.
+    Borrows a free sequence until `pause`, which raises EngineLost if the sequence cannot be emptied, as do all calls
+    that pause. `computed` counts the tokens prefilled here, `dropped` those of them that no answer has used.
     """
 
     def __init__(self, engine: Engine, prefixes: PrefixCache, chunk: int) -> None:
@@ -40,11 +40,11 @@ class ProvisionalPrefill:
         self._engine, self._prefixes, self._chunk = engine, prefixes, chunk
         self._beginnings: dict[int, _Beginnings] = {}
         self._sequence: int | None = None
-        self._row: Segments = ()  # the prompt of which the sequence holds the beginning
+        self._row: Segments = ()  # the prompt whose beginning is in the sequence
 
     @property
     def enabled(self) -> bool:
-        """Whether states are cached at all."""
+        """Whether KV states are cached at all."""
         return self._engine.info.sliceable and self._prefixes.enabled
 
     def fits(self, free: Sequence[int], cells: int) -> bool:
@@ -54,25 +54,27 @@ class ProvisionalPrefill:
         return bool(free) and 0 < tokens <= min(cells, self._engine.info.prompt_room)
 
     def begin(self, key: int, owner: str, rows: Sequence[Segments]) -> None:
-        """Queue prompts, to be prefilled but for their last segments. Does nothing if no states are cached."""
+        """Queue prompts to prefill without their last segments. Does nothing if no KV states are cached."""
         if self.enabled:
             self._beginnings[key] = _Beginnings(owner, tuple(rows), deque(rows))
 
     def end(self, key: int) -> None:
-        """Prefill no more for this key; what is cached stays."""
+        """Stop prefilling the prompts of this key; their cached states stay."""
         if beginnings := self._beginnings.get(key):
             if beginnings is self._current:
                 self.pause()
             beginnings.left.clear()
 
     def release(self, key: int) -> None:
-        """Prefill no more for this key, and drop what no answer has used."""
+        """Stop prefilling the prompts of this key, and drop their cached states that no answer has used."""
         self.end(key)
         if beginnings := self._beginnings.pop(key, None):
             self.dropped += sum(map(self._prefixes.drop_unused, beginnings.rows))
 
     def step(self, free: Sequence[int], cells: int) -> tuple[str, int]:
-        """Prefill a piece, if one `fits`. Return its owner and its number of tokens. Gives up a prompt that fails."""
+        """Prefill the next piece of a prompt, if the prompt `fits`; drop a prompt that fails. Return the prompt's owner
+        and the number of tokens prefilled.
+        """
         current = self._current
         if current is None or not self.fits(free, cells):
             return "", 0
@@ -88,7 +90,7 @@ class ProvisionalPrefill:
         return current.owner, self.computed - computed
 
     def pause(self) -> None:
-        """Give the sequence back. What it holds beyond whole passages is lost."""
+        """Empty the borrowed sequence and return it. The prefilled part of an incomplete passage is lost."""
         if self._sequence is None:
             return
         sequence, self._sequence = self._sequence, None
