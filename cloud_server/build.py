@@ -1,4 +1,4 @@
-"""Builds the server's parts, in one place."""
+"""Builds the server and its parts from the settings."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def weights(paths: Paths) -> catalog.Weights:
 
 
 def room(settings: Settings) -> Room:
-    """Return the memory that the model takes beside its weights."""
+    """Return the settings of the memory that the model takes beside its weights."""
     own = settings.model
     return Room(own.context, own.kv, shared=True, kept=_bytes(own.prefix_mb))
 

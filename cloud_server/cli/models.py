@@ -1,4 +1,4 @@
-"""`jackdaw-server models`: lists models, chooses and downloads them; also downloads those that other commands need."""
+"""`jackdaw-server models`: lists, chooses and downloads models; other commands use its downloads, too."""
 
 import os
 
@@ -35,7 +35,7 @@ def _notes(key: str) -> list[str]:
 
 
 PROGRAM = Program("jackdaw-server", "smollm2-1.7b", _opened, _pull, _use, _notes)
-"""The companion server, for the commands of models."""
+"""The companion server's name and functions for the `models` commands."""
 
 command = models_group(PROGRAM)
 

@@ -34,7 +34,7 @@ from shared.errors import ExitCode, UsageError
 from storage.paths import Paths
 
 ENDS_S = 10.0
-"""Seconds until the process is killed after a part of the server failed: if ending takes longer, something hangs."""
+"""Seconds until the process is killed after a part of the server failed: if shutdown takes longer, something hangs."""
 
 CLOSES_S = 5.0
 """Seconds until the process is killed once the server waits for no more answers."""
@@ -138,9 +138,10 @@ def command(
 
 
 def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) -> None:
-    """Serve until told to end, as `CompanionServer.run` does.
+    """Serve until a signal ends the server, as `CompanionServer.run` does.
 
-    If a part of the server fails, the process ends within ENDS_S, and within CLOSES_S once no answer is waited for.
+    If a part of the server fails, the process ends within ENDS_S; it ends within CLOSES_S after the last answer that
+    the server waits for.
     """
     server.on_lost = lambda: _end_within(ENDS_S, ExitCode.LOST)
     server.on_drained = lambda: _end_within(CLOSES_S, ExitCode.LOST if server.lost else ExitCode.FAILED)
@@ -203,7 +204,7 @@ def _print_started(
     as_json: bool,
     unsigned: bool = False,
 ) -> None:
-    """Print the address under which devices reach the server; with an unsigned certificate, only paired devices do."""
+    """Print the address at which devices reach the server; only paired devices accept an `unsigned` certificate."""
     own = settings.serve
     reached = certificate.reached_by(_names(settings), address, socket.gethostname())
     url = f"{'wss' if own.certificate else 'ws'}://{f'[{reached}]' if ':' in reached else reached}:{port}"

@@ -1,4 +1,4 @@
-"""The model that a server is about to load: what it takes, and whether that is free."""
+"""Checks the model that a server is about to load: the memory that it needs, and whether that much is free."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,9 @@ from storage.paths import Paths
 
 @dataclass(frozen=True, slots=True)
 class StartingModel:
-    """A model, what all processes with it take together, and what computes it: `gpu_layers` is -1 for all."""
+    """The model to load. `cast` is the memory that all processes with it take together, `threads` are each process's
+    CPU threads, and `gpu_layers` is the number of layers on a GPU, -1 for all.
+    """
 
     entry: Entry
     cast: Forecast
@@ -23,13 +25,13 @@ class StartingModel:
 
     @property
     def sentence(self) -> str:
-        """The facts, for people."""
+        """The facts as a sentence for the user."""
         layers = {-1: "all layers", 0: "no layers"}.get(self.gpu_layers, f"{self.gpu_layers:,} layers")
         return f"The model {self.entry.name} {self.cast.needs}. Threads: {self.threads}; on a GPU: {layers}."
 
     @property
     def facts(self) -> dict[str, object]:
-        """The facts, for machines; sizes in bytes, None where unknown."""
+        """The facts for JSON output; sizes in bytes, None if unknown."""
         return {
             "name": self.entry.name,
             "address": self.entry.address,
@@ -42,10 +44,10 @@ class StartingModel:
 
 
 def start_model(paths: Paths, settings: Settings, sharing: int, *, anyway: bool) -> StartingModel:
-    """Return the model that `sharing` processes on this machine load, each for itself.
+    """Return the model that each of `sharing` processes on this machine is about to load.
 
-    Raises UsageError, with the figures, if the free memory is too small, unless `anyway` or a GPU holds layers of it;
-    WeightsError and EngineError for a person's own file that is no model.
+    Raises UsageError, with the figures, if the free memory is too small, unless `anyway` is true or a GPU computes
+    layers; WeightsError and EngineError for a person's own file that is no model.
     """
     from models.llama_bindings import offloads
 
@@ -55,6 +57,6 @@ def start_model(paths: Paths, settings: Settings, sharing: int, *, anyway: bool)
     gpu_layers = build.layers(own.gpu_layers)
     if gpu_layers and not offloads():
         gpu_layers = 0
-    if not anyway and not gpu_layers:  # how much of it lies in a GPU's memory is not known
+    if not anyway and not gpu_layers:  # the part of the model in a GPU's memory is not known
         refuse_unfit(entry, cast)
     return StartingModel(entry, cast, threads(own.threads), gpu_layers)
