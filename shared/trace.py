@@ -10,9 +10,9 @@ _WRITING = ("prefill", "decode")
 
 @dataclass(slots=True)
 class DraftCounts:
-    """The passes of an answer that was drafted, the tokens drafted and accepted in them, and their total cost.
+    """Counts of an answer's speculative decoding: its passes, the tokens drafted and accepted in them, and their cost.
 
-    `cost` is in passes over one token.
+    `cost` is the passes' total time, as a multiple of a pass over one token.
     """
 
     passes: int = 0
@@ -22,7 +22,7 @@ class DraftCounts:
 
     @property
     def gain(self) -> float:
-        """How many times as fast the tokens after the first were written as one by one."""
+        """How many times as fast the tokens after the first were generated as without drafts."""
         return (self.passes + self.accepted) / self.cost if self.cost else 1.0
 
     def as_json(self) -> dict[str, object]:
@@ -35,11 +35,11 @@ class DraftCounts:
 class Trace:
     """The timing of one answer: its steps with their durations, and the prompt's tokens by the origin of their states.
 
-    `segments_cached` and `tokens_cached` are what there were attention states of, `segments_moved` and `tokens_moved`
-    what there were states of at another place, which are not exact; `tokens_prefilled` the rest, of which
-    `tokens_recomputed` begin moved segments; and `tokens_decoded` the answer. `discarded` are the attempts
-    before it, from passages that did not say it, and `looks` what was read again of those that did. `joined` are the
-    ids of the passages whose kept attention states were joined. `drafts` counts speculative decoding.
+    `segments_cached` and `tokens_cached` count the parts of the prompt with cached attention states, `segments_moved`
+    and `tokens_moved` those with states cached at another position, which are not exact; `tokens_prefilled` counts the
+    computed tokens, of which `tokens_recomputed` begin moved segments; `tokens_decoded` counts the answer's tokens.
+    `discarded` are earlier attempts, from passages without the answer; `looks` are repeated reads of the passages that
+    have it. `joined` are the ids of the passages with cached states. `drafts` counts speculative decoding.
     """
 
     started: float = field(default_factory=time.perf_counter)
@@ -78,7 +78,9 @@ class Trace:
         return (*self.discarded, *self.looks, self)
 
     def begin_again(self) -> None:
-        """Move the steps and tokens so far to `discarded`; in this trace they count as one step and no tokens."""
+        """Discard the current attempt: its steps and tokens move to `discarded`. This trace keeps their total time as
+        the step "in vain", and counts tokens from 0 again.
+        """
         spent = [step for step in self.steps if step[0] in _WRITING]
         self.discarded.append(replace(self, steps=spent, discarded=[]))
         self.steps = [step for step in self.steps if step[0] not in _WRITING]

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Load:
-    """The numbers of running answers and of queued requests now; of tokens computed, joined from the cache, and
-    generated so far. Of those computed, `provisional` are of passages that a search would probably find, and `dropped`
-    of these were of no use. `drafted` counts the tokens drafted for answers, `accepted` those of them that were drawn.
+    """Counts of the engine's work. `writing` answers run and `waiting` requests are queued now; all else counts tokens.
+
+    `prefilled` prompt tokens were computed and `joined` ones taken from the cache; `written` tokens were generated. Of
+    the prefilled, `provisional` are of passages that a search would probably find, and `dropped` are those of these
+    that no answer used. `drafted` tokens were drafted for answers, and `accepted` of these were drawn.
     """
 
     writing: int = 0

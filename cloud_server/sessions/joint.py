@@ -89,7 +89,7 @@ class Joint:
         self.receive(from_wire(message, self._machine.terms.vocabulary))
 
     def begins(self, key: int) -> None:
-        """Set the key of the answer's job, which was queued with the tokens settled by then."""
+        """Set the key of the answer's generation job."""
         self._key = key
 
     def written(self, event: Draft | Supplied) -> None:
@@ -136,9 +136,9 @@ class Joint:
             self._timer = self._loop.call_at(due, self._ring)
 
     def look(self, now: float, cut_at: float | None) -> None:
-        """End the answer if the device was waited for too long.
+        """End the answer if the device has sent nothing for too long.
 
-        `cut_at` is when its connection was lost; None if connected.
+        `now` and `cut_at` are times of the loop's clock; `cut_at` is when its connection was lost, None if connected.
         """
         limit = self._moved_at + PATIENCE_S if cut_at is None else max(self._moved_at, cut_at) + CUT_S
         if self._machine.waits and now > limit:

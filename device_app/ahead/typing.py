@@ -98,12 +98,14 @@ class Draft:
     broken_off: int = 0
 
     def typed(self, text: str, now: float) -> Draft:
-        """Return the draft with another text. An empty text drops the ranking but keeps the counts of work done."""
+        """Return the draft with a changed text. An empty text also drops the last search's result, but not the counts
+        of searches and readings.
+        """
         draft = replace(self, text=text, changed_at=now)
         return draft if text.strip() else replace(draft, searched="", ranking=(), leads=0)
 
     def ranked(self, text: str, ranking: Ranking) -> Draft:
-        """Return the draft with the ranking of a search for the text."""
+        """Return the draft with the result of a search for the text: ranked passages."""
         stays = bool(ranking and self.ranking) and ranking[0][0] == self.ranking[0][0]
         leads = self.leads + 1 if stays else min(len(ranking), 1)
         return replace(self, searched=text, searches=self.searches + 1, ranking=tuple(ranking[:RANKED]), leads=leads)
@@ -186,7 +188,9 @@ def _is_whole(draft: Draft, now: float) -> bool:
 
 
 def _likeliest(draft: Draft, *, is_whole: bool) -> int | None:
-    """Return the passage to read next; None if none is likely enough. A complete question's best passage always is."""
+    """Return the passage to read next; None if no passage is likely enough to be needed. The best passage of a complete
+    question always is.
+    """
     unread = [
         (chance(draft, rank), -rank)
         for rank, (passage, _) in enumerate(draft.ranking[: draft.ranks])

@@ -19,7 +19,9 @@ MOST_LOOKS = 20
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The results of checking the folders: the `fingerprint` when they were last `read`, and the `last` one."""
+    """The results of checking the folders: the `fingerprint` when their files were last `read`, and the `last` one
+    computed; `looks` counts the successive checks that found changes.
+    """
 
     read: bytes | None = None
     last: bytes | None = None
@@ -36,11 +38,11 @@ class Seen:
         return self.settled and self.last != self.read
 
     def looked(self, digest: bytes) -> Self:
-        """Return the results with one more check added."""
+        """Return the results updated by a check that computed this fingerprint."""
         return replace(self, last=digest, looks=0 if digest == self.last else self.looks + 1)
 
     def as_read(self) -> Self:
-        """Return the results with the last check's state marked as read."""
+        """Return the results after the changed files were read, which marks the last fingerprint as read."""
         return replace(self, read=self.last, looks=0)
 
 

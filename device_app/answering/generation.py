@@ -1,6 +1,6 @@
-"""Writes the text of an answer from its passages.
+"""Generates the text of an answer from its passages.
 
-A model that reads one passage at a time gets one after the other until it finds an answer; others get all at once.
+A model that reads one passage at a time gets passages in turn until one has the answer; others get all at once.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -22,10 +22,10 @@ MOST_ATTEMPTS = 2
 
 @dataclass(slots=True)
 class Generation:
-    """Writes one answer. With a `check`, nothing is shown before the check is done.
+    """Generates one answer from `source`. If there is a `check` of the finished text, no text is shown before it.
 
-    `keep` saves the attention states that a prompt left in the engine, before another prompt replaces them.
-    `has_shown`: some text was shown already.
+    `keep` saves the attention states of a prompt in the engine before the next prompt replaces them. `has_shown`: some
+    text was shown already.
     """
 
     source: TokenSource
@@ -35,9 +35,9 @@ class Generation:
     has_shown: bool = False
 
     def events(self, first: Attempt, others: Iterator[Attempt]) -> Generator[Found | Wrote, None, Written]:
-        """Yield the text to show and any further passages read; return the first attempt that does not abstain.
+        """Yield the text to show and any further passages read; return the first attempt that gives an answer.
 
-        Abstaining attempts go to the trace's discarded ones. A later attempt without text counts as an abstention.
+        Attempts without an answer go to `discarded` in the trace. A later attempt without text gives no answer.
         """
         written = yield from self._attempted(first)
         while is_not_found(written.text) and (other := next(others, None)):

@@ -47,7 +47,7 @@ def decision(answer: str) -> str:
 
 
 class Subject:
-    """A question's subject, weighed against the passages `near` it."""
+    """A question's subject: its words, with their rarity among the passages `near` the question, and its names."""
 
     def __init__(self, asked: Query, near: Sequence[StoredPassage]) -> None:
         self.asked = asked
@@ -72,7 +72,7 @@ class Subject:
         return [(place, unit) for _, place, unit in sorted(scored, key=lambda entry: -entry[0])[:count]]
 
     def proof(self, answer: str, passages: Sequence[StoredPassage]) -> Evidence | None:
-        """Return the best proof of the answer in these passages; None if there is none."""
+        """Return the sentence or row of these passages that proves the answer best; None if no sentence does."""
         weighted = [
             (says_no, Evidence(number, unit.text, round(share, 3)))
             for number, passage in enumerate(passages, 1)
@@ -90,7 +90,7 @@ class Subject:
         return any(not unit.is_row or (self._share(unit) >= HOLDS and self._is_about(unit)) for unit in supporting)
 
     def _proofs(self, answer: str, passage: StoredPassage) -> Iterator[tuple[Unit, float, bool]]:
-        """Yield each proof with its share of the question's content, and whether it is negated as the answer is."""
+        """Yield each unit that proves the answer, its share of the question's words, and whether both say "no"."""
         decided = decision(answer) if asks_whether(self.asked.text) else ""
         own = [] if decided else self._own(answer)
         for unit in units(passage):
@@ -116,7 +116,9 @@ class Subject:
         return sum(word in beside for word in self._words) + sum(word in inside for word in self._words) / 2
 
     def _share(self, unit: Unit) -> float:
-        """Return the share of the question's words, by rarity: the mean of those in the unit and in unit or context."""
+        """Return the share of the question's words that the unit has, weighted by rarity; a word in its context counts
+        half.
+        """
         whole = sum(self._rarity.values()) or 1.0
         return sum(rare for held in _words_of(unit) for word, rare in self._rarity.items() if word in held) / whole / 2
 

@@ -1,4 +1,4 @@
-"""The state of the files that an answer cites. Reads no disk: `freshness` does."""
+"""The state of the files that an answer cites. Does not read the disk: `freshness` does."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ cores about 40 ms per passage of 100 words. `build.READ_AGAIN_S` stops the readi
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """A file that differs from when it was read, with the `reason` as a sentence for the person.
+    """A file that has changed or cannot be found since it was read; `reason` explains that in a sentence for the user.
 
-    It is `changed`, and was answered from its old text; `gone`, and not used; or `away`, in a folder that cannot be
-    opened, and used as it was read.
+    `state` is `changed` if the answer used the file's old text, `gone` if the file was deleted and not used, or `away`
+    if its folder cannot be opened and the answer used the text as it was read.
     """
 
     path: str

@@ -20,7 +20,10 @@ Result = TypeVar("Result")
 
 
 class Raced:
-    """Implements `TokenSource` with a race that has found its passages."""
+    """The token source of an answer that device and server race to write; it takes the pieces from the race.
+
+    The race has already retrieved its passages. Implements `TokenSource`.
+    """
 
     def __init__(self, race: Race) -> None:
         self._race = race
@@ -35,18 +38,20 @@ class Raced:
         pieces: Sequence[Piece],
         sureness: Sureness | None,  # noqa: ARG002
     ) -> tuple[int, Pieces] | None:
-        """If the server's text has no visible character, return the device's stream in its place; else None."""
+        """Return the device's pieces to replace the server's, and the index of the first piece to replace, if the
+        server's text has no visible character; else None.
+        """
         begin = self._race.by_server
         if begin is None or visible("".join(piece.text for piece in pieces[begin:])):
             return None
         return begin, _ended(self._race.rewritten(pieces[:begin]))
 
     def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the attempt's passages and those that the server retrieved while writing."""
+        """Return the attempt's passages and those that the server retrieved while it wrote the answer."""
         return [*hits, *map(public_hit, self._race.rounds.further)]
 
     def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the attempt's passages and, if the server wrote the answer, those that it retrieved while writing."""
+        """Return the attempt's passages and, if the server wrote the answer, those that it retrieved meanwhile."""
         return hits if self._race.report.origin == "device" else self.read(hits)
 
     def with_rounds(self, events: Generator[Event, None, Result]) -> Generator[Event | LookedUp, None, Result]:
@@ -65,7 +70,7 @@ class Raced:
                 yield event
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """Return the answer with its writer and model, and the race's reasons."""
+        """Return the answer with the side that wrote it, its model, and the race's reasons for its decisions."""
         report = self._race.report
         decided = (*action.reasons, *report.reasons)
         return replace(answer, model=report.model, model_hash="", written=report.origin, decided=decided)

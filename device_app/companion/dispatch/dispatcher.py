@@ -100,7 +100,10 @@ class Estimates:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any], device: DeviceFirstToken | None = None) -> "Estimates":
-        """Restore from `as_json`; `device` is another model's prior. Raises ValueError if the data is damaged."""
+        """Restore the estimates from the result of `as_json`. Raises ValueError if the data is damaged.
+
+        `device` replaces the stored estimates of the device's time, for a model without measurements.
+        """
         fresh = cls()
         try:
             held = kept["ledger"]

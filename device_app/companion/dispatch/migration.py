@@ -64,7 +64,7 @@ class Migration(Generic[T]):
         return frozenset(self._failed)
 
     def receive(self, event: Event[T]) -> list[Command]:
-        """Return the commands for an event. Call `buffer.due(now)` first, to remove the tokens that the reader has."""
+        """Return the commands for an event. Call `buffer.due(now)` first, to remove the tokens that were shown."""
         if self.phase is MigrationPhase.OVER:
             return []
         if isinstance(event, Tick):
@@ -97,7 +97,7 @@ class Migration(Generic[T]):
                 return []
         stop = [Stop(self.side, self.epoch)] if isinstance(event, Token) else []  # it skipped tokens
         self._failed.add(self.side)
-        return stop if handing else stop + self._rescued()  # otherwise the target is starting already
+        return stop if handing else stop + self._rescued()  # during a hand-over, the target is starting already
 
     def _from_target(self, event: Token[T] | Ended | Failed | Doubtful) -> list[Command]:
         target = other(self.side)
@@ -185,7 +185,7 @@ class Migration(Generic[T]):
         return [self._begin(target, f"the {self.side} may have failed")]
 
     def _rescued(self) -> list[Command]:
-        """Let the other side take over from a failed owner at once, at any cost."""
+        """Hand the answer over to the other side at once, whatever that costs, as the side that writes it failed."""
         target = other(self.side)
         if target in self._failed or target not in self.terms.allowed:
             self.phase = MigrationPhase.OVER

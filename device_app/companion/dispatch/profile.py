@@ -26,9 +26,10 @@ _LEAST_READ = 16
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Measured figures.
+    """Measured times and acceptance rates of this device and its server.
 
-    `read` is this device's seconds per prompt token, `search` the seconds of a search on the server.
+    `read` is this device's seconds per prompt token, `device` its seconds per generated token; `search` is the seconds
+    of a search on the server, `trip` the round trip.
     """
 
     read: float = 0.01
@@ -62,7 +63,7 @@ class Profile:
         )
 
     def known(self, position: float, first_s: float, server_s: float, round_trip_s: float | None) -> SideTimes:
-        """Return both sides' times at about this position of prompt and answer.
+        """Return both sides' times for tokens at about this position, counted over prompt and answer.
 
         `first_s` is from a question to the server's first token; `server_s` is per token of the server, as learned from
         answers that it wrote alone. A current round trip takes precedence over the stored one.

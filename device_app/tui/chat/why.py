@@ -1,4 +1,4 @@
-"""The window that explains an answer: its timing, the kept answers considered, and what left the device."""
+"""The window that explains an answer: its timing, the saved answers considered, and what left the device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BAR = 14
 
 
 class WhyScreen(ModalScreen[None]):
-    """A window with the record of a turn, then the kept answers that would be considered now."""
+    """A window with the record of a turn, then the saved answers that would be compared with its question now."""
 
     BINDINGS = [Binding("escape,q", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
 
@@ -34,7 +34,7 @@ class WhyScreen(ModalScreen[None]):
         self._turn = turn
 
     def compose(self) -> ComposeResult:
-        """Yield the turn's record, and a place for the kept answers."""
+        """Yield the turn's record, and a widget that is filled with the saved answers later."""
         with Vertical(classes="window") as window:
             window.border_title = "Why this answer"
             window.border_subtitle = "Esc back"
@@ -43,7 +43,7 @@ class WhyScreen(ModalScreen[None]):
                 yield Static(Content.styled("\ncomparing saved answers …", "$quiet"), id="weighed", markup=False)
 
     def on_mount(self) -> None:
-        """Look up the kept answers, after any answer that is being written."""
+        """Look up the saved answers in the background, after any answer that is being generated."""
         self.query_one(VerticalScroll).focus()
         self.run_worker(self._weigh())
 

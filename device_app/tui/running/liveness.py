@@ -6,7 +6,7 @@ EVERY_S = 1.0
 """Seconds between two checks."""
 
 LATE_S = 0.5
-"""Seconds of delay from which on a check shows a loaded or suspended machine and does not count."""
+"""Seconds of delay from which a check does not count, as the machine is loaded or was suspended."""
 
 LOOP_LOOKS = 30
 """Timely checks without a response after which the event loop counts as stuck."""
@@ -33,8 +33,8 @@ class Silence:
     def look(self, *, answered: bool, late_s: float, busy: float | None = None) -> bool:
         """Count another check, which came `late_s` late; return whether the component is frozen.
 
-        `busy` is the share of that time in which its thread had a core, None if unknown. A waiting thread has almost
-        none, one in an endless loop all it wants; in between, it works on a loaded machine.
+        `busy` is the share of that time in which its thread had a core, None if unknown. It is almost 0 for a waiting
+        thread and high for an endless loop; a share in between shows that the thread works on a loaded machine.
         """
         if answered:
             self.looks = 0
@@ -45,13 +45,16 @@ class Silence:
 
 @dataclass(slots=True)
 class Grace:
-    """Counts the checks since the app was asked to end."""
+    """Counts the checks since the app was asked to end, to decide when it has to be killed."""
 
     stuck: Silence = field(default_factory=lambda: Silence(GRACE_LOOKS))
     slow: Silence = field(default_factory=lambda: Silence(SLOW_GRACE_LOOKS))
 
     def look(self, *, late_s: float, busy: float | None = None, reads_disk: bool = False) -> bool:
-        """Count another check; return whether the time to end is over. `busy` is as for `Silence`."""
+        """Count another check, which came `late_s` late. Return whether the time for an orderly exit is over.
+
+        `busy` is as in `Silence.look`; `reads_disk`: the app waits for a disk and gets more checks.
+        """
         stuck = self.stuck.look(answered=reads_disk, late_s=late_s, busy=busy)
         return self.slow.look(answered=False, late_s=late_s) or stuck
 
