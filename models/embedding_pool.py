@@ -27,7 +27,7 @@ _LOOK_S: Final = 0.5
 
 
 def processes_for(cores: int, memory: int) -> int:
-    """Return how many processes embed, given so many cores and bytes of memory: at least 1, which is this one."""
+    """Return the number of embedding processes for this many cores and bytes of memory; 1 means this process alone."""
     return max(1, min(cores, memory // PROCESS_BYTES, MOST_PROCESSES))
 
 

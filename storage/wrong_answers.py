@@ -88,7 +88,7 @@ class WrongAnswers:
         return [_mark(row) for row in rows]
 
     def take_back(self, mark: Mark) -> None:
-        """Delete a mark."""
+        """Delete the mark of a wrong answer."""
         with self.database.transaction():
             self.database.execute("DELETE FROM wrong_answers WHERE id = ?", (mark.id,))
             self.database.execute(

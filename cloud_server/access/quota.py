@@ -49,7 +49,7 @@ class Quota:
         return self._searches.wait_s(now)
 
     def searched(self, now: float) -> None:
-        """Count a search."""
+        """Count a search at the time `now`."""
         self._searches = self._searches.used(now)
         self.searches_used += 1
 

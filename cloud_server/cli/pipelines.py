@@ -1,4 +1,4 @@
-"""The commands `jackdaw-server pipelines`: show and measure them. Prints; `cloud_server.pipelines` works."""
+"""The commands `jackdaw-server pipelines`: show the retrieval pipelines and measure them."""
 
 import asyncio
 import os

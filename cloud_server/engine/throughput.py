@@ -50,7 +50,7 @@ class Throughput:
     answer: float = 40.0
 
     def did(self, work: float, seconds: float) -> None:
-        """Record a step."""
+        """Record an engine step that did `work` in `seconds`."""
         keep = MEMORY ** min(seconds / OVER_S, 1.0)
         self.done = keep * self.done + work
         self.seconds = keep * self.seconds + seconds

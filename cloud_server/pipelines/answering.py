@@ -122,8 +122,8 @@ class Answering:
         )
 
     def beginnings(self, ask: Ask, passages: Sequence[PublicPassage]) -> tuple[Segments, ...]:
-        """Return the beginnings of the rows that `job` would make if these were the best of all its passages; the last
-        segment of each stands for the question.
+        """Return the rows of a job's prompt as far as these passages, the best of the job's, determine them. The last
+        segment of each row, the question, is only a placeholder.
         """
         each = public_prompt(ask.question, passages, self.template, len(passages))
         rows = ([place for place in row if place < len(passages)] for row in divided(range(ask.passages), ask.rows))

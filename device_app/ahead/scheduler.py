@@ -1,7 +1,7 @@
 """Decides which background work to do (PerCache, section 4.3): pure decisions, each with a reason in words.
 
-A kept answer needs prefill and decode, a kept attention state prefill alone. If the threshold is so high that few
-questions are served kept answers, decoding is wasted.
+Preparing an answer needs prefill and decode; preparing attention states needs prefill alone. If the threshold of
+similarity is so high that saved answers are rarely reused, decoding is wasted.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,9 @@ class Strategy:
 
 
 def strategy(threshold: float, cutoff: float) -> Strategy:
-    """Return the strategy of PerCache's section 4.3.1, from τ_query and its cutoff."""
+    """Return how to prepare predicted questions (PerCache, section 4.3.1): without answers if the similarity
+    `threshold` for reusing answers is above the `cutoff`.
+    """
     if threshold > cutoff:
         return Strategy(
             False, f"attention states only, as cache.threshold ({threshold:g}) is above cache.cutoff ({cutoff:g})"
@@ -39,5 +41,7 @@ def to_answer(origin: Origin, plan: Strategy) -> bool:
 
 
 def restores(kept_bytes: int, limit: int, entry_bytes: int) -> bool:
-    """Return whether there is room to restore evicted states from kept questions (section 4.3.3, QA to QKV)."""
+    """Return whether the cache has room to compute evicted attention states again from saved questions (section 4.3.3,
+    QA to QKV). All arguments are in bytes.
+    """
     return kept_bytes + entry_bytes <= limit

@@ -1,4 +1,4 @@
-"""Looks up facts for the planner on this device: the request, kept answers and passages."""
+"""Looks up facts for the planner on this device: the request, saved answers and passages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Facts:
         return Request(asked, search_query, vector, options, earlier, local_only, has_server, trace=trace)
 
     def kept(self, request: Request) -> Kept:
-        """Return the kept answer to serve, after checking the files it cites and rereading those that changed."""
+        """Return the saved answer to serve, after checking the files it cites and rereading those that changed."""
         while True:
             with request.trace.step("look up"):
                 serving = self.bank.find(
@@ -63,13 +63,15 @@ class Facts:
                 return Kept(None if self.freshness.are_gone(cited, request.looked) else serving)
 
     def similar(self, request: Request) -> Kept:
-        """Return the kept answer to serve without checking the files, and all that were considered."""
+        """Return the saved answer to serve, without checking the files it cites, and all saved answers considered."""
         more, fingerprint = request.may_fetch, request.options.fingerprint
         similar: Sequence[Considered] = list(self.bank.consider(request.query, request.vector, fingerprint, more=more))
         return Kept(next((considered for considered in similar if considered.serves), None), similar)
 
     def retrieved(self, request: Request, *, quotes: bool = True) -> Retrieved:
-        """Return the nearest passages from up-to-date files, words they lack, and with `quotes`, quotes from them."""
+        """Return the nearest passages of the files as they are now, the question's words that the files lack and, with
+        `quotes`, sentences quoted from the passages.
+        """
         newest = self.retriever.store.newest_passage()
         options, search_query = request.options, request.search_query
         count = max(options.plan.passages, beyond.NEAR)

@@ -28,7 +28,7 @@ class Rounds:
         self._known = {passage.id for passage in sources}
 
     def add(self, said: m.Round) -> None:
-        """Add the next round."""
+        """Add the server's next round of retrieval."""
         queries = tuple(map(safe_line, said.queries))
         self.looked_up.append(LookedUp(said.pipeline, queries, tuple(passage.id for passage in said.passages)))
         if self._known is None:

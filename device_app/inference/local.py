@@ -34,7 +34,7 @@ def forecast(prefilled: int, rows: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LocalSource(Prefilling):
-    """The engine of this device as a source of tokens. One stream at a time."""
+    """The engine of this device as a source of tokens, for one stream at a time."""
 
     template: ChatTemplate
     drafting: Drafting = field(default_factory=Drafting)
@@ -65,10 +65,10 @@ class LocalSource(Prefilling):
         """Answer the prompt, with one row for each of its passages (`Prompt.joined()` makes a single row of them).
 
         `similarities` weigh the rows, one for each. `relevance` is the probability that the best passage is relevant:
-        with it, a model trained to abstain does so from its threshold on; without it, if the abstention is likeliest;
-        never without passages. `sureness` records the answer's probability. States that the `tree` keeps of the prompt
-        are joined, not computed. Raises ContextFull when the rows do not fit the engine. Close the generator if it is
-        not read to its end, so that the trace has its steps.
+        if given, a model trained to abstain does so from its threshold on; else it does if the abstention is likeliest.
+        It never abstains without passages. `sureness` records the answer's probability. States of the prompt that are
+        cached in the `tree` are joined, not computed. Raises ContextFull if the rows do not fit the engine. Close the
+        generator if it is not read to its end, so that the trace has its steps.
         """
         trace = trace or Trace()
         with trace.step("prefill"):
@@ -214,7 +214,9 @@ class LocalSource(Prefilling):
         return judge(decoder, tokens, threshold, sureness)
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
-        """Compute and keep the prompt's states that the tree lacks; answer nothing. Raises as `stream` and `keep`."""
+        """Compute the prompt's states that the tree lacks and store them, without answering. Raises what `stream` and
+        `keep` raise.
+        """
         trace = trace or Trace()
         with trace.step("prefill"):
             self.prefilled(prompt, trace, tree)

@@ -1,4 +1,4 @@
-"""Prefills a prompt: joins the states that the tree keeps, and computes the rest, tokens shared by rows only once.
+"""Prefills a prompt: joins the states cached in the tree and computes the rest; tokens that rows share only once.
 
 A row is one sequence of the engine: system, passage(s), question.
 """
@@ -75,7 +75,7 @@ class Prefilling:
         return self.engine.prefill(0, whole[same:])
 
     def extend(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> int:
-        """Join the kept nodes that follow the path's first `start` ones; return how many nodes the row then holds."""
+        """Join the cached states of the path's nodes from index `start` on; return the length of the row in nodes."""
         reached = tree.extend(self.engine, row, path, start) if tree else start
         trace.segments_cached += reached - start
         trace.tokens_cached += sum(len(node.tokens) for node in path[start:reached])
@@ -84,17 +84,18 @@ class Prefilling:
         return reached
 
     def _join(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> list[int]:
-        """Call `extend`, and return the tokens that are left to compute."""
+        """Join the cached states of a path, as `extend` does; return the tokens that are left to compute."""
         reached = self.extend(row, path, start, trace, tree)
         rest = [token for node in path[reached:] for token in node.tokens]
         trace.tokens_prefilled += len(rest)
         return rest
 
     def _computed_alone(self, nodes: Sequence[Sequence[Node]], trace: Trace, tree: QKVTree | None) -> list[KVSlice]:
-        """Return the states of each path after the head, which is all that row 0 holds before and afterwards.
+        """Compute each path's states after the head in row 0, and return them. Row 0 holds the head alone before and
+        afterwards.
 
-        Each path is computed as if it were the only row: f16 sums round by the cell they lie in, and only then do the
-        states equal those that a prompt of one row, or another row, keeps and joins.
+        Each path is computed as if it were the only row: f16 sums round differently in each cell, and only then are the
+        states equal to those cached for a prompt of one row, or for another row.
         """
         border = self.engine.length(0)
         states = []

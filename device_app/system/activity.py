@@ -1,7 +1,7 @@
 """The time of the last question, shared between processes through one small file.
 
 The file holds `time.monotonic_ns()`, which is the same in all processes until the machine restarts and does not change
-when the wall clock is set. Knows neither who asks nor who waits.
+when the wall clock is set.
 """
 
 import os
@@ -44,14 +44,14 @@ class Activity:
                 os.close(descriptor)
 
     def mark(self) -> bytes:
-        """Return a mark to pass to `changed` later."""
+        """Return the file's content, b"" if it cannot be read; `changed` tells whether a question was noted since."""
         try:
             return self.path.read_bytes()
         except OSError:
             return b""
 
     def changed(self, mark: bytes) -> bool:
-        """Return whether a question was noted since the mark was taken. Takes about 20 µs."""
+        """Return whether a question was noted since `mark` was called. Takes about 20 µs."""
         return self.mark() != mark
 
     def last(self) -> float | None:

@@ -75,7 +75,7 @@ def age(moment: str, now: datetime) -> str:
 
 
 def milliseconds(ms: float) -> str:
-    """Return a duration."""
+    """Return a duration in milliseconds as text: in seconds from one second on, else in milliseconds."""
     return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
 
 

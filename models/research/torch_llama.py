@@ -60,10 +60,11 @@ class TorchLlama:
         )
 
     def run(self, tokens: list[int], state: torch.Tensor, *, start: int, known: int) -> torch.Tensor:
-        """Compute the tokens at positions [start, start + n); return the last one's logits, shape (vocabulary,).
+        """Compute the n tokens at positions [start, start + n); return the last token's logits, shape (vocabulary,).
 
-        `state` holds positions [0, known), known ≥ start; the others are written into it. With known = start nothing is
-        computed for known positions; with start = 0 everything but their projections.
+        `state` already has Q, K and V of positions [0, known), with known ≥ start; those of later positions are written
+        into it. If known = start, only new positions are computed. If start = 0, all positions are, but those before
+        `known` take Q, K and V from the state.
         """
         stop = start + len(tokens)
         with torch.inference_mode():

@@ -18,7 +18,7 @@ _BORDER: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Tokens that may come next, in order. `matched` is the length of the match that they followed earlier."""
+    """Tokens that may come next, as they once followed the same last `matched` tokens earlier in the text."""
 
     tokens: tuple[int, ...] = ()
     matched: int = 0

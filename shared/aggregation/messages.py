@@ -61,7 +61,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The reply to a Fetch: the likeliest tokens of the distribution at `position`."""
+    """The likeliest tokens of the distribution at `position`, in reply to a Fetch."""
 
     position: int
     distribution: Top
@@ -69,7 +69,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """The receiver aggregates from `position` on.
+    """Hand the aggregation over: the receiver settles the tokens from `position` on.
 
     `mine` is the epoch of the sender's chain, whose drafts from `position` on follow; `yours` is the epoch of the
     receiver's chain, as far as the sender knows.
@@ -93,14 +93,14 @@ Message = Weight | Drafts | Targets | Fetch | Rest | Switch | Stop
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """This side's passages were retrieved and weighted."""
+    """This side's passages were retrieved; `log_h` is their log weight."""
 
     log_h: float
 
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """This side's decoder drew a token, in the epoch of its last rollback."""
+    """This side's decoder drew a draft token; `epoch` is that of the decoder's last rollback."""
 
     epoch: int
     position: int
@@ -110,7 +110,7 @@ class Drafted:
 
 @dataclass(frozen=True, slots=True)
 class Supplied:
-    """The reply to a Supply command."""
+    """The likeliest tokens of this side's distribution at `position`, in reply to a Supply command."""
 
     position: int
     distribution: Top
@@ -156,7 +156,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class RollBack:
-    """Keep the KV state of the answer's first `keep` tokens, prefill `tokens`, and draft on in `epoch`.
+    """Keep the KV state of the answer's first `keep` tokens, prefill `tokens`, and continue drafting in `epoch`.
 
     `epoch` is `keep` + len(tokens). Without a rejection nothing is discarded: the decoder was behind and catches up.
     """
@@ -176,7 +176,7 @@ class Supply:
 
 @dataclass(frozen=True, slots=True)
 class GoAlone:
-    """The device writes the answer alone from `position` on, and says so to the user."""
+    """Write the answer on the device alone from `position` on, and tell the user the reason."""
 
     position: int
     reason: str

@@ -18,7 +18,7 @@ _STREAMS = 8
 
 
 class Stream(IntEnum):
-    """The uses of random numbers. The streams of one position are independent of one another."""
+    """The uses of random numbers, each a stream of its own. The streams of one position are independent."""
 
     TOKENS = 0  # one number per token id, from which both sides draw their coupled drafts
     COIN = 1  # which side's draft is used at a position
@@ -38,5 +38,5 @@ def uniforms(seed: int, position: int, stream: Stream, count: int) -> Uniforms:
 
 
 def own(side: Side) -> Stream:
-    """Return the stream of a side's own draws."""
+    """Return the stream of random numbers with which a side draws its own independent drafts."""
     return Stream.DEVICE if side == "device" else Stream.SERVER

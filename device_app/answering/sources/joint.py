@@ -16,7 +16,10 @@ from shared.types import Hit
 
 
 class Joint:
-    """Implements `TokenSource` with a joint answer; `own` rewrites it alone if it has no visible text."""
+    """The token source of a joint answer. If the answer has no visible text, `own` writes it again on this device.
+
+    Implements `TokenSource`.
+    """
 
     def __init__(self, aggregated: Aggregated, own: Own) -> None:
         self._aggregated, self._own = aggregated, own
@@ -30,7 +33,9 @@ class Joint:
     def rewritten(
         self, attempt: Attempt, pieces: Sequence[Piece], sureness: Sureness | None
     ) -> tuple[int, Pieces] | None:
-        """If the joint answer has no visible text, return 0 and this device's own stream; else None."""
+        """If the joint answer has no visible text, return 0, the index of the first piece to replace, and the pieces of
+        this device's own answer; else None.
+        """
         if visible("".join(piece.text for piece in pieces)):
             return None
         self._is_given_up = True
@@ -47,7 +52,7 @@ class Joint:
         return [*hits, *map(public_hit, self._aggregated.report.sources)]
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """Return the answer with its writer, and why this device continued alone, if it did."""
+        """Return the answer with the sides that wrote it, and the reason if this device finished it alone."""
         report, reasons = self._aggregated.report, action.reasons
         if report.alone:
             since = f" from token {report.together} on" if report.together else ""

@@ -24,7 +24,10 @@ FULL: Final = "the server's passages did not fit into the model's context"
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """Implements `TokenSource` from passages of the files. `tree` holds the kept attention states of prompts."""
+    """The token source of an answer from passages of the files, written by this device. Implements `TokenSource`.
+
+    `tree` holds the cached attention states of prompts.
+    """
 
     source: LocalSource
     tree: QKVTree
@@ -75,7 +78,9 @@ class Own:
 
 
 class Fetched(Own):
-    """Implements `TokenSource` from passages of the files and of a server."""
+    """The token source of an answer from passages of the files and of a server, written by this device. Implements
+    `TokenSource`.
+    """
 
     def credited(self, answer: Answer, action: Action) -> Answer:
         """Return the answer with the reasons, and the number of the server's passages that it is from."""

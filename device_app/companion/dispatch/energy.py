@@ -89,7 +89,9 @@ class Energy:
     count: int = 0
 
     def after(self, stretch: Stretch, prior: float) -> "Energy":
-        """Add a period. `prior` is the setting, in joules per GFLOP; if it is 0, energy costs nothing."""
+        """Return the estimate updated by a period. `prior` is the setting, in joules per GFLOP; 0 means that energy
+        costs nothing.
+        """
         if prior < _NOTHING:
             return self
         weight = 1 / ((_WANDERS_W * stretch.seconds) ** 2 + stretch.step_joules**2 / 6)
@@ -103,7 +105,7 @@ class Energy:
         return replace(learned, held=_within(solved, prior))
 
     def estimate(self, prior: float) -> Estimate:
-        """Return the estimate, with the setting as its prior."""
+        """Return the estimate, which equals the setting `prior` before the first period."""
         if not self.count or prior < _NOTHING:
             return Estimate(prior)
         ss, sg, gg, _, _ = self.sums

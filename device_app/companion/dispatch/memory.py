@@ -29,7 +29,9 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class Held:
-    """The stored figures. `rates` are tokens a second in answers to public questions."""
+    """The learned figures of this device and its server. `rates` are each side's tokens a second in answers to public
+    questions.
+    """
 
     knowledge: Estimates = field(default_factory=Estimates)
     rates: Mapping[Side, float] = field(default_factory=lambda: dict(PRIOR_RATES))

@@ -99,7 +99,7 @@ class Optimal:
         return cls(constraint, prompts, device, waits, costs, int(first), gains, prices, shares)
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Decide as `Policy`.
+        """Decide when each side starts, as in `Policy.decide`.
 
         Between two prices the coin decides, so that the expected token share equals the budget.
         """
@@ -168,10 +168,12 @@ def _by_server(server: Distribution, ratios: Array, takes: Array, tail_weight: f
 
 
 def _priced(gains: Array, costs: Array, weights: Array) -> tuple[Array, Array]:
-    """Return prices, falling, and the share of all tokens that each price buys, rising from 0; both shape (n,).
+    """Return prices per token, falling, and for each price the share of all tokens that are prefilled at that price,
+    rising from 0; both shape (n,).
 
-    `gains`, shape (lengths, choices), are per token; `weights`, shape (lengths,), are each length's share of all
-    tokens. The upper hull of each length is walked from `never` by its steepest slopes, for all lengths at once.
+    `gains`, shape (lengths, choices), are per token; `costs`, shape (choices,), are probabilities; `weights`, shape
+    (lengths,), are each length's share of all tokens. For all lengths at once, follows the upper convex hull of the
+    points (cost, gain) from the choice `never` on, steepest slope first.
     """
     rows = np.arange(len(gains))
     at = np.full(len(gains), len(costs) - 1)

@@ -12,14 +12,16 @@ MOST_PROMISED_S: Final = 20.0
 
 @dataclass(slots=True)
 class ServerPatience:
-    """The wait for one server, of `limit_s` seconds. Times are of any one clock; `since` is when the wait began."""
+    """The wait for one server, which ends after `limit_s` seconds without an extension. `since` is when it began; all
+    times are by the same clock, which may be any.
+    """
 
     limit_s: float
     since: float
     _from: float = 0.0
 
     def __post_init__(self) -> None:
-        """Start with the full limit left."""
+        """Start the wait with its full limit."""
         self._from = self.since
 
     @property
@@ -32,11 +34,13 @@ class ServerPatience:
         self.since = self._from = now
 
     def received(self, now: float) -> None:
-        """Extend the wait after a message that advances the answer."""
+        """Extend the wait, by at most PACE_S, after a message that advances the answer."""
         self._from = min(now, self._from + PACE_S)
 
     def worked(self, now: float) -> None:
-        """Extend the wait after the server reported a round of retrieval, up to the latest start it could promise."""
+        """Restart the wait after the server reported a round of retrieval; a restart later than MOST_PROMISED_S after
+        the first start counts as one at that time.
+        """
         self._from = max(self._from, min(now, self.since + MOST_PROMISED_S))
 
     def promised(self, now: float, seconds: float) -> None:

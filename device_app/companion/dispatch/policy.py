@@ -28,14 +28,16 @@ class Decision:
 
 
 class Policy(Protocol):
-    """A policy decides when each side starts, question by question."""
+    """Decides for each question when each side starts."""
 
     @property
     def constraint(self) -> Side:
         """The side whose tokens are saved."""
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Decide for a prompt of `length` tokens, when the share `budget` of tokens may run on the constrained side."""
+        """Return when each side starts for a prompt of `length` tokens. `budget` is the share of all prompt tokens that
+        the constrained side may prefill; `coin` is random, uniform over [0, 1).
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,8 @@ class Ledger:
         return min(max(share - self.debt / (HORIZON * self.usual), 0.0), 1.0)
 
     def charge(self, length: float, share: float, *, used: bool) -> "Ledger":
-        """Record an answer: its prompt's tokens `length`, the budget b `share`, and whether the constrained side was
-        started, `used`.
+        """Return the ledger updated by an answer with a prompt of `length` tokens. `share` is the budget b; `used` says
+        whether the constrained side was started.
         """
         usual = self.usual + (length - self.usual) * max(1 / (self.count + 1), 1 / HORIZON)
         most = HORIZON * usual
@@ -89,7 +91,7 @@ class Waiting:
         return cls(server, prompts, token_shares(prompts), tail)
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Decide as `Policy`; the coin is not used, since the wait at the boundary is exact."""
+        """Decide when each side starts, as in `Policy.decide`. The coin is not used: the boundary's wait is exact."""
         del coin
         if budget >= 1:
             return Decision(0.0, 0.0, "both sides at once: the budget spares neither side")
@@ -128,7 +130,7 @@ class Routing:
         return cls(prompts, token_shares(prompts))
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Decide as `Policy`."""
+        """Decide when each side starts, as in `Policy.decide`."""
         at = self.prompts.bin(length)
         shorter, own = float(self.shares[at]), float(self.shares[at + 1] - self.shares[at])
         chance = (shorter + own - (1 - budget)) / own if own > 0 else float(shorter > 1 - budget)

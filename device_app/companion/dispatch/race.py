@@ -56,7 +56,7 @@ class Race:
         self._moving = ""
 
     def __enter__(self) -> Self:
-        """Watch the link."""
+        """Start to watch the state of the link to the server."""
         self._sides.__enter__()
         return self
 

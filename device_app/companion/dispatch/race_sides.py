@@ -64,7 +64,7 @@ class RaceSides:
         self._watch = ExitStack()
 
     def __enter__(self) -> Self:
-        """Watch the link."""
+        """Start to queue the link's state changes as events of the race."""
         self._watch.enter_context(self._link.watched(lambda state: self._inbox.put(Linked(state.answering))))
         return self
 

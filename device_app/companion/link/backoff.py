@@ -1,4 +1,4 @@
-"""The pauses between attempts to connect."""
+"""The pauses between attempts to connect: random, and longer with each failure."""
 
 import random
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ FIRST_WAIT_S, MOST_WAIT_S = 0.05, 30.0
 
 @dataclass(slots=True)
 class Backoff:
-    """Counts consecutive attempts without success."""
+    """Counts consecutive failed attempts to connect, which determine the next pause."""
 
     _failures: int = 0
 

@@ -99,7 +99,7 @@ class Link:
                 self._write(self._session.send(message), request.number)
 
     def close(self) -> None:
-        """Say goodbye to the server, and end the thread."""
+        """Close the connection, and end the thread."""
         self._closing.set()
         with self._lock:
             dials = self._socket is None
@@ -115,11 +115,11 @@ class Link:
         return self.current.watched(changed)
 
     def blamed(self, why: str) -> str:
-        """Return the sentence, for a person, that this server did not do its part."""
+        """Return a sentence for the user that this server failed, with the reason `why`."""
         return f"{AT}{self.server} failed: {why}"
 
     def distrust(self, error: ProtocolError) -> str:
-        """Leave a server whose message a caller found invalid, and avoid it for a while; return the reason in words."""
+        """Disconnect from a server whose message a caller found invalid; avoid it for a while. Return the reason."""
         with self._lock:
             why = self._break(error)
             if self._socket:
@@ -129,7 +129,7 @@ class Link:
 
     @property
     def by_text(self) -> bool:
-        """Whether answers change sides as text, since the server has another vocabulary."""
+        """Whether answers are handed over as text, as the server's model has another vocabulary."""
         return self._session.handover == "text"
 
     @property
@@ -149,7 +149,7 @@ class Link:
             self._forget_all()
 
     def _stay_connected(self) -> LinkState:
-        """Connect repeatedly, until that is useless or the link is closed; return the last state."""
+        """Connect again and again until the server refuses for good or the link is closed; return the last state."""
         backoff = Backoff()
         while not self._closing.is_set():
             started, received = time.monotonic(), self._session.received
@@ -276,7 +276,7 @@ class Link:
                 asking.sent.add(said)
 
     def _send_raw(self, frames: Sequence[Frame]) -> int:
-        """Send frames, and return how many left."""
+        """Send the frames; return how many were sent."""
         sent = 0
         with suppress(ConnectionClosed, OSError):  # the listening thread notices; the session resends
             for frame in frames if self._socket else ():

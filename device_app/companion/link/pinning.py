@@ -1,4 +1,4 @@
-"""TLS to a server whose key is known, or is about to be.
+"""TLS to a server whose public key is known (its pin), or becomes known by pairing.
 
 The pin is compared within the TLS handshake, before any data is sent. By then the other end has proven, with the key,
 that the certificate is its own (RFC 8446, section 4.4.3), so that no authority has to have signed it.
@@ -52,7 +52,7 @@ def unproven() -> ssl.SSLContext:
 
 
 def shown(socket: Any) -> str:
-    """Return the pin of a TLS connection's other end. Raises OtherKey if it shows no certificate."""
+    """Return the pin of the other end's key in a TLS connection. Raises OtherKey if it sent no certificate."""
     try:
         return pin_of(socket.getpeercert(binary_form=True) or b"")
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Small bar charts in block characters, distinguishable without colours. Pure; knows no widget.
+"""Draws small bar charts in block characters, readable without colours. Pure; knows no widget.
 
 Textual's Sparkline has no scale and no second series, and plotext draws in colours that no theme knows.
 """
@@ -21,7 +21,7 @@ def columns(values: Sequence[float], whole: Sequence[float], height: int) -> lis
 
 
 def spread(line: str, wide: int) -> str:
-    """Return the line with each column `wide` cells wide, the last of which is a gap."""
+    """Return the chart's line with each column widened to `wide` characters, the last of which is a gap."""
     return "".join(mark * (wide - 1) + " " for mark in line) if wide > 1 else line
 
 
@@ -35,7 +35,7 @@ def rounded(value: float) -> str:
 
 
 def _column(value: float, full: float, top: float, height: int) -> list[str]:
-    """Return the column's cells from the bottom."""
+    """Return the characters of one column of the chart, `height` of them, from the bottom up."""
     if top <= 0 or full <= 0:
         return [" "] * height
     shade = max(1, round(full / top * height))

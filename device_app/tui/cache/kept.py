@@ -72,7 +72,7 @@ class KeptList(Vertical):
         self.reload()
 
     def reload(self) -> None:
-        """Read the list again."""
+        """Load the entries again in the background."""
         self._begin(self._fill)
 
     def on_input_changed(self) -> None:

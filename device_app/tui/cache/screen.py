@@ -138,19 +138,19 @@ class CacheScreen(CacheControl):
     # The views
 
     def action_view(self, view: str) -> None:
-        """Show a view."""
+        """Show the view with this name, and focus it."""
         self._switcher.current = view
         self._show_tabs()
         target: Widget = self._panels if view == "overview" else self._kept(view).filter
         target.focus()
 
     def action_next_view(self) -> None:
-        """Show the next view."""
+        """Show the view after the current one."""
         names = list(VIEWS)
         self.action_view(names[(names.index(str(self._switcher.current)) + 1) % len(names)])
 
     def action_cache_overview(self) -> None:
-        """Show the overview."""
+        """Show the overview of the caches."""
         self.action_view("overview")
 
     def action_cache_answers(self, words: str = "") -> None:

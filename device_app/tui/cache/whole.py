@@ -28,7 +28,7 @@ class WholeScreen(ModalScreen[None]):
         self._parts = parts
 
     def compose(self) -> ComposeResult:
-        """Yield a place for each part."""
+        """Yield a widget for each part, which is filled later."""
         with Vertical(classes="window") as window:
             window.border_title = self._heading
             window.border_subtitle = "Esc back"
@@ -37,7 +37,7 @@ class WholeScreen(ModalScreen[None]):
                     yield Static(id=f"part-{number}", markup=False)
 
     def on_mount(self) -> None:
-        """Load the parts."""
+        """Load the parts' texts in the background."""
         self.query_one(VerticalScroll).focus()
         self.run_worker(self._fill())
 

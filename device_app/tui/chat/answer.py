@@ -1,4 +1,4 @@
-"""Shows an answer as Markdown in parts; parts far from the view are blanks, so that long answers take little memory.
+"""Shows an answer as Markdown in parts; parts far from the view are blank, so that long answers take little memory.
 
 HTML is shown as text; links are shown and copied, never opened.
 """
@@ -94,7 +94,7 @@ class AnswerText(Vertical):
 
     @property
     def parts(self) -> list[Part | Folded]:
-        """The parts, from first to last."""
+        """The answer's parts in order, each rendered or blank."""
         return [child for child in self.children if isinstance(child, Part | Folded)]
 
     @property
@@ -103,13 +103,13 @@ class AnswerText(Vertical):
         return self._stream is not None
 
     async def fold(self, part: Part | Folded) -> None:
-        """Replace a part by a blank one, unless it is being written."""
+        """Replace a rendered part by a blank placeholder, unless the answer's text is still being appended to it."""
         async with self._changing:
             if isinstance(part, Part) and part.whole:
                 await self._swap(part, Folded(part.piece, part.size.height or height(part.piece.text, self.size.width)))
 
     async def unfold(self, part: Part | Folded) -> None:
-        """Show a blank part again."""
+        """Replace a blank placeholder by its rendered part."""
         async with self._changing:
             if isinstance(part, Folded):
                 await self._swap(part, Part(part.piece))

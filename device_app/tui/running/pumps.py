@@ -16,7 +16,9 @@ from textual.message_pump import MessagePump
 
 
 def on_each_message(call: Callable[[], None]) -> bool:
-    """Call `call` before each message of a pump that is started in this context; return False if Textual cannot."""
+    """Have Textual call `call` before each message, in pumps that are started in this context. Return whether this
+    version of Textual can.
+    """
     with suppress(ImportError, AttributeError):
         from textual._context import message_hook
 
@@ -37,12 +39,12 @@ def died(before: Iterable[MessagePump]) -> MessagePump | None:
 
 
 def ended_alone(app: App[Any]) -> bool:
-    """Return whether the app's own pump has ended unasked. Valid only once the app has ended."""
+    """Return whether the app's own pump died, instead of being closed. Valid only once the app has ended."""
     return app.return_code is None and not getattr(app, "_closed", True)
 
 
 def needed(app: App[Any]) -> Iterator[MessagePump]:
-    """Yield the pumps that a key passes: those of the app, the current screen and the focused widget."""
+    """Yield the pumps that handle a pressed key: those of the app, the current screen and the focused widget."""
     yield app
     if app.screen_stack:
         yield app.screen

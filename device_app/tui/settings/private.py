@@ -41,7 +41,7 @@ class PrivateScreen(ModalScreen[None]):
                 yield self._can
 
     def on_mount(self) -> None:
-        """Load both texts."""
+        """Load both texts in the background: what may leave this device, and what has left it."""
         self.query_one(VerticalScroll).focus()
         self.run_worker(self._show())
 
