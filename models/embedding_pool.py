@@ -32,8 +32,9 @@ def processes_for(cores: int, memory: int) -> int:
 
 
 class EmbeddingPool:
-    """At most `processes` processes that share `cores` cores, begun once a corpus proves large. For one thread at a
-    time. Must always be closed; if this process is killed, the others end by themselves.
+    """A pool of at most `processes` embedding processes that share `cores` cores, started once a corpus proves large.
+
+    For one thread at a time. Must always be closed; if this process is killed, the others end by themselves.
     """
 
     def __init__(self, processes: int, cores: int) -> None:
@@ -67,7 +68,7 @@ class EmbeddingPool:
         pool, self._pool = self._pool, None
         if pool:
             for process in pool["processes"]:
-                process.kill()  # nothing of theirs is worth waiting for
+                process.kill()  # none of their results is needed
             self._stop(pool)
 
     def _begin(self, model: Any) -> None:
@@ -81,7 +82,7 @@ class EmbeddingPool:
 
 
 class _Leash:
-    """Sent to a process along with the model, it ends that process when this one is gone."""
+    """An object sent to an embedding process with the model, which ends that process when this process has ended."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _end_with_parent, ()
@@ -100,8 +101,8 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """What is started within never sees Ctrl-C, which is for this process alone to handle."""
-    resource_tracker.ensure_running()  # if it is begun within, it lets interrupts through
+    """Block Ctrl-C in the processes that are started within this context: only this process handles it."""
+    resource_tracker.ensure_running()  # it would unblock interrupts if it were started within
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

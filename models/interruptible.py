@@ -53,8 +53,8 @@ class _Interruptible:
 
 
 def interruptible(engine: Engine, give_way: Callable[[], bool], part: int = PART) -> Engine:
-    """Return the engine; once `give_way()` holds, its computing methods raise GaveWay, with its sequences as they were.
+    """Return the engine; once `give_way()` is true, its computing methods raise GaveWay, with its sequences unchanged.
 
-    The sequences are then as they were. `part` is the number of tokens computed between two checks, at least two.
+    `part` is the number of tokens computed between two checks, at least two.
     """
     return cast(Engine, _Interruptible(engine, give_way, part))

@@ -93,7 +93,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Supplied:
-    """More of the distribution that the draft at this position was drawn from."""
+    """The likeliest tokens of the distribution from which the draft at this position was drawn, as requested."""
 
     key: int
     position: int

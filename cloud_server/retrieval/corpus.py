@@ -25,10 +25,7 @@ class Ticket(Protocol):
         """Move the look-ahead to this vector, which is the vector of the text written so far."""
 
     def provisional(self, most: int) -> list[PublicPassage]:
-        """Return the passages nearest in what is prefetched, best first: the search will probably return these.
-
-        Returns none while too little is prefetched.
-        """
+        """Return the passages that the search will probably return, best first; none while too little is in memory."""
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """Return the `most` passages nearest to the question's final vector, as `Corpus.search` does.
@@ -60,9 +57,8 @@ class Corpus(Protocol):
         """Search for several vectors at once, each as `search` does; a cluster that several need is read once."""
 
     def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """Return the nearest passages in the clusters that a running search has read so far, best first.
-
-        The search will probably return these. Returns none while it has read too little; waits for no search.
+        """Return the passages that a running search will probably return, best first, without waiting for it; none
+        while too little of what it reads is in memory.
         """
 
     def look_ahead(self, vector: Vector, pipeline: str) -> Ticket:

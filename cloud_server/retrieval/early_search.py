@@ -1,4 +1,4 @@
-"""The look-ahead for a corpus that cannot prefetch: searches early, and gives the hits as provisional passages.
+"""The look-ahead for a corpus that cannot prefetch: searches early, and returns the hits as provisional passages.
 
 Implements `Ticket`.
 """

@@ -88,7 +88,7 @@ class IndexCorpus:
         return opened.passages_by_id(ids) if opened else []
 
     def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """The nearest of what is in memory, as soon as the nearer half of the clusters is; none before."""
+        """Return the nearest passages of the clusters in memory, once the nearer half of them is; before that, none."""
         opened = self._current()
         return opened.provisional(vector, most) if opened and most > 0 else []
 

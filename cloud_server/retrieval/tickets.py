@@ -66,7 +66,7 @@ class IndexTicket:
             self._fetch(vector, 0.5, is_more=True)
 
     def provisional(self, most: int) -> list[PublicPassage]:
-        """The nearest passages in what is in memory, as soon as the nearer half of the clusters is; none before."""
+        """Return the nearest passages of the clusters in memory, once the nearer half of them is; before that, none."""
         index, near = self._index, self._near
         return index.provisional(near, most) if index and near is not None and most > 0 else []
 

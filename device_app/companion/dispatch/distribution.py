@@ -102,7 +102,7 @@ class Distribution:
         return tail_integral(self.edges, self.survival)
 
     def cdf(self, value: float) -> float:
-        """Return P(X < value)."""
+        """Return the probability P(X < value)."""
         return 1 - float(np.interp(value, self.edges, self.survival))
 
     def quantile(self, share: float) -> float:
@@ -116,7 +116,7 @@ class Distribution:
         return values
 
     def mean(self) -> float:
-        """Return E[X]."""
+        """Return the mean E[X]."""
         return float(self.beyond[0])
 
     def remaining(self, past: float, most: float = math.inf) -> float:

@@ -40,7 +40,7 @@ class RaceReport:
     model: str = ""
 
     def learned(self, answer: int, *, cut: bool) -> Outcome:
-        """Return the outcome with the answer's length."""
+        """Return the race's outcome, completed by the answer's length in tokens and whether its limit cut it."""
         assert self.outcome is not None
         return replace(self.outcome, answer=answer, answer_cut=cut)
 
@@ -52,12 +52,13 @@ class RaceReport:
         return "cloud" if self.winner == "server" else "device"
 
     def blame(self, reason: str) -> None:
-        """Add the reason why the server did not do its part, unless it is there already."""
+        """Add the reason why the server failed, unless it is among the reasons already."""
         if reason not in self.reasons:
             self.reasons.append(reason)
 
     def settle_doubts(self, moving: str, blamed: Callable[[str], str]) -> None:
-        """State, at the end, what happened to a server that might have failed.
+        """If the answer moved to the device because the server might have failed, replace the doubts among the reasons
+        by what happened: the device continued, after a failure or a lost connection.
 
         `moving` is why the answer moved last.
         """

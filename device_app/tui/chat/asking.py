@@ -59,7 +59,7 @@ class Asking(AnswerActions):
         return next((offer.choices for offer in offers if offer.display and offer.choices), ())
 
     def states(self) -> frozenset[AppState]:
-        """Return the states that hold now."""
+        """Return the app's current states, which decide which actions are available."""
         chosen = self.transcript.selected
         states = {
             AppState.ANSWERING if self._answering else AppState.IDLE,
@@ -162,7 +162,7 @@ class Asking(AnswerActions):
             await self._ask(last.question, instead_of=last, fresh=True)
 
     async def action_together(self, question: str = "") -> None:
-        """Ask a question, or the last one again, so that the server writes along. The person has to agree once."""
+        """Ask this or the last question for a joint answer of device and server. The person has to agree once."""
         last = None if question or not self.transcript.views else self.transcript.views[-1]
         if not question and last is None:
             self._announce("Type your question after the command: /together QUESTION")
