@@ -291,9 +291,8 @@ class Device:
     def _load(self) -> LocalSource:
         from device_app.inference import loading
 
-        if self._engine:
-            return loading.source(self._engine())
-        return loading.source(loading.engine(self.weights, self.settings.model), self.weights, self.settings.model)
+        made = self._engine and loading.source(self._engine())
+        return made or loading.configured(self.weights, self.settings.model)
 
 
 def _close_engine(loading: Future[LocalSource]) -> None:

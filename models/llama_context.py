@@ -4,7 +4,9 @@ The C functions abort the process or fail silently on a bad argument: callers of
 """
 
 import ctypes
+from collections.abc import Sequence
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -89,6 +91,19 @@ class LlamaContext:
             done += size
             self.compute(part, positions, sequence, np.arange(size) == size - 1 if done == ids.size else False)
         return self.logits(size - 1)
+
+    def append_all(
+        self, sequences: Sequence[int], starts: Sequence[int], parts: Sequence[npt.NDArray[np.int32]]
+    ) -> list[list[Logits]]:
+        """Compute several tokens at the end of each sequence, in one batch; return the logits after each token.
+
+        `starts` are the sequences' lengths before, `parts` their tokens.
+        """
+        positions = [np.arange(start, start + part.size) for start, part in zip(starts, parts, strict=True)]
+        owners = np.repeat(sequences, [part.size for part in parts])
+        self.compute(np.concatenate(parts), np.concatenate(positions), owners, True)
+        rows = count()
+        return [[self.logits(next(rows)) for _ in part] for part in parts]
 
     def copy(self, source: int, target: int, start: int = -1, stop: int = -1) -> None:
         """Share these positions of the source with the target; -1 stands for the first, or last, position."""

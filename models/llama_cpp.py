@@ -13,13 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from models import kv
-from models.adapter import Adapter
 from models.engine import Check, EngineInfo, KVSlice, KVType, Logits
 from models.llama_context import LlamaContext
 from models.llama_info import described
 from models.llama_model import LlamaModel
 from models.llama_state import covers, planes
-from shared.errors import AdapterRejected, ContextFull, EngineError
+from shared.errors import ContextFull, EngineError
 
 _MOST_SEQUENCES, _MOST_THREADS = 64, 512
 
@@ -56,7 +55,7 @@ class LlamaCppEngine:
             model.close()
             raise EngineError(f"An engine cannot have {sequences=}, {threads=}, {context=}, {kv_type=}.")
         self._model = model
-        adapting, refused = _load_adapter(model, adapter)  # before the context, whose graph reserves room for it
+        adapting, refused = model.adapted(adapter)  # before the context, whose graph reserves room for it
         longest = model.trained_context() or context
         context = context if shared else min(context, longest)
         try:
@@ -142,20 +141,12 @@ class LlamaCppEngine:
             raise EngineError(f"Of {sizes} tokens of as many sequences, {self._info.verifies} in all can be verified.")
         self._require(max(map(sum, zip(starts, sizes, strict=True))))
         self._cells.require(sum(sizes))
-        positions = [np.arange(start, start + size) for start, size in zip(starts, sizes, strict=True)]
         with self._appending(*sequences):
-            self._context.compute(
-                np.concatenate(parts), np.concatenate(positions), np.repeat(sequences, sizes), outputs=True
-            )
-            rows = iter(range(sum(sizes)))
-            logits = {
-                sequence: [self._context.logits(next(rows)) for _ in range(size)]
-                for sequence, size in zip(sequences, sizes, strict=True)
-            }
+            logits = self._context.append_all(sequences, starts, parts)
             for sequence, part in zip(sequences, parts, strict=True):
                 self._cells.append(sequence, part.tolist())
         self.computed += sum(sizes)
-        return logits
+        return dict(zip(sequences, logits, strict=True))
 
     def rollback(self, sequence: int, count: int) -> None:
         length = self.length(sequence)
@@ -304,13 +295,3 @@ class LlamaCppEngine:
     def _refuse_slices(self) -> None:
         if not self._info.sliceable:
             raise EngineError(f"Parts of the attention state of {self._info.model} cannot be kept.")
-
-
-def _load_adapter(model: LlamaModel, path: Path | None) -> tuple[Adapter | None, str]:
-    """Load the adapter; return it, or None with the reason for which it was refused ("" if none is named)."""
-    if path is None:
-        return None, ""
-    try:
-        return model.load_adapter(path), ""
-    except AdapterRejected as error:
-        return None, str(error)

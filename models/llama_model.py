@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models.llama_bindings import bindings, has_tiles, offloads, why
-from shared.errors import EngineError, WeightsDamaged, WeightsError, WeightsMissing
+from shared.errors import AdapterRejected, EngineError, WeightsDamaged, WeightsError, WeightsMissing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,6 +70,15 @@ class LlamaModel:
         if not self._adapter:
             raise rejected(path, why(load))
         return adapter
+
+    def adapted(self, path: Path | None) -> tuple[Adapter | None, str]:
+        """Load an adapter; return it, or None and why it was rejected ("" if no adapter is named)."""
+        if path is None:
+            return None, ""
+        try:
+            return self.load_adapter(path), ""
+        except AdapterRejected as error:
+            return None, str(error)
 
     def set_adapter(self, context: Any) -> None:
         """Apply the loaded adapter, if any, to all computations of the context."""

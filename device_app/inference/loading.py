@@ -5,6 +5,7 @@ Imports are placed so that the weights are read while another thread does the sl
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from models import catalog
@@ -44,21 +45,25 @@ def engine(weights: catalog.Weights, settings: Model) -> Engine:
     return loaded
 
 
-def source(engine: Engine, weights: catalog.Weights | None = None, settings: Model | None = None) -> LocalSource:
-    """Return the model as a source of tokens, with its own chat template.
+def configured(weights: catalog.Weights, settings: Model) -> LocalSource:
+    """Load the model, and return it as a source of tokens whose answers are drafted as the settings say.
 
-    With `weights` and `settings`, answers are drafted as the settings say, by the costs measured for these weights.
+    Raises WeightsMissing, WeightsDamaged.
     """
-    from device_app.inference.local import LocalSource
-    from models.chat_template import parse
     from models.speculative.costs import known
     from models.speculative.drafting import Drafting
 
-    template = parse(engine.info.chat_template, engine.info.bos)
-    if weights is None or settings is None:
-        return LocalSource(engine, template)
-    costs = known(engine, weights.folder, threads(settings.threads))
-    return LocalSource(engine, template, Drafting(settings.draft, costs))
+    loaded = source(engine(weights, settings))
+    costs = known(loaded.engine, weights.folder, threads(settings.threads))
+    return replace(loaded, drafting=Drafting(settings.draft, costs))
+
+
+def source(engine: Engine) -> LocalSource:
+    """Return the model as a source of tokens, with its own chat template."""
+    from device_app.inference.local import LocalSource
+    from models.chat_template import parse
+
+    return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
 
 
 def embedder(weights: catalog.Weights, settings: EmbedderSettings) -> Embedder:
