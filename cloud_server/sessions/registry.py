@@ -66,7 +66,7 @@ class Sessions:
         return self._quotas
 
     def client(self, hello: m.Hello, name: str, parts: RequestServices) -> Client:
-        """Return the session that the Hello resumes, if it belongs to this token, or else a new session."""
+        """Return the session that the Hello resumes, if the access token called `name` owns it; else a new session."""
         if hello.resume and (client := self._clients.get(hello.resume.session)) and client.name == name:
             return client
         session = ServerSession(secrets.token_hex(16), self.offer)

@@ -187,7 +187,7 @@ def _named_by(question: str, name: str) -> tuple[str, int] | None:
 
 
 def _name_of(person: str, place: int) -> str:
-    """Return the form of the person's name at that place; the whole name if there is no such form."""
+    """Return the `place`-th form of a person's name, such as the first name alone; the whole name if it has fewer."""
     forms = _forms(person)
     return forms[place] if place < len(forms) else forms[0]
 

@@ -20,7 +20,10 @@ _BAR = 24
 
 
 class Welcome(Vertical):
-    """The welcome, with the first run if nothing has been read yet. `is_shown`: the totals are known."""
+    """The welcome of an empty conversation; before any file was read, also how to add files.
+
+    `is_shown` becomes true once the numbers of files and passages are known.
+    """
 
     def __init__(self) -> None:
         super().__init__(id="welcome")
