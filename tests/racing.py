@@ -14,8 +14,10 @@ from device_app.companion.dispatch.race_report import Question
 from device_app.companion.link.credentials import Credentials
 from device_app.companion.link.link import Link
 from device_app.inference.local import LocalSource
+from models.engine import Engine
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
+from shared.ending import Piece
 from shared.prompt import CHATML
 from shared.protocol import messages as m
 from shared.side import Side
@@ -76,7 +78,7 @@ class Raced:
         link: Link,
         decision: Decision = SERVER,
         conditions: Terms | None = None,
-        engine: FakeEngine | None = None,
+        engine: Engine | None = None,
         acting: "Callable[[Raced], object]" = lambda _: None,
         question: Question = QUESTION,
     ) -> None:
@@ -85,11 +87,13 @@ class Raced:
         self.trace = Trace()
         self.race = Race(link, lambda: source, question, decision, lambda _: conditions, self.trace)
         self.text = ""
+        self.shown: list[Piece] = []
         self.at: list[float] = []
         with self.race:
             self.sources = drained(self.race.search())
             for piece in self.race.pieces():
                 self.text += piece.text
+                self.shown.append(piece)
                 self.at.append(time.monotonic())
                 acting(self)
         self.report = self.race.report

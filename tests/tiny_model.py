@@ -9,6 +9,7 @@ import math
 import struct
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,39 @@ ARCHITECTURES: Mapping[str, Mapping[str, object]] = {
 """What each is given beside what all are; keys of its own."""
 
 
-def tiny_model(path: Path, architecture: str) -> Path:
-    """Write the model; the same weights each time."""
-    values = metadata(architecture)
+def tiny_model(
+    path: Path, architecture: str, changes: Mapping[str, object] = MappingProxyType({}), seed: int = 0
+) -> Path:
+    """Write the model, with these changes of its metadata; the same weights each time for a seed."""
+    values = {**metadata(architecture), **changes}
     empty = write(path.with_suffix(".metadata"), values, {})
-    return write(path, values, tensors(empty))
+    return write(path, values, tensors(empty, seed))
+
+
+END = "<|im_end|>"
+CONTROL = ("<|endoftext|>", "<|im_start|>", END)
+"""The control tokens of a vocabulary of words."""
+
+
+def words(*, first: int = 0, joined: bool = True) -> dict[str, object]:
+    """The metadata of a vocabulary that spells any ASCII text, whatever tokens are drawn: characters and syllables.
+
+    It begins with the token `first` and goes round. Unless `joined`, text is read character by character, so that it is
+    more tokens than were written.
+    """
+    syllables = [consonant + vowel for consonant in "bcdfghjklmnprstvw" for vowel in "aeiou"]
+    texts = [*CONTROL, *map(chr, range(33, 127)), "Ġ", "Ċ", *syllables, *("Ġ" + syllable for syllable in syllables)]
+    texts = texts[:VOCABULARY]
+    texts = texts[first:] + texts[:first]
+    kinds = [3 if text in CONTROL else 1 for text in texts]
+    merges = [f"{text[:-1]} {text[-1]}" if len(text) == 2 else f"Ġ {text[1:]}" for text in texts if len(text) in (2, 3)]
+    return {
+        "tokenizer.ggml.tokens": texts,
+        "tokenizer.ggml.token_type": (9, struct.pack(f"<IQ{VOCABULARY}i", 5, VOCABULARY, *kinds)),
+        "tokenizer.ggml.merges": merges if joined else ["a b"],
+        "tokenizer.ggml.bos_token_id": texts.index(CONTROL[1]),
+        "tokenizer.ggml.eos_token_id": texts.index(END),
+    }
 
 
 def metadata(architecture: str) -> dict[str, object]:
@@ -75,10 +104,10 @@ class _Init(ctypes.Structure):
     _fields_ = (("no_alloc", ctypes.c_bool), ("context", ctypes.c_void_p))
 
 
-def tensors(metadata: Path) -> dict[str, Array]:
+def tensors(metadata: Path, seed: int = 0) -> dict[str, Array]:
     """Every tensor that llama.cpp asks for under this metadata, filled at random."""
     api, ggml = bindings(), _ggml()
-    draw = np.random.default_rng(0)
+    draw = np.random.default_rng(seed)
     made: dict[str, Array] = {}
 
     def fill(tensor: int, _: object) -> None:

@@ -49,16 +49,19 @@ class ServerSide:
         """Continue after the accepted tokens, as this epoch; `text` is their text."""
         by_text = self._link.by_text
         ids = () if by_text else tuple(piece.token for piece in accepted)
+        before = len(accepted) - len(ids)
+        most = max(self._ask.max_tokens - before, 1)  # the server does not count tokens that it gets as text
         ask = structs.replace(
             self._ask,
             generate=True,
+            max_tokens=most,
             sources=self._sources,
-            credit=self._window(len(ids)),
+            credit=min(self._window(len(ids)), most),
             accepted=ids,
             accepted_text=text if by_text else "",
         )
         try:
-            self._open(ask, epoch, len(accepted) - len(ids))
+            self._open(ask, epoch, before)
         except LinkError as error:
             self._inbox.put(Broke(Failed("server", epoch), str(error), time.monotonic()))
 
