@@ -44,5 +44,6 @@ def gains(record: Mapping[str, Any]) -> list[str]:
         lines.append(f"read while you typed: {counted(read['passages'], 'passage')}, {took}; {read['served']} served")
     if (drafts := trace.get("drafts")) and drafts["accepted"]:
         share = f"{drafts['accepted']} of {drafts['drafted']} drafted tokens were right"
-        lines.append(f"drafted: {share}, written about {drafts['gain']:.1f} times as fast")
+        faster = f", written about {drafts['gain']:.1f} times as fast" if drafts["gain"] >= 1.05 else ""
+        lines.append(f"drafted: {share}{faster}")
     return lines

@@ -224,6 +224,8 @@ class Answer:
             index = len(self._drawn)
             full = index >= self.job.max_tokens
             if full or self._engine.is_end(token):
+                if self._drafts:
+                    self._drafts.accept(token)
                 return [*events, self._done(cut=full)]
             text = self._say(token)
             if self._ending.over:

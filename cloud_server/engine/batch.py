@@ -22,7 +22,6 @@ from cloud_server.engine.throughput import EngineLoad
 from cloud_server.monitoring.unforeseen import UNFORESEEN, log_unforeseen
 from models.engine import Engine
 from models.interruptible import interruptible
-from models.speculative.costs import PassCosts
 from models.speculative.drafting import Drafting
 from shared.errors import EngineError, EngineLost
 
@@ -84,19 +83,19 @@ class Batch:
     @property
     def is_unmeasured(self) -> bool:
         """Whether drafting is on, but still needs `measure`."""
-        return self._drafting.is_unmeasured
+        return self._drafting.is_unmeasured(self._engine.info)
 
     def measure(self, give_way: Callable[[], bool]) -> None:
         """Measure the time of passes, which decides how much is drafted. Call it while there are no answers.
 
-        Raises GaveWay once `give_way` returns true.
+        If the engine fails, nothing is drafted until the next start. Raises GaveWay once `give_way` returns true.
         """
         self.provisional.pause()
-        self._drafting.measure(interruptible(self._engine, give_way))
-
-    @property
-    def _costs(self) -> PassCosts | None:
-        return self._drafting.used_costs(self._engine.info)
+        try:
+            self._drafting.measure(interruptible(self._engine, give_way, self.provisional.piece))
+        except EngineError as error:
+            log.warning("the cost of passes was not measured, so nothing is drafted", extra={"detail": str(error)})
+            self._drafting.mode = "off"
 
     @property
     def whole(self) -> Capacity:
@@ -135,7 +134,7 @@ class Batch:
         self.provisional.pause()
         sequences = [self._free.pop() for _ in job.rows]
         try:
-            acceptance = self._drafting.acceptance if self._costs else None
+            acceptance = self._drafting.acceptance if self._drafting.is_worth_it(self._engine.info) else None
             answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed, owner, acceptance)
         except Exception as error:
             self._free += sequences  # the engine has not used them
@@ -232,8 +231,9 @@ class Batch:
                 tokens |= {} if token is None else {answer: token}
         if not tokens:
             return events
-        drafted = with_drafts(tokens, self._costs, self._engine.info.verifies)
+        drafted = {answer: [token] for answer, token in tokens.items()}
         try:
+            drafted = with_drafts(self._engine, tokens, self._drafting.used_costs(self._engine))
             logits = compute(self._engine, drafted)
         except Exception as error:
             broken = self._decode_singly(tokens)

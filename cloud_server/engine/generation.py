@@ -8,9 +8,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
+from cloud_server.engine.asked import AskedJob
 from cloud_server.engine.batch import Batch
 from cloud_server.engine.jobs import Broken, Done, Draft, EngineEvent, Job, Segments, Supplied, Token
 from cloud_server.engine.preemption import Allocation, displaced, needs
@@ -24,21 +25,8 @@ RESTS_S, JOINT_RESTS_S = 2.0, 30.0
 it cannot be resumed elsewhere.
 """
 
-
-@dataclass(slots=True)
-class _Asked:
-    """A job and its progress. `paused_since`: when its client last stopped allowing tokens. `parked`: it was displaced,
-    and is queued again once more tokens are allowed.
-    """
-
-    owner: str
-    job: Job
-    allowed: int
-    written: int = 0
-    writing: bool = False
-    parked: bool = False
-    paused_since: float | None = None
-    orders: list[Callable[[], None]] = field(default_factory=list)  # calls on the batch that are still to be made
+MEASURES_AFTER_S = 5.0
+"""Seconds without a question after which the cost of passes is measured, once for each model and machine."""
 
 
 class Generation:
@@ -57,7 +45,7 @@ class Generation:
     ) -> None:
         self.load, self.pace = Load(), Throughput()
         self._batch, self._queue, self._deliver, self._lost = batch, queue, deliver, lost
-        self._asked: dict[int, _Asked] = {}
+        self._asked: dict[int, AskedJob] = {}
         self._room, self._held, self._underway = batch.room(), list[Allocation](), EngineLoad()
         self._changed: dict[int, int | None] = {}  # by key: the new allowed index; None for a cancelled answer
         self._orders: list[Callable[[], None]] = []  # calls about prompts that nobody has asked for yet
@@ -99,7 +87,7 @@ class Generation:
             if self._stopping or self._queue.full(owner):
                 return None
             place = self._queue.push(owner, key, self._work(job))
-            self._asked[key] = _Asked(owner, job, allowed)
+            self._asked[key] = AskedJob(owner, job, allowed)
             at_once = place.position == 0 and self._to_displace(owner, job) is not None
             self._wake.notify()
             before = self._underway.before(owner, work(job.read_tokens, 0))
@@ -186,16 +174,25 @@ class Generation:
         """Wait until there is something to compute, or measure the engine. Return False if the thread is to end."""
         while True:
             with self._wake:
-                while not (self._stopping or self._apply() or self._may_measure):
-                    self._wake.wait(RESTS_S if len(self._queue) else None)
-                if self._stopping or not self._may_measure:
+                while not (self._stopping or self._apply()):
+                    # Only after a while: in every short pause, a question would wait for what is being measured.
+                    is_quiet = not self._wake.wait(self._waits_s) and self._may_measure
+                    if is_quiet:
+                        break
+                else:
                     return not self._stopping
             with suppress(GaveWay):
                 self._batch.measure(lambda: not self._may_measure)
 
     @property
+    def _waits_s(self) -> float | None:
+        if len(self._queue):
+            return RESTS_S
+        return MEASURES_AFTER_S if self._may_measure else None
+
+    @property
     def _may_measure(self) -> bool:
-        return self._batch.is_unmeasured and not (self._asked or self._orders or self._stopping)
+        return not (self._asked or self._orders or self._stopping) and self._batch.is_unmeasured
 
     def _apply(self) -> bool:
         """Apply the queued changes and start queued jobs. Return whether there is something to compute."""

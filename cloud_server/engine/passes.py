@@ -5,6 +5,7 @@ drafted; a single answer gets as many drafted tokens as on a device.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -15,14 +16,15 @@ from models.speculative.costs import PassCosts
 from shared.errors import ContextFull, EngineLost
 
 
-def with_drafts(tokens: Mapping[Answer, int], costs: PassCosts | None, most: int) -> dict[Answer, list[int]]:
-    """Return each answer's next token and the drafted tokens to verify with it: at most `most` tokens in all rows."""
+def with_drafts(engine: Engine, tokens: Mapping[Answer, int], costs: PassCosts | None) -> dict[Answer, list[int]]:
+    """Return each answer's next token and the drafted tokens to verify with it: as many as the engine can verify."""
     if costs is None:
         return {answer: [token] for answer, token in tokens.items()}
     rows = [len(answer.sequences) for answer in tokens]
-    spare = most - sum(rows)
-    proposed = [answer.proposed(spare // len(answer.sequences)) for answer in tokens]
-    counts = shares([chances for _, chances in proposed], rows, costs.ratio, most)
+    most = engine.info.verifies
+    proposed = [answer.proposed((most - sum(rows)) // len(answer.sequences)) for answer in tokens]
+    context = sum(engine.length(row) for answer in tokens for row in answer.sequences)
+    counts = shares([chances for _, chances in proposed], rows, partial(costs.ratio, context=context), most)
     return {
         answer: [token, *draft[:count]]
         for (answer, token), (draft, _), count in zip(tokens.items(), proposed, counts, strict=True)

@@ -37,7 +37,7 @@ class ProvisionalPrefill:
 
     def __init__(self, engine: Engine, prefixes: PrefixCache, chunk: int) -> None:
         self.computed = self.dropped = 0
-        self._engine, self._prefixes, self._chunk = engine, prefixes, chunk
+        self._engine, self._prefixes, self.piece = engine, prefixes, chunk
         self._beginnings: dict[int, _Beginnings] = {}
         self._sequence: int | None = None
         self._row: Segments = ()  # the prompt whose beginning is in the sequence
@@ -114,7 +114,7 @@ class ProvisionalPrefill:
         borders = self._borders()
         end = next((border for border in borders if border > held), held)
         tokens = [token for segment in row[:-1] for token in segment]
-        part = tokens[held : min(held + self._chunk, end)]
+        part = tokens[held : min(held + self.piece, end)]
         if part:
             self._engine.prefill(sequence, part)
             self.computed += len(part)

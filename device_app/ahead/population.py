@@ -81,7 +81,7 @@ class Population:
     def _measure(self) -> Iterator[Step]:
         """Measure once what drafting answers would gain with this model on this machine."""
         source, trace = self.assistant.source(), Trace()
-        if source.drafting.is_unmeasured:
+        if source.drafting.is_unmeasured(source.engine.info):
             before = source.engine.computed
             with trace.step("prefill"):
                 source.drafting.measure(source.engine)

@@ -247,19 +247,19 @@ def _drafting(device: Device) -> Iterator[Finding]:
     source = device.begin_loading().result()
     drafting, info = source.drafting, source.engine.info
     if drafting.mode == "off":
-        return
-    if drafting.costs is None:
+        yield Finding("drafting", "ok", "answers are not drafted: model.draft is off")
+    elif not drafting.may(info):
+        yield Finding("drafting", "ok", "answers are not drafted: this model gains nothing from it on this machine")
+    elif drafting.costs is None:
         said = "not measured yet whether drafting makes answers faster here: that is done in idle time"
         yield Finding("drafting", "ok", said, "To measure it now: jackdaw daemon run-once")
-    elif drafting.used_costs(info) is None:
+    elif not drafting.is_worth_it(info):
         said = f"answers are not drafted: with {info.kv_type} states the text might differ by a rounding"
         other = "To draft: jackdaw config set model.kv q8_0" if info.kv_type == "f16" else ""
         yield Finding("drafting", "ok", said, other)
     else:
-        said = (
-            f"reading 4 tokens at once takes {drafting.costs.ratio(4):.1f} times as long as one: answers are drafted "
-        )
-        yield Finding("drafting", "ok", f"{said}where that makes them faster")
+        times = f"reading 4 tokens at once takes {drafting.costs.ratio(4):.1f} times as long as one"
+        yield Finding("drafting", "ok", f"{times}: answers are drafted where that makes them faster")
 
 
 def _embedder(device: Device) -> Iterator[Finding]:

@@ -181,6 +181,7 @@ class LocalSource(Prefilling):
                     if sureness:
                         sureness.least = min(sureness.least, log_probability(decoder.mixture, token))
                     if self.engine.is_end(token):
+                        decoder.end(token)
                         break
                     drawn.append(token)
                     trace.tokens_decoded = len(drawn) - len(accepted)

@@ -10,7 +10,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Final
 
 import numpy as np
@@ -18,64 +20,102 @@ from msgspec import Meta, ValidationError, convert, to_builtins
 
 from models.engine import Engine
 from models.facts import FactsFile
+from shared.errors import EngineError
 
 FILE: Final = "passes.json"
 
 _SIZES: Final = (1, 2, 3, 4, 6, 8, 12, 16)
-_CONTEXT, _ROUNDS = 192, 5
+_NEAR, _FAR = 192, 704
+"""The tokens before the measured passes: two places show what each further token costs."""
+
+_ROUNDS, _SPREAD = 5, 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class PassCosts:
-    """The times of passes relative to a pass over one token: pairs (tokens, ratio), ascending.
+    """The times of passes relative to a pass over one token: pairs (tokens, ratio), neither of which ever falls.
+
+    They hold `_NEAR` tokens after a sequence's start. From there on, each token of a pass takes `attention` more for
+    each token before it: computing several tokens at once saves nothing of that.
 
     `is_exact`: a pass over several tokens gives the same logits, to the bit, as passes over one token.
     """
 
-    ratios: tuple[tuple[int, Annotated[float, Meta(gt=0)]], ...]
+    ratios: tuple[tuple[int, Annotated[float, Meta(ge=1, le=1e6)]], ...]
     is_exact: bool
+    attention: Annotated[float, Meta(ge=0, le=1)] = 0.0
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless there are at least two numbers of tokens, ascending from one."""
-        sizes = [size for size, _ in self.ratios]
-        if len(sizes) < 2 or sizes[0] != 1 or sizes != sorted(set(sizes)):
-            raise ValueError(f"Passes of {sizes} tokens give no costs.")
+        """Raise ValueError unless there are at least two numbers of tokens, ascending from one, and no ratio falls."""
+        sizes, ratios = [size for size, _ in self.ratios], [ratio for _, ratio in self.ratios]
+        if len(sizes) < 2 or sizes[0] != 1 or sizes != sorted(set(sizes)) or ratios != sorted(ratios):
+            raise ValueError(f"Passes of {sizes} tokens in {ratios} times that of one give no costs.")
 
-    def ratio(self, tokens: int) -> float:
-        """Return the relative time of a pass over `tokens` tokens, inter- or extrapolated from the measured ones."""
+    def ratio(self, tokens: int, context: int = 0) -> float:
+        """Return the relative time of a pass over `tokens` tokens with `context` tokens before them.
+
+        It is inter- or extrapolated from the measured passes.
+        """
         sizes = [size for size, _ in self.ratios]
         place = min(max(bisect_left(sizes, tokens), 1), len(sizes) - 1)
         (low, low_ratio), (high, high_ratio) = self.ratios[place - 1], self.ratios[place]
-        return low_ratio + (high_ratio - low_ratio) * (tokens - low) / (high - low)
+        near = low_ratio + (high_ratio - low_ratio) * (tokens - low) / (high - low)
+        further = self.attention * max(0, context - _NEAR)
+        return (near + tokens * further) / (1 + further)
 
 
-def measured(engine: Engine) -> PassCosts:
+Samples = dict[tuple[int, int], list[float]]
+"""The seconds of passes, by the tokens before them and the tokens in them."""
+
+
+def measured(engine: Engine, samples: Samples) -> PassCosts:
     """Measure the costs on the engine, and leave its sequences empty. Raises EngineError, GaveWay.
 
-    Takes about as long as generating 150 tokens. The fastest of five passes counts, as other processes slow some.
+    `samples` keeps what was measured, so that the next call goes on where this one gave way. Of five passes the median
+    counts: beside other processes the fastest would make long passes too dear, as only short ones are ever undisturbed.
     """
     for sequence in range(engine.info.sequences):
         engine.clear(sequence)
     sizes = [size for size in _SIZES if size <= engine.info.verifies]
-    ids = [place * 7919 % engine.info.vocabulary for place in range(_CONTEXT + sizes[-1])]
-    prompt, rest = ids[:_CONTEXT], ids[_CONTEXT:]
-    seconds: dict[int, list[float]] = {size: [] for size in sizes}
-    engine.prefill(0, prompt)
+    near = min(_NEAR, engine.info.prompt_room - sizes[-1])
+    far = min(_FAR, engine.info.prompt_room - sizes[-1])
+    if near < 1 or len(sizes) < 2:
+        raise EngineError(f"{engine.info.model} has no room for drafts.")
+    ids = [place * 7919 % engine.info.vocabulary for place in range(far + sizes[-1])]
     try:
-        for _ in range(_ROUNDS):
-            for size in sizes:
-                began = time.perf_counter()
-                if size == 1:
-                    engine.decode({0: rest[0]})
-                else:
-                    engine.verify({0: rest[:size]})
-                seconds[size].append(time.perf_counter() - began)
-                engine.rollback(0, size)
-        is_exact = _is_exact(engine, rest)
+        engine.prefill(0, ids[:near])
+        is_exact = _is_exact(engine, ids[near : near + sizes[-1]])
+        _time(engine, near, ids[near:], sizes, samples)
+        if far > near:
+            engine.prefill(0, ids[near:far])
+            _time(engine, far, ids[far:], sizes[-1:], samples)
     finally:
         engine.clear(0)
-    alone = min(seconds[1])
-    return PassCosts(tuple((size, round(min(spent) / alone, 3)) for size, spent in seconds.items()), is_exact)
+    alone = median(samples[near, 1])
+    ratios = accumulate((max(1.0, round(median(samples[near, size]) / alone, 3)) for size in sizes), max)
+    further = median(samples[far, sizes[-1]]) - median(samples[near, sizes[-1]])
+    attention = further / (alone * sizes[-1] * max(1, far - near))
+    return PassCosts(tuple(zip(sizes, ratios, strict=True)), is_exact, min(max(0.0, attention), 1.0))
+
+
+def is_steady(samples: Samples) -> bool:
+    """Return whether the passes of each kind took about the same time, so that the costs are worth keeping."""
+    return all(median(seconds) < _SPREAD * min(seconds) for seconds in samples.values())
+
+
+def _time(engine: Engine, before: int, ids: Sequence[int], sizes: Sequence[int], samples: Samples) -> None:
+    """Add the seconds of passes over the first tokens of `ids`, of all sizes in turn, until each has its samples."""
+    for _ in range(_ROUNDS):
+        for size in sizes:
+            seconds = samples.setdefault((before, size), [])
+            if len(seconds) < _ROUNDS:
+                began = time.perf_counter()
+                if size == 1:
+                    engine.decode({0: ids[0]})
+                else:
+                    engine.verify({0: ids[:size]})
+                seconds.append(time.perf_counter() - began)
+                engine.rollback(0, size)
 
 
 def _is_exact(engine: Engine, rest: Sequence[int]) -> bool:
@@ -86,6 +126,7 @@ def _is_exact(engine: Engine, rest: Sequence[int]) -> bool:
     together = engine.verify({0: [*rest[:accepted], *rest[:accepted]]})[0][:accepted]
     engine.rollback(0, accepted)
     together += [engine.decode({0: token})[0] for token in rest[accepted:]]
+    engine.rollback(0, len(rest))
     return all(np.array_equal(one_by_one, several) for one_by_one, several in zip(alone, together, strict=True))
 
 

@@ -1,5 +1,6 @@
 """Generates one answer in fewer passes of the model, for callers that draw it token by token."""
 
+from functools import partial
 from typing import Self
 
 from models.decoder import Decoder
@@ -19,7 +20,7 @@ class DraftingDecoder:
     def __init__(self, decoder: Decoder, engine: Engine, drafting: Drafting, most: int, counts: DraftCounts) -> None:
         """Draws at most `most` tokens in all, and adds to `counts`."""
         self._decoder, self._engine = decoder, engine
-        self._costs = drafting.used_costs(engine.info)
+        self._costs = drafting.used_costs(engine)
         self._left, self._counts = most, counts
         # The first row comes last, as the answer continues it.
         texts = [engine.tokens(row) for row in reversed(decoder.sequences)] if self._costs else []
@@ -48,6 +49,14 @@ class DraftingDecoder:
         self._left -= 1
         return self.mixture
 
+    def end(self, token: int) -> None:
+        """Record the drawn token that ends the answer, which is not computed."""
+        pending = self._drafts.pending
+        if self._drafts.accept(token):
+            self._drafts.drop()
+        if pending:
+            self._decoder.cut(self._decoder.position - pending)
+
     def _cut(self) -> None:
         if pending := self._drafts.pending:
             self._drafts.drop()
@@ -61,7 +70,8 @@ class DraftingDecoder:
         most = self._engine.info.verifies
         # The last token of an answer is drawn, but never computed.
         draft, chances = self._drafts.propose(min(self._left - 2, most // rows - 1))
-        (count,) = shares([chances], [rows], self._costs.ratio, most)
+        cost = partial(self._costs.ratio, context=sum(map(self._engine.length, self._decoder.sequences)))
+        (count,) = shares([chances], [rows], cost, most)
         draft = draft[:count]
         try:
             mixtures = self._decoder.append_all([token, *draft]) if draft else None
@@ -71,5 +81,5 @@ class DraftingDecoder:
             draft, mixtures = (), [self._decoder.append(token)]
         self._counts.passes += 1
         self._counts.drafted += len(draft)
-        self._counts.cost += self._costs.ratio(rows * (1 + len(draft))) / self._costs.ratio(rows)
+        self._counts.cost += cost(rows * (1 + len(draft))) / cost(rows)
         return mixtures

@@ -11,7 +11,7 @@ from typing import Literal
 
 from models.engine import Engine, EngineInfo, Logits
 from models.speculative.choice import Acceptance
-from models.speculative.costs import KnownCosts, PassCosts, measured
+from models.speculative.costs import KnownCosts, PassCosts, Samples, is_steady, measured
 from models.speculative.lookup import Draft, Lookup
 
 DraftMode = Literal["auto", "off", "lookup"]
@@ -19,50 +19,65 @@ DraftMode = Literal["auto", "off", "lookup"]
 LONGEST_DRAFT = 15
 """The most tokens drafted for a pass."""
 
-_UNMEASURED = PassCosts(((1, 1.0), (4, 1.4), (16, 4.0)), is_exact=False)
-"""The costs assumed in mode `lookup` before any are measured: those of 1.7B weights on two cores."""
-
 
 @dataclass(slots=True)
 class Drafting:
-    """Decides whether tokens are drafted for an engine's answers, by the costs of its passes.
+    """Decides whether tokens are drafted for an engine's answers, by the measured costs of its passes.
 
     `auto` drafts if that saves time and leaves the text the same to the bit; `lookup` drafts if that saves time.
-    `acceptance` holds the share of drafted tokens that were accepted.
+    `acceptance` holds the share of drafted tokens that were right.
     """
 
     mode: DraftMode = "off"
     known: KnownCosts | None = None
     costs: PassCosts | None = None
     acceptance: Acceptance = field(default_factory=Acceptance)
+    _samples: Samples = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Load the costs that were measured earlier."""
-        if self.known and self.mode != "off":
-            self.costs = self.known.load()
+        self._load()
 
-    def used_costs(self, info: EngineInfo) -> PassCosts | None:
-        """Return the costs for choosing drafts; None if nothing is drafted.
+    def may(self, info: EngineInfo) -> bool:
+        """Return whether drafting is on, and possible: an engine that recomputes after a rollback gains nothing."""
+        return self.mode != "off" and info.sliceable and "rollback" not in info.inexact
 
-        An engine that recomputes tokens after a rollback gains nothing from drafts.
+    def is_worth_it(self, info: EngineInfo) -> bool:
+        """Return whether answers are drafted with this engine: costs are measured, and `auto` needs exact passes."""
+        return self.may(info) and self.costs is not None and (self.mode == "lookup" or self.costs.is_exact)
+
+    def used_costs(self, engine: Engine) -> PassCosts | None:
+        """Return the costs for choosing drafts now; None if nothing is drafted.
+
+        `auto` drafts only while one sequence holds tokens: a rejected draft frees cells of the shared KV buffer, and
+        another sequence that fills them sums in another order.
         """
-        if not info.sliceable or "rollback" in info.inexact:
+        if not self.is_worth_it(engine.info):
             return None
-        if self.mode == "lookup":
-            return self.costs or _UNMEASURED
-        return self.costs if self.mode == "auto" and self.costs and self.costs.is_exact else None
+        held = sum(engine.length(sequence) > 0 for sequence in range(engine.info.sequences))
+        return self.costs if self.mode == "lookup" or held == 1 else None
 
-    @property
-    def is_unmeasured(self) -> bool:
-        """Whether drafting is on, but the costs of passes are not measured yet."""
-        return self.mode != "off" and self.costs is None and self.known is not None
+    def is_unmeasured(self, info: EngineInfo) -> bool:
+        """Return whether `measure` is needed, once no other process has measured the costs."""
+        if not self.may(info) or self.known is None:
+            return False
+        self._load()
+        return self.costs is None
 
     def measure(self, engine: Engine) -> PassCosts:
-        """Measure the costs, which empties the engine's sequences, and store them. Raises EngineError, GaveWay."""
-        self.costs = measured(engine)
-        if self.known:
+        """Measure the costs, which empties the engine's sequences. Raises EngineError, GaveWay.
+
+        They are stored unless other processes disturbed the measurement.
+        """
+        self.costs = measured(engine, self._samples)
+        if self.known and is_steady(self._samples):
             self.known.keep(self.costs)
+        self._samples.clear()
         return self.costs
+
+    def _load(self) -> None:
+        if self.known and self.costs is None and self.mode != "off":
+            self.costs = self.known.load()
 
 
 class AnswerDraft:
@@ -86,16 +101,15 @@ class AnswerDraft:
     def accept(self, token: int) -> bool:
         """Record a drawn token. Return whether it was verified as a draft: then `mixture` is now the one after it."""
         self._lookup.append([token])
-        if not self._verified:
-            return False
-        is_accepted = self._draft.tokens[0] == token
-        self._acceptance.learn(self._draft.matched, is_accepted=is_accepted)
-        if is_accepted:
-            self._draft = Draft(self._draft.tokens[1:], self._draft.matched + 1)
-            self.mixture = self._verified.pop(0)
-        else:
+        is_right = self._draft.tokens[:1] == (token,)
+        if self._draft.tokens:  # what was drafted and not verified teaches, too, or a low share would never rise again
+            self._acceptance.learn(self._draft.matched, is_accepted=is_right)
+        if not (is_right and self._verified):
             self.drop()
-        return is_accepted
+            return False
+        self._draft = Draft(self._draft.tokens[1:], self._draft.matched + 1)
+        self.mixture = self._verified.pop(0)
+        return True
 
     def drop(self) -> None:
         """Drop the verified tokens that are not drawn yet."""
@@ -112,4 +126,3 @@ class AnswerDraft:
     def verified(self, mixtures: Sequence[Logits]) -> None:
         """Store the mixtures after the last drawn token and after each verified token of the proposed draft."""
         self.mixture, *self._verified = mixtures
-        self._draft = Draft(self._draft.tokens[: len(self._verified)], self._draft.matched)

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
 from cloud_server.engine.batch import Batch
 from cloud_server.engine.generation import Generation
 from cloud_server.engine.jobs import Done, EngineEvent
@@ -14,6 +16,7 @@ from models.facts import FactsFile
 from models.fake import FakeEngine
 from models.speculative.costs import FILE, KnownCosts
 from models.speculative.drafting import Drafting
+from shared.errors import EngineError
 from tests.writing import FREE, job
 
 
@@ -23,6 +26,12 @@ class Slow(FakeEngine):
     def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
         time.sleep(0.05)
         return super().verify(tokens)
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cloud_server.engine.generation.MEASURES_AFTER_S", 0.1)
+    monkeypatch.setattr("models.speculative.costs._SPREAD", 1000)
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -44,7 +53,7 @@ def test_it_is_measured_while_nobody_asks_and_kept(tmp_path: Path) -> None:
     writing.start()
     until(known.load)
     writing.stop()
-    assert not Drafting("auto", known).is_unmeasured
+    assert not Drafting("auto", known).is_unmeasured(FakeEngine().info)
 
 
 def test_a_question_ends_the_measurement_which_is_made_afterwards(tmp_path: Path) -> None:
@@ -69,3 +78,17 @@ def test_a_server_that_stops_does_not_wait_for_the_measurement(tmp_path: Path) -
     until(lambda: engine.computed > 250)
     writing.stop()
     assert known.load() is None
+
+
+def test_an_engine_that_fails_meanwhile_answers_without_drafts(tmp_path: Path) -> None:
+    class Failing(FakeEngine):
+        def verify(self, _: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
+            raise EngineError("no drafts here")
+
+    drafting, events = Drafting("auto", KnownCosts(FactsFile(tmp_path, FILE), "fake")), list[EngineEvent]()
+    writing = generation(Failing(), drafting, events)
+    writing.start()
+    until(lambda: drafting.mode == "off")
+    assert writing.ask("phone", 1, job("It is blue.\n"), FREE)
+    until(lambda: any(isinstance(event, Done) for event in events))
+    writing.stop()

@@ -29,7 +29,7 @@ CIRCLE = "no " * 30
 def drafting(count: int) -> Drafting:
     """Drafts that make passes of up to `count` tokens; with 1, there are none."""
     costs = PassCosts(((1, 1.0), (count, 1.0 + count / 1e6), (count + 1, 1e6)), is_exact=True) if count > 1 else None
-    return Drafting("auto", costs=costs)
+    return Drafting("lookup", costs=costs)
 
 
 def asked(text: str, max_tokens: int = 200) -> Job:
@@ -157,7 +157,7 @@ def test_drafts_take_fewer_passes_and_only_the_cheap_places_of_one() -> None:
     def batch() -> Batch:
         engine: Engine = Counting(sequences=8)
         costs = PassCosts(((1, 1.0), (8, 1.2), (9, 9.0), (16, 16.0)), is_exact=True)
-        return Batch(engine, PrefixCache(0), drafting=Drafting("auto", costs=costs))
+        return Batch(engine, PrefixCache(0), drafting=Drafting("lookup", costs=costs))
 
     alone = batch()
     all_written(alone, [asked(REPEATED)])
@@ -168,3 +168,18 @@ def test_drafts_take_fewer_passes_and_only_the_cheap_places_of_one() -> None:
     all_written(batch(), [asked(REPEATED)] * 8)
     assert max(passes) == 8
     assert passes.count(8) > len(REPEATED) / 2
+
+
+def test_where_the_text_has_to_stay_the_same_one_answer_alone_is_drafted() -> None:
+    costs = PassCosts(((1, 1.0), (16, 1.2)), is_exact=True)
+    batch = Batch(FakeEngine(), PrefixCache(0), drafting=Drafting("auto", costs=costs))
+    all_written(batch, [asked(REPEATED)])
+    assert batch.accepted > len(REPEATED) / 2
+    batch.join(8, asked(CIRCLE), 1)  # it rests, and holds a sequence
+    while batch.underway().rows:
+        batch.step()
+    drafted = batch.drafted
+    batch.join(9, asked(REPEATED), FREE)
+    events = [event for _ in range(200) for event in batch.step()]
+    assert isinstance(events[-1], Done)
+    assert batch.drafted == drafted

@@ -38,7 +38,10 @@ def test_what_is_done_is_not_done_again(device: Device) -> None:
     assert everything(device) == []
 
 
-def test_what_drafting_would_gain_is_measured_once(device: Device, tmp_path: Path) -> None:
+def test_what_drafting_would_gain_is_measured_once(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.speculative.costs._SPREAD", 1e9)  # the fake takes microseconds
     source = device.begin_loading().result()
     source.drafting.mode, source.drafting.known = "auto", KnownCosts(FactsFile(tmp_path, FILE), "fake")
     measured = [step for step in work(device) if step.action == "measure"]
@@ -53,7 +56,7 @@ def test_a_measurement_that_gives_way_is_made_the_next_time(device: Device, tmp_
     source.drafting.mode, source.drafting.known = "auto", KnownCosts(FactsFile(tmp_path, FILE), "fake")
     looks = iter([False] * 9 + [True] * 100)
     assert "measure" not in [step.action for step in device.population(lambda: next(looks)).steps()]
-    assert source.drafting.is_unmeasured
+    assert source.drafting.is_unmeasured(source.engine.info)
     assert "measure" in [step.action for step in work(device)]
 
 

@@ -60,7 +60,10 @@ def test_the_text_is_that_of_no_drafting(engine: LlamaCppEngine, rows: int, temp
     plain, _ = written(engine, Drafting(), asked, sampling)
     drafted, trace = written(engine, Drafting("auto", costs=CHEAP), asked, sampling)
     assert drafted == plain
-    assert trace.drafts.drafted > trace.drafts.accepted > 0
+    if rows == 1:
+        assert trace.drafts.drafted > trace.drafts.accepted > 0
+    else:  # a rejected draft would free cells that the other row fills
+        assert trace.drafts.drafted == 0
 
 
 def test_states_cut_after_a_drafted_answer_are_as_exact_as_those_after_a_plain_one(engine: LlamaCppEngine) -> None:
@@ -77,6 +80,6 @@ def test_states_cut_after_a_drafted_answer_are_as_exact_as_those_after_a_plain_o
 
 
 def test_the_measured_engine_is_exact_and_its_passes_cost_less_than_their_tokens(engine: LlamaCppEngine) -> None:
-    costs = measured(engine)
+    costs = measured(engine, {})
     assert costs.is_exact
     assert costs.ratio(16) < 16

@@ -1,0 +1,22 @@
+"""A job that a client has asked for, from the queue to its end."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cloud_server.engine.jobs import Job
+
+
+@dataclass(slots=True)
+class AskedJob:
+    """A job and its progress. `paused_since`: when its client last stopped allowing tokens. `parked`: it was displaced,
+    and is queued again once more tokens are allowed.
+    """
+
+    owner: str
+    job: Job
+    allowed: int
+    written: int = 0
+    writing: bool = False
+    parked: bool = False
+    paused_since: float | None = None
+    orders: list[Callable[[], None]] = field(default_factory=list)  # calls on the batch that are still to be made
