@@ -101,10 +101,10 @@ class Answers:
 
         Returns at once.
         """
-        if self._loads_late:
-            self._loads_late = False
-            self._submit(self._load)
         with self._typing_changes:
+            if self._loads_late:
+                self._loads_late = False
+                self._submit(self._load)
             if self._typing:
                 self._typing.typed(text)
             else:
@@ -180,8 +180,9 @@ class Answers:
         for name in device.loads():
             device.weights.path(catalog.find(name))
         model = catalog.find(device.settings.model.name, "engine")
-        if is_memory_short(device.weights, model):
-            self._loads_late = True
+        with self._typing_changes:
+            self._loads_late = is_memory_short(device.weights, model) and not self._text
+        if self._loads_late:
             self._post(messages.Ready(device.settings.model.name))
         else:
             self._load(device)
