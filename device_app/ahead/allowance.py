@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from device_app.ahead.daemon import all_spent, read_status
-from device_app.ahead.idle import Conditions, Sensors, why_not
+from device_app.ahead.idle import why_not
 from device_app.system.budget import estimated_joules, read_ledger, spend, why_spent, write_ledger
+from device_app.system.conditions import Conditions, Sensors
 
 if TYPE_CHECKING:
     from device_app.settings import Daemon as Rules

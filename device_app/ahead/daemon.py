@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from device_app.ahead.idle import Conditions, Sensors, why_not
+from device_app.ahead.idle import why_not
 from device_app.ahead.watch import Seen, fingerprint
 from device_app.ahead.work import Reason, Step, Stop, WorkReport, in_turn, run_once
 from device_app.system.activity import Activity
 from device_app.system.budget import Ledger, estimated_joules, read_ledger, recent, spend, why_spent
+from device_app.system.conditions import Conditions, Sensors
 from device_app.system.process import alone, ended_by_signals
 from shared.errors import JackdawError, NotWritable
 from storage.paths import Paths, to_be_written, write_private

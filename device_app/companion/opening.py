@@ -30,7 +30,7 @@ def public_questions(device: Device, credentials: Credentials) -> PublicQuestion
     from device_app.companion.dispatch.cost import ServerPrice
     from device_app.companion.dispatch.memory import Memory
     from device_app.companion.dispatch.public import Prices, PublicQuestions
-    from device_app.system import battery
+    from device_app.system.conditions import Sensors
 
     own = device.settings.link
     return PublicQuestions(
@@ -45,5 +45,5 @@ def public_questions(device: Device, credentials: Credentials) -> PublicQuestion
             steady=own.steady,
         ),
         memory=Memory(device.paths.dispatch),
-        battery=battery.read,
+        battery=Sensors().charge,
     )

@@ -1,1 +1,3 @@
-"""The device that Jackdaw runs on: battery, processes, user activity, work budgets, services started at login."""
+"""The device that Jackdaw runs on: its conditions (power, charge, heat, load), processes, user activity, work budgets,
+services started at login.
+"""

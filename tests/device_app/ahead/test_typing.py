@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.ahead.allowance import Allowance, refusal
-from device_app.ahead.idle import Conditions
 from device_app.ahead.typing import (
     LIKELY,
     MOST_CHARACTERS,
@@ -27,6 +26,7 @@ from device_app.ahead.typing import (
 )
 from device_app.settings import Daemon
 from device_app.system.budget import read_ledger
+from device_app.system.conditions import Conditions
 from storage.paths import HOME_VARIABLE, Paths
 
 CLEAR: Ranking = ((7, 0.9), (8, 0.5), (9, 0.45))

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from device_app.ahead.daemon import Daemon, read_status
-from device_app.ahead.idle import Conditions, Sensors
 from device_app.ahead.work import GiveWay, Step
 from device_app.device import Device
 from device_app.settings import Daemon as Rules
 from device_app.settings import Settings
+from device_app.system.conditions import Conditions, Sensors
 from storage.paths import Paths
 from tests.devices import fake_device
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from device_app.ahead.daemon import read_status
-from device_app.ahead.idle import Conditions
 from device_app.ahead.work import GiveWay, Step
 from device_app.system.activity import Activity
+from device_app.system.conditions import Conditions
 from storage.paths import Paths, write_private
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from device_app.ahead.daemon import RETRY_S, pause, read_status
-from device_app.ahead.idle import Conditions
 from device_app.ahead.reading import alone
 from device_app.ahead.work import GiveWay, Step
 from device_app.commands import history, knowledge
 from device_app.commands.caches import clear
 from device_app.system.activity import Activity
+from device_app.system.conditions import Conditions
 from shared.errors import StoreFull
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from device_app.ahead.idle import Conditions
 from device_app.answering.assistant import Assistant
 from device_app.cli import run
 from device_app.device import Device
 from device_app.settings import Settings
+from device_app.system.conditions import Conditions
 from device_app.tui.chat.composer import Composer
 from device_app.tui.edge.typing import Typing
 from models.engine import Logits
@@ -34,7 +34,7 @@ def idle_device(monkeypatch: pytest.MonkeyPatch) -> Callable[[Conditions], None]
     """What the sensors say: nothing, unless a test says otherwise."""
 
     def says(conditions: Conditions) -> None:
-        monkeypatch.setattr("device_app.ahead.idle.Sensors.read", lambda _: conditions)
+        monkeypatch.setattr("device_app.system.conditions.Sensors.read", lambda _: conditions)
 
     says(WAITS)
     return says
