@@ -263,6 +263,7 @@ def _plan(weighed: "Weighed") -> dict[str, Any]:
             for side in SIDES
         },
         "energy": asdict(weighed.energy),
+        "exchange_rate": asdict(weighed.exchange),
         "moves": {side: move(side) for side in SIDES},
     }
 
@@ -286,7 +287,8 @@ def _rows(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
     said = (
         f"{measured:.0%} measured by the battery, the rest set by daemon.joules_per_gflop" if measured >= 0.005 else ""
     )
-    yield "Energy", f"{joules:.2g} joules for 10^9 operations, {said or 'as set by daemon.joules_per_gflop'}"
+    operations = f"{joules:.2g} joules for 10^9 operations, {said or 'as set by daemon.joules_per_gflop'}"
+    yield "Energy", f"{operations}\na joule costs {plan['exchange_rate']['reason']}"
     learned = plan["learned_from"]
     yield (
         "Estimated from",

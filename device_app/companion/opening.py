@@ -30,20 +30,30 @@ def public_questions(device: Device, credentials: Credentials) -> PublicQuestion
     from device_app.companion.dispatch.cost import ServerPrice
     from device_app.companion.dispatch.memory import Memory
     from device_app.companion.dispatch.public import Prices, PublicQuestions
-    from device_app.system.conditions import Sensors
+    from device_app.companion.dispatch.situation import HeatLimits
+    from device_app.system.conditions import Latest, Sensors
 
-    own = device.settings.link
+    own, daemon = device.settings.link, device.settings.daemon
+    sensors = Sensors()
+    conditions = Latest(sensors.power)
+
+    def connect() -> Link:
+        conditions.begin()  # a phone's sensors take seconds, as do the model and the connection
+        return open_link(device, credentials)
+
     return PublicQuestions(
-        connect=lambda: open_link(device, credentials),
+        connect=connect,
         source=lambda: device.begin_loading().result(),
         prices=Prices(
             server=ServerPrice(own.price_prompt, own.price_answer),
-            joules_per_gflop=device.settings.daemon.joules_per_gflop,
+            joules_per_gflop=daemon.joules_per_gflop,
             per_joule=own.price_kwh / 3.6e6,
             spare=None if own.spare < 0 else own.spare,
             reading_rate=own.reading_rate,
             steady=own.steady,
+            limits=HeatLimits(daemon.battery_temperature, daemon.temperature),
         ),
         memory=Memory(device.paths.dispatch),
-        battery=Sensors().charge,
+        battery=sensors.charge,
+        conditions=conditions,
     )

@@ -232,7 +232,13 @@ class Link:
         float, Meta(ge=0, le=1e6, description="The server's price for a million tokens written, in your currency.")
     ] = 0.0
     price_kwh: Annotated[
-        float, Meta(ge=0, le=1e6, description="Price of a kilowatt-hour that this device uses, in your currency.")
+        float,
+        Meta(
+            ge=0,
+            le=1e6,
+            description="Price of a kilowatt-hour from a full battery, in your currency. It rises as the battery "
+            "empties or heats; on mains power, energy counts as free.",
+        ),
     ] = 0.3
     # DiSCo, section 2.2: people between 25 and 44 read 4 to 5 tokens a second; skimming is faster.
     reading_rate: Annotated[

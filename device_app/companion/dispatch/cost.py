@@ -1,6 +1,6 @@
 """The cost of a token on either side, in one currency (DiSCo §4.1, appendix E), and which side's tokens to save.
 
-Prices are money per token; `rate` (λ) is money per joule. Independent of the policies.
+Prices are money per token; `rate` (λ, see `situation`) is money per joule. Independent of the policies.
 """
 
 from dataclasses import dataclass

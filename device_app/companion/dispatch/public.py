@@ -21,6 +21,7 @@ from device_app.companion.dispatch.memory import Memory
 from device_app.companion.dispatch.policy import Decision
 from device_app.companion.dispatch.race import Race
 from device_app.companion.dispatch.race_report import Question
+from device_app.companion.dispatch.situation import ExchangeRate, HeatLimits, exchange_rate
 from device_app.companion.dispatch.weighed import Weighed
 from device_app.companion.joint.aggregated import Aggregated, JointQuestion
 from device_app.companion.link.link import Link
@@ -28,6 +29,7 @@ from device_app.inference.local import LocalSource
 from device_app.inference.prompting import too_few
 from device_app.question.answer import AT
 from device_app.system.battery import Reading
+from device_app.system.conditions import Conditions
 from shared.errors import LinkError, UsageError
 from shared.printable import safe_line
 from shared.protocol import messages as m
@@ -42,6 +44,7 @@ _WORD_TOKENS = 1.4
 class Prices:
     """The costs from the settings: money per million tokens on the server and per joule here; `spare` from 0 to 1.
 
+    `per_joule` is the price on mains power; `limits` are temperatures at which a joule on battery costs more.
     `joules_per_gflop` is the prior of the battery's estimate, see `energy.Energy`. `steady` keeps a buffer in case the
     server fails, see `migration.Terms.guarded`.
     """
@@ -52,12 +55,14 @@ class Prices:
     spare: float | None
     reading_rate: float
     steady: bool = False
+    limits: HeatLimits = field(default_factory=HeatLimits)
 
 
 @dataclass
 class PublicQuestions:
     """Public questions to one server. `connect` opens the link; `battery` returns a reading, or None if unknown.
 
+    `conditions` returns the device's power, charge and heat, on which the cost of its energy depends.
     Private answers are never handled here; the question of a race may be sent to the server.
     """
 
@@ -67,6 +72,7 @@ class PublicQuestions:
     memory: Memory
     chance: random.Random = field(default_factory=random.Random)
     battery: Callable[[], Reading | None] = lambda: None
+    conditions: Callable[[], Conditions] = Conditions
     _link: Link | None = None
     _read: tuple[Reading, int] | None = None
 
@@ -134,7 +140,8 @@ class PublicQuestions:
         costs = self._costs(self.source(), round(prompt), max_tokens)
         budget = cost.budget(self.prices.spare, costs)
         estimate = knowledge.energy.estimate(self.prices.joules_per_gflop)
-        return Weighed(knowledge, costs, budget, prompt, max_tokens, held.rates, self.prices.reading_rate, estimate)
+        reading_rate, rate = self.prices.reading_rate, self._rate()
+        return Weighed(knowledge, costs, budget, prompt, max_tokens, held.rates, reading_rate, estimate, rate)
 
     def read(self, side: Side, hits: Sequence[Hit], answer_tokens: int, *, cut: bool) -> None:
         """Record which side read the server's passages for a private answer: the budgets count those tokens too."""
@@ -187,10 +194,13 @@ class PublicQuestions:
             prices.server,
             _shape(source),
             self.memory.held.knowledge.energy.estimate(prices.joules_per_gflop).joules_per_gflop,
-            prices.per_joule,
+            self._rate().per_joule,
             prompt=prompt,
             answer=answer,
         )
+
+    def _rate(self) -> ExchangeRate:
+        return exchange_rate(self.prices.per_joule, self.conditions(), self.prices.limits)
 
 
 def _shape(source: LocalSource) -> ModelShape:

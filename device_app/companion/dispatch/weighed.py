@@ -11,6 +11,7 @@ from device_app.companion.dispatch.dispatcher import Estimates
 from device_app.companion.dispatch.energy import Estimate
 from device_app.companion.dispatch.handover import Handover, Terms, plan_handover
 from device_app.companion.dispatch.policy import Decision
+from device_app.companion.dispatch.situation import ExchangeRate
 from shared.side import Side
 
 _COINS = (0.0, 0.5, 0.999)
@@ -20,7 +21,7 @@ _COINS = (0.0, 0.5, 0.999)
 class Weighed:
     """The estimates for one question of about `prompt` tokens and an answer of at most `most` tokens.
 
-    `rates` are tokens a second. `energy` is the estimate from which the device's costs were computed.
+    `rates` are tokens a second. The device's costs were computed from the estimate `energy` and the rate `exchange`.
     """
 
     knowledge: Estimates
@@ -31,6 +32,7 @@ class Weighed:
     rates: Mapping[Side, float]
     reading_rate: float
     energy: Estimate
+    exchange: ExchangeRate
 
     @property
     def allowed(self) -> float:

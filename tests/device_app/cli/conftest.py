@@ -8,6 +8,7 @@ import pytest
 
 from device_app.cli import run
 from device_app.commands.opening import MakeDevice
+from device_app.system.conditions import Conditions, Sensors
 from storage.paths import Paths
 from tests.devices import fake_device
 
@@ -49,6 +50,12 @@ def niced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     by: list[int] = []
     monkeypatch.setattr(os, "nice", by.append)
     return by
+
+
+@pytest.fixture(autouse=True)
+def power(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is known of this machine's power, charge and heat, on which the cost of an answer depends."""
+    monkeypatch.setattr(Sensors, "power", lambda _: Conditions())
 
 
 @pytest.fixture

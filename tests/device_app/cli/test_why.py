@@ -11,6 +11,7 @@ from device_app.companion import opening
 from device_app.companion.link import credentials
 from device_app.companion.link.credentials import Credentials
 from device_app.question.abstention import NOT_TOLD
+from device_app.system.conditions import Conditions, Sensors
 from shared.prompt import NOT_FOUND
 from storage.conversations import ConversationStore
 from storage.database import Database
@@ -214,12 +215,37 @@ def test_the_plan_follows_the_setting(
         assert 0 < plan["first_token_s"][side]["usual"] <= plan["first_token_s"][side]["late"]
     assert plan["costs"]["server"]["decode"] == pytest.approx(1e-5)
     assert plan["energy"] == {"joules_per_gflop": 0.1, "measured": 0.0, "stretches": 0}
+    assert plan["exchange_rate"]["per_joule"] == pytest.approx(0.3 / 3.6e6)
     shown = words(jackdaw("why", DANUBE).out)
     assert shown.index("Who begins") < shown.index("Saved answers")
     assert "in your currency" in shown
     assert "0.1 joules for 10^9 operations, as set by daemon.joules_per_gflop" in shown
     assert decision["reason"] in shown
     assert "default values, as" in shown
+
+
+@pytest.mark.parametrize(
+    ("conditions", "times", "spared", "said"),
+    [
+        (Conditions(on_mains=True), 0, "server", "a joule costs nothing, as the device runs on mains power"),
+        (Conditions(on_mains=False, battery_percent=50), 2, "device", "2.0 times link.price_kwh, on a battery at 50%"),
+        (Conditions(), 1, "device", "as set by link.price_kwh, as no battery is known"),
+    ],
+)
+def test_the_plan_follows_the_power(
+    conditions: Conditions,
+    times: float,
+    spared: str,
+    said: str,
+    connected: Served,
+    jackdaw: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Sensors, "power", lambda _: conditions)
+    plan = explained(jackdaw, DANUBE)["public"]
+    assert plan["exchange_rate"]["per_joule"] == pytest.approx(times * 0.3 / 3.6e6)
+    assert plan["spared"] == spared
+    assert said in words(jackdaw("why", DANUBE).out)
 
 
 def test_what_may_name_files_is_promised_to_no_server_and_says_why(connected: Served, jackdaw: Any) -> None:

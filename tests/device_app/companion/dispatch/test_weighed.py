@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from device_app.companion.dispatch.cost import Budget, Costs
 from device_app.companion.dispatch.dispatcher import Estimates, Outcome
 from device_app.companion.dispatch.energy import Estimate
+from device_app.companion.dispatch.situation import ExchangeRate
 from device_app.companion.dispatch.weighed import Weighed
 from shared.side import Side
 
@@ -22,7 +23,8 @@ def weighed(costs: Costs = EVEN, budget: Budget = HALF, rate: float = 40.0, prom
             Outcome(100 + at, device_started=True, server_started=True, device_s=1.0, server_s=0.3, answer=100), budget
         )
     rates: dict[Side, float] = {"device": rate, "server": rate}
-    return Weighed(known, costs, budget, prompt, 200, rates, reading_rate=8.0, energy=Estimate(0.1))
+    energy, exchange = Estimate(0.1), ExchangeRate(0.3 / 3.6e6, "as set")
+    return Weighed(known, costs, budget, prompt, 200, rates, reading_rate=8.0, energy=energy, exchange=exchange)
 
 
 @given(st.sampled_from(["device", "server"]), st.floats(0, 1), st.floats(0, 0.999), st.floats(1, 5_000))

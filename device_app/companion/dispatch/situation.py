@@ -1,0 +1,66 @@
+"""The exchange rate λ between this device's energy and money, by power, charge and heat (DiSCo §4.1). Pure.
+
+DiSCo has a person set λ and says only that it varies with charge and charging; the formula is ours. On mains power,
+energy costs nothing. On battery it costs the price of a joule on mains, times 1/charge, as a joule is a larger part of
+what is left in an emptier battery (at most `MOST_SCARCITY` times), times 2^(1 + (t - limit)/HEAT_STEP_C), from 1 to
+`MOST_HEAT`, as heat wears and slows the device: t is the temperature of battery or processor, limit the setting above
+which background work waits (`daemon.battery_temperature`, `daemon.temperature`), and the hotter of the two counts.
+Where nothing says that there is a battery, λ is the price of a joule on mains.
+"""
+
+from dataclasses import dataclass
+
+from device_app.system.conditions import Conditions
+
+MOST_SCARCITY, MOST_HEAT = 20.0, 4.0
+
+HEAT_STEP_C = 10.0
+"""The degrees by which a device must be hotter for a joule to cost twice as much."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatLimits:
+    """The temperatures in °C of battery and processor at which a joule costs twice as much as in a cool device."""
+
+    battery_c: float = 40.0
+    processor_c: float = 80.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeRate:
+    """λ, money per joule, and the reason for it as shown to the person."""
+
+    per_joule: float
+    reason: str
+
+
+def exchange_rate(per_joule: float, conditions: Conditions, limits: HeatLimits) -> ExchangeRate:
+    """Return λ under these conditions; `per_joule` is the price of a joule on mains power."""
+    if conditions.on_mains:
+        return ExchangeRate(0.0, "nothing, as the device runs on mains power")
+    if conditions.on_mains is None and conditions.battery_percent is None:
+        return ExchangeRate(per_joule, "as set by link.price_kwh, as no battery is known")
+    charge, heat = _scarcity(conditions.battery_percent), _heat(conditions, limits)
+    level = "of unknown charge" if conditions.battery_percent is None else f"at {conditions.battery_percent:.0f}%"
+    hot = f", {heat:.1f} of it for heat" if heat > 1 else ""
+    return ExchangeRate(
+        per_joule * charge * heat, f"{charge * heat:.1f} times link.price_kwh, on a battery {level}{hot}"
+    )
+
+
+def _scarcity(percent: float | None) -> float:
+    """Return how many times as dear a joule is for the battery's charge."""
+    return 1.0 if percent is None else min(100 / max(percent, 1.0), MOST_SCARCITY)
+
+
+def _heat(conditions: Conditions, limits: HeatLimits) -> float:
+    """Return how many times as dear a joule is for the device's heat, by the hotter of its known temperatures."""
+    above = (
+        None if celsius is None else celsius - limit
+        for celsius, limit in (
+            (conditions.battery_temperature_c, limits.battery_c),
+            (conditions.temperature_c, limits.processor_c),
+        )
+    )
+    excess = max((degrees for degrees in above if degrees is not None), default=-HEAT_STEP_C)
+    return min(max(2 ** (1 + excess / HEAT_STEP_C), 1.0), MOST_HEAT)
