@@ -2,9 +2,12 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shared.printable import counted
+
+if TYPE_CHECKING:
+    from device_app.companion.dispatch.day import DayLimits, DaySpent
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,17 @@ ORIGINS = {
 
 STEPS = {"in vain": "no answer"}
 """Labels for steps of an answer's trace whose names are unclear to people but are kept for scripts."""
+
+
+def spent_today(spent: "DaySpent", limits: "DayLimits") -> str:
+    """Return a sentence about what today's answers took, and what is left of the budgets of the day."""
+    joules, money = limits.left(spent)
+    left_joules = "" if joules is None else f" ({joules:,.0f} left of link.day_joules)"
+    left_money = "" if money is None else f" ({money:.4g} left of link.day_money)"
+    return (
+        f"Today's answers took {spent.joules:,.0f} joules on this device{left_joules} and {spent.money:.4g} in your "
+        f"currency on the server{left_money}."
+    )
 
 
 def drawn_from(origin: str, sides: Collection[str]) -> str:

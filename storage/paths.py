@@ -108,6 +108,11 @@ class Paths:
         return self.state / "dispatch.json"
 
     @property
+    def dispatch_spent(self) -> Path:
+        """The file with the joules and the money that today's answers took, JSON."""
+        return self.state / "dispatch-spent.json"
+
+    @property
     def server_config_file(self) -> Path:
         """The companion server's settings file."""
         return self.config / "server.toml"

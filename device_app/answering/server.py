@@ -135,6 +135,7 @@ class Server:
             incompatible=NAMED if options.pipeline else connection.incompatible,
             fits=source.room(prompt) - work.public >= min(options.max_tokens, SHORT_ANSWER),
             spared=weighed.budget.constraint == "server" and weighed.allowed <= 0,
+            used_up=weighed.used_up.get("server", ""),
         )
         known = public.memory.held.profile.known(
             source.count(prompt) + answer / 2,
@@ -157,11 +158,12 @@ class Server:
                 yield race
         finally:
             self.request.ledger.left(race.report.sent_bytes, race.report.sent)
+            self.public.charge_race(race.report)
 
     def learn(self, answer: Answer) -> None:
         """Update the estimates from an answer: this device's speed or, if joint, the acceptance rate of drafts.
 
-        Also record which side read the server's passages, and how long an answer from them was.
+        Also record which side read the server's passages, how long an answer from them was, and what it took.
         """
         if self.connected is None:
             return
@@ -178,6 +180,7 @@ class Server:
             self.public.memory.hold(replace(held, profile=profile))
         if any(hit.side == "server" for hit in answer.hits):
             self.public.read("server" if joint else "device", answer.hits, trace.tokens_decoded, cut=answer.cut)
+        self.public.charge(trace.tokens_cached + trace.tokens_prefilled)
 
     def _near(self, vector: Vectors, own: Sequence[Hit], fetched: Sequence[Hit]) -> list[Hit]:
         """Score the server's passages with the device's embedder, as the files' were, and return the near ones."""

@@ -6,6 +6,7 @@ import click
 
 from device_app.cli.companion import standing
 from device_app.cli.opening import opened
+from device_app.presentation import spent_today
 from models import catalog
 from shared.cli.frame import Command
 from shared.cli.output import print_blocks, print_json
@@ -26,6 +27,8 @@ def command(as_json: bool) -> None:
 
     The server is contacted for that, for a few seconds at most, unless nothing may be sent to it.
     """
+    from device_app.companion.dispatch.day import DayLimits, Days
+
     with opened() as device:
         paths, settings = device.paths, device.settings
         totals = device.knowledge.totals()
@@ -35,6 +38,7 @@ def command(as_json: bool) -> None:
         state = device.weights.state(model)
         adapter, refused = (device.adapter, device.refused) if state == "present" else (None, "")
         server = standing(device)
+        spent, limits = Days(paths.dispatch_spent).spent(), DayLimits(settings.link.day_joules, settings.link.day_money)
     size = paths.database.stat().st_size
     if as_json:
         print_json(
@@ -50,9 +54,11 @@ def command(as_json: bool) -> None:
                     "refused": refused,
                 },
                 "server": server,
+                "spent": limits.as_json(spent) if server else None,
             }
         )
         return
+    today = [("Today", spent_today(spent, limits))] if server else []
     print_blocks(
         [
             [
@@ -64,6 +70,7 @@ def command(as_json: bool) -> None:
                 ("Conversations", f"{conversations:,}"),
                 ("Model", f"{settings.model.name} ({state})" + (f"\n{safe_line(refused)}" if refused else "")),
                 ("Server", server.summary() if server else NO_SERVER),
+                *today,
             ]
         ]
     )

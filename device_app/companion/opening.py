@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from device_app.companion.dispatch.public import PublicQuestions
     from device_app.companion.link.credentials import Credentials
     from device_app.device import Device
+    from device_app.inference.local import LocalSource
 
 
 def open_link(device: Device, credentials: Credentials) -> Link:
@@ -28,6 +29,7 @@ def public_questions(device: Device, credentials: Credentials) -> PublicQuestion
     Does not connect, and loads no model.
     """
     from device_app.companion.dispatch.cost import ServerPrice
+    from device_app.companion.dispatch.day import DayLimits, Days
     from device_app.companion.dispatch.memory import Memory
     from device_app.companion.dispatch.public import Prices, PublicQuestions
     from device_app.companion.dispatch.situation import HeatLimits
@@ -38,12 +40,16 @@ def public_questions(device: Device, credentials: Credentials) -> PublicQuestion
     conditions = Latest(sensors.power)
 
     def connect() -> Link:
-        conditions.begin()  # a phone's sensors take seconds, as do the model and the connection
+        conditions.begin()  # a phone's sensors take seconds: they are read while the model loads
         return open_link(device, credentials)
+
+    def source() -> LocalSource:
+        conditions.begin()
+        return device.begin_loading().result()
 
     return PublicQuestions(
         connect=connect,
-        source=lambda: device.begin_loading().result(),
+        source=source,
         prices=Prices(
             server=ServerPrice(own.price_prompt, own.price_answer),
             joules_per_gflop=daemon.joules_per_gflop,
@@ -52,8 +58,10 @@ def public_questions(device: Device, credentials: Credentials) -> PublicQuestion
             reading_rate=own.reading_rate,
             steady=own.steady,
             limits=HeatLimits(daemon.battery_temperature, daemon.temperature),
+            day=DayLimits(own.day_joules, own.day_money),
         ),
         memory=Memory(device.paths.dispatch),
         battery=sensors.charge,
         conditions=conditions,
+        days=Days(device.paths.dispatch_spent),
     )

@@ -240,6 +240,24 @@ class Link:
             "empties or heats; on mains power, energy counts as free.",
         ),
     ] = 0.3
+    day_joules: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1e9,
+            description="Joules for a day's answers, after which this device writes only what no server may; 0 sets no "
+            "limit.",
+        ),
+    ] = 0.0
+    day_money: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1e9,
+            description="Money for a day's answers, in your currency, after which the server writes only if this "
+            "device fails; 0 sets no limit.",
+        ),
+    ] = 0.0
     # DiSCo, section 2.2: people between 25 and 44 read 4 to 5 tokens a second; skimming is faster.
     reading_rate: Annotated[
         float,

@@ -83,13 +83,19 @@ class Limits:
     """Limits on the choice. `agreed`: the person lets drafts leave. `incompatible`: why no joint answer is possible.
 
     `fits`: the device has room to read the server's passages too. `spared`: the server's tokens are to be saved, and
-    the budget for them is used up.
+    the budget for them is used up. `used_up`: the reason if the server's budget of the day is used up.
     """
 
     agreed: bool = False
     incompatible: str = ""
     fits: bool = True
     spared: bool = False
+    used_up: str = ""
+
+    @property
+    def forbids_joint(self) -> bool:
+        """Whether no joint answer may be written, even if it would be faster."""
+        return not self.agreed or bool(self.incompatible or self.spared or self.used_up)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +119,11 @@ def choose(known: SideTimes, work: Work, reading_rate: float, limits: Limits) ->
         (both >= WORTH * fetch, f"{times}: {'too small a gain' if both < fetch else 'no gain'}"),
         (limits.incompatible, f"a joint answer would be faster, but {limits.incompatible}"),
         (limits.spared, "a joint answer would be faster, but link.spare saves money on the server"),
+        (limits.used_up, f"a joint answer would be faster, but {limits.used_up}"),
         (not limits.agreed, f"{times}; a joint answer sends drafts, which needs: {AGREE}"),
     ]
     if limits.fits:
         objection = next((why for holds, why in against if holds), None)
         return Choice("fetch", objection) if objection else Choice("together", times)
     full = "the server's passages do not fit into this device's model"
-    return Choice("together" if limits.agreed and not (limits.incompatible or limits.spared) else "alone", full)
+    return Choice("alone" if limits.forbids_joint else "together", full)

@@ -17,6 +17,10 @@ class ServerPrice:
     prompt: float
     decode: float
 
+    def of(self, prompt: float, decode: float) -> float:
+        """Return the money for this many tokens of prompts and of answers."""
+        return (self.prompt * prompt + self.decode * decode) / MILLION
+
 
 @dataclass(frozen=True, slots=True)
 class ModelShape:

@@ -14,13 +14,14 @@ from device_app.cache.states.tree import QKVTree
 from device_app.companion import waiting
 from device_app.companion.dispatch import cost, energy
 from device_app.companion.dispatch.cost import Costs, ModelShape, ServerPrice
+from device_app.companion.dispatch.day import DayLimits, Days
 from device_app.companion.dispatch.dispatcher import Outcome
 from device_app.companion.dispatch.energy import Energy
 from device_app.companion.dispatch.handover import Terms
 from device_app.companion.dispatch.memory import Memory
 from device_app.companion.dispatch.policy import Decision
 from device_app.companion.dispatch.race import Race
-from device_app.companion.dispatch.race_report import Question
+from device_app.companion.dispatch.race_report import Question, RaceReport
 from device_app.companion.dispatch.situation import ExchangeRate, HeatLimits, exchange_rate
 from device_app.companion.dispatch.weighed import Weighed
 from device_app.companion.joint.aggregated import Aggregated, JointQuestion
@@ -44,7 +45,8 @@ _WORD_TOKENS = 1.4
 class Prices:
     """The costs from the settings: money per million tokens on the server and per joule here; `spare` from 0 to 1.
 
-    `per_joule` is the price on mains power; `limits` are temperatures at which a joule on battery costs more.
+    `per_joule` is the price on mains power; `limits` are temperatures at which a joule on battery costs more, `day`
+    the most joules and money for the answers of a day.
     `joules_per_gflop` is the prior of the battery's estimate, see `energy.Energy`. `steady` keeps a buffer in case the
     server fails, see `migration.Terms.guarded`.
     """
@@ -56,13 +58,15 @@ class Prices:
     reading_rate: float
     steady: bool = False
     limits: HeatLimits = field(default_factory=HeatLimits)
+    day: DayLimits = field(default_factory=DayLimits)
 
 
 @dataclass
 class PublicQuestions:
     """Public questions to one server. `connect` opens the link; `battery` returns a reading, or None if unknown.
 
-    `conditions` returns the device's power, charge and heat, on which the cost of its energy depends.
+    `conditions` returns the device's power, charge and heat, on which the cost of its energy depends. `days` counts
+    what each day's answers took.
     Private answers are never handled here; the question of a race may be sent to the server.
     """
 
@@ -73,8 +77,10 @@ class PublicQuestions:
     chance: random.Random = field(default_factory=random.Random)
     battery: Callable[[], Reading | None] = lambda: None
     conditions: Callable[[], Conditions] = Conditions
+    days: Days = field(default_factory=Days)
     _link: Link | None = None
     _read: tuple[Reading, int] | None = None
+    _charged: int = 0
 
     @property
     def link(self) -> Link:
@@ -140,8 +146,18 @@ class PublicQuestions:
         costs = self._costs(self.source(), round(prompt), max_tokens)
         budget = cost.budget(self.prices.spare, costs)
         estimate = knowledge.energy.estimate(self.prices.joules_per_gflop)
-        reading_rate, rate = self.prices.reading_rate, self._rate()
-        return Weighed(knowledge, costs, budget, prompt, max_tokens, held.rates, reading_rate, estimate, rate)
+        return Weighed(
+            knowledge,
+            costs,
+            budget,
+            prompt,
+            max_tokens,
+            held.rates,
+            self.prices.reading_rate,
+            estimate,
+            self._rate(),
+            self.prices.day.used_up(self.days.spent()),
+        )
 
     def read(self, side: Side, hits: Sequence[Hit], answer_tokens: int, *, cut: bool) -> None:
         """Record which side read the server's passages for a private answer: the budgets count those tokens too."""
@@ -156,6 +172,26 @@ class PublicQuestions:
         )
         budget = cost.budget(self.prices.spare, self._costs(source, prompt, max(answer_tokens, 1)))
         self.memory.hold(replace(held, knowledge=held.knowledge.after(outcome, budget)))
+        if side == "server":
+            self.charge(prompt, self.prices.server.of(prompt, answer_tokens))
+
+    def charge_race(self, report: RaceReport) -> None:
+        """Add what a race took to the day's figures, also if it failed or was dropped."""
+        money = self.prices.server.of(report.server_read, report.server_wrote)
+        self.charge(report.outcome.prompt if report.outcome else 0, money)
+
+    def charge(self, length: int, money: float = 0.0) -> None:
+        """Add to the day's figures the tokens that this device computed since the last call, and what a server took.
+
+        The tokens are counted as if in a prompt of this length.
+        """
+        source = self.source()
+        computed, before = source.engine.computed, self._charged
+        self._charged = computed
+        gflops = max(computed - before, 0) * _shape(source).operations(length) / 1e9
+        estimate = self.memory.held.knowledge.energy.estimate(self.prices.joules_per_gflop)
+        if gflops or money:
+            self.days.add(gflops * estimate.joules_per_gflop, money)
 
     def learn(self, race: Race, answer_tokens: int, *, cut: bool) -> None:
         """Learn from a finished race. Figures that cannot be written to the file are kept until the program ends."""

@@ -286,6 +286,8 @@ class Race:
         """Complete the report with what the race measured."""
         sides = self._sides
         self.report.sent_bytes = sides.sent_bytes
+        self.report.server_read = sum(self._prompt + accepted for accepted in sides.server_starts)
+        self.report.server_wrote = sides.server_tokens
         if self.report.origin != "cloud":
             self._trace.tokens_prefilled += sides.trace.tokens_prefilled
             self._trace.tokens_cached += sides.trace.tokens_cached

@@ -28,12 +28,17 @@ class Question:
 
 @dataclass(slots=True)
 class RaceReport:
-    """The course of a race, for trace, ledger and estimates. `moves` are the indexes at which it changed sides."""
+    """The course of a race, for trace, ledger and estimates. `moves` are the indexes at which it changed sides.
+
+    `server_read` and `server_wrote` count the tokens that the server was given to read, and that it wrote.
+    """
 
     reasons: list[str] = field(default_factory=list)
     moves: list[tuple[int, Side]] = field(default_factory=list)
     winner: Side | None = None
     sent_bytes: int = 0
+    server_read: int = 0
+    server_wrote: int = 0
     sent: list[str] = field(default_factory=list)
     outcome: Outcome | None = None
     rates: dict[Side, float] = field(default_factory=dict)

@@ -36,6 +36,8 @@ class RaceSides:
 
     `started` and `first` hold the times when each side was started and wrote its first token, `times` when each token
     came: seconds of the monotonic clock, from `began` on. The server may write only tokens below `vocabulary`.
+    `server_starts` holds, for each time that the server began to write, the accepted tokens that it had to read after
+    the prompt; `server_tokens` counts those that it wrote.
     """
 
     def __init__(self, link: Link, source: Callable[[], LocalSource], question: Question) -> None:
@@ -61,6 +63,8 @@ class RaceSides:
         self.started: dict[Side, float] = {}
         self.first: dict[Side, float] = {}
         self.times: dict[Side, list[float]] = {"device": [], "server": []}
+        self.server_starts: list[int] = []
+        self.server_tokens = 0
         self._watch = ExitStack()
 
     def __enter__(self) -> Self:
@@ -88,6 +92,7 @@ class RaceSides:
         """Ask the server for passages and, with `generate`, to write from them at once. Raises LinkError."""
         if generate:
             self.started["server"] = time.monotonic()
+            self.server_starts.append(0)
         self._server.search(generate=generate)
 
     def start(self, side: Side, passages: Sequence[m.PublicPassage]) -> None:
@@ -97,6 +102,7 @@ class RaceSides:
             self._device.begin(0, passages, ())
         else:
             self.patience.begin(self.started[side])
+            self.server_starts.append(0)
             self._server.start()
 
     def resume_device(self, epoch: int, passages: Sequence[m.PublicPassage], accepted: Sequence[Piece]) -> None:
@@ -107,6 +113,7 @@ class RaceSides:
     def resume_server(self, epoch: int, accepted: Sequence[Piece]) -> None:
         """Let the server continue after the accepted tokens, as this epoch."""
         self.started.setdefault("server", time.monotonic())
+        self.server_starts.append(len(accepted))
         text = spelled(accepted, self._source().engine.detokenize) if self._link.by_text else ""
         self._server.begin(epoch, accepted, text)
 
@@ -143,6 +150,7 @@ class RaceSides:
                     why = self._server.distrust("the server sent a token outside its vocabulary")
                     return Broke(Failed("server", epoch), why, now)
                 self.patience.received(now)
+                self.server_tokens += 1
         return event
 
     def is_stuck(self, now: float) -> bool:

@@ -4,9 +4,10 @@ Pure; sends nothing.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from device_app.companion.dispatch.cost import Budget, Costs
+from device_app.companion.dispatch.day import within_limits
 from device_app.companion.dispatch.dispatcher import Estimates
 from device_app.companion.dispatch.energy import Estimate
 from device_app.companion.dispatch.handover import Handover, Terms, plan_handover
@@ -22,6 +23,7 @@ class Weighed:
     """The estimates for one question of about `prompt` tokens and an answer of at most `most` tokens.
 
     `rates` are tokens a second. The device's costs were computed from the estimate `energy` and the rate `exchange`.
+    `used_up` are sides whose budget of the day is spent, each with the reason.
     """
 
     knowledge: Estimates
@@ -33,6 +35,7 @@ class Weighed:
     reading_rate: float
     energy: Estimate
     exchange: ExchangeRate
+    used_up: Mapping[Side, str] = field(default_factory=dict)
 
     @property
     def allowed(self) -> float:
@@ -41,6 +44,8 @@ class Weighed:
 
     def decide(self, coin: float) -> Decision:
         """Decide when each side starts; `coin` is uniform over [0, 1)."""
+        if within := within_limits(self.used_up):
+            return within
         return self.knowledge.policy(self.budget.constraint).decide(self.prompt, self.allowed, coin)
 
     def decisions(self) -> tuple[Decision, ...]:
@@ -56,6 +61,7 @@ class Weighed:
             reading_rate=self.reading_rate,
             ready_s=lambda side, length: self.knowledge.ready_s(side, length, round_trip_s),
             remaining=lambda written: self.knowledge.remaining(written, self.most),
+            used_up=frozenset(self.used_up),
         )
 
     def first_token_s(self, side: Side) -> tuple[float, float]:

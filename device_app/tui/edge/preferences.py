@@ -68,10 +68,14 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """The companion server's address, and the settings about what it may be asked."""
+    """The companion server's address, and the settings about what it may be asked.
+
+    `spent` is a sentence about what today's answers took; "" if they took nothing and there are no limits.
+    """
 
     address: str
     settings: settings.Link
+    spent: str = ""
 
 
 class Preferences:
@@ -166,7 +170,10 @@ class Preferences:
 
         paths = self._paths()
         stored = credentials.load(paths.link)
-        return Companion(stored.url, load(paths, self._environment).settings.link) if stored else None
+        if stored is None:
+            return None
+        link = load(paths, self._environment).settings.link
+        return Companion(stored.url, link, _spent(paths, link))
 
     def _weights(self) -> Weights:
         from models.catalog import Weights
@@ -222,6 +229,15 @@ def _held(device: Device) -> int:
     from storage.qa_entries import QAEntries
 
     return QAEntries(device.database).bytes() + KVSlices(device.database).bytes()
+
+
+def _spent(paths: Paths, link: settings.Link) -> str:
+    """Return a sentence about what today's answers took; "" if they took nothing and there are no limits."""
+    from device_app.companion.dispatch.day import DayLimits, Days
+    from device_app.presentation import spent_today
+
+    spent, limits = Days(paths.dispatch_spent).spent(), DayLimits(link.day_joules, link.day_money)
+    return spent_today(spent, limits) if any((spent.joules, spent.money, limits.joules, limits.money)) else ""
 
 
 def look(environment: Mapping[str, str]) -> settings.App:

@@ -109,6 +109,7 @@ def ways(companion: Companion | None) -> Content:
     lines = (
         asked,
         "",
+        *([companion.spent, ""] if companion and companion.spent else []),
         f"{other}, when you download them. Their host sees which file you download, and none of your data.",
         "",
         "Your files, questions, answers and caches are in folders that only you can open. To "

@@ -8,6 +8,7 @@ import pytest
 
 from device_app.cli import run
 from device_app.commands.opening import MakeDevice
+from device_app.system import conditions
 from device_app.system.conditions import Conditions, Sensors
 from storage.paths import Paths
 from tests.devices import fake_device
@@ -56,6 +57,7 @@ def niced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def power(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known of this machine's power, charge and heat, on which the cost of an answer depends."""
     monkeypatch.setattr(Sensors, "power", lambda _: Conditions())
+    monkeypatch.setattr(conditions, "WAIT_S", 60)  # a busy machine may be slow to start a thread
 
 
 @pytest.fixture

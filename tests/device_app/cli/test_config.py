@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from device_app.settings import SETTINGS, Settings, load
 from device_app.settings.schema import RETIRED
+from shared.errors import SettingError
 from shared.settings import File, Layer, Setting, Value, resolve
 from shared.settings_file import assigned, removed
 from storage.paths import Paths
@@ -48,6 +49,17 @@ def test_every_default_fits_its_own_limits_and_is_documented(key: str) -> None:
     msgspec.convert(setting.default, setting.type, strict=True)
     assert resolve(Settings, environment={setting.variable: str(setting.default)}).value(key) == setting.default
     assert setting.description.endswith(".")
+
+
+@pytest.mark.parametrize("key", ["price_prompt", "price_answer", "price_kwh", "day_joules", "day_money"])
+@pytest.mark.parametrize("value", ["nan", "-1", "-0.01", "inf", "1e999", "free"])
+def test_a_price_or_budget_that_is_no_amount_is_refused(key: str, value: str, jackdaw: Any, paths: Paths) -> None:
+    outcome = jackdaw("config", "set", f"link.{key}", "--", value)
+    assert outcome.code != 0
+    assert f"link.{key} cannot be" in outcome.err
+    with pytest.raises(SettingError, match=f"link.{key} cannot be"):
+        load(paths, {f"JACKDAW_LINK_{key.upper()}": value})
+    assert jackdaw("config", "set", f"link.{key}", "0").code == 0
 
 
 def test_docs_explain_every_setting(jackdaw: Any) -> None:

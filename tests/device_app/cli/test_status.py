@@ -5,6 +5,7 @@ import socket
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import trustme
 
 from device_app.cli import doctor
 from device_app.companion import opening
+from device_app.companion.dispatch.day import Days
 from device_app.companion.link import credentials
 from device_app.companion.link.credentials import Credentials
 from models.engine import Engine
@@ -77,6 +79,7 @@ def words(text: str) -> str:
 
 def test_without_a_server_one_line_says_how_to_have_one(jackdaw: Any) -> None:
     assert server(jackdaw) is None
+    assert json.loads(jackdaw("status", "--json").out)["spent"] is None
     (line,) = [line for line in jackdaw("status").out.splitlines() if line.startswith("Server")]
     assert "jackdaw connect URL" in line
     assert [(entry["level"], entry["mend"]) for entry in finding(jackdaw)] == [("ok", "")]
@@ -104,6 +107,25 @@ def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected
     assert "your files never." in shown
     (entry,) = finding(jackdaw)
     assert (entry["level"], entry["mend"]) == ("ok", "")
+
+
+def test_what_today_took_and_what_is_left_is_told(
+    connected: Served, jackdaw: Any, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    today = date.today().isoformat()
+    Days(paths.dispatch_spent).add(1_250, 0.02)
+    monkeypatch.setenv("JACKDAW_LINK_DAY_JOULES", "5000")
+    assert json.loads(jackdaw("status", "--json").out)["spent"] == {
+        "date": today,
+        "joules": 1250.0,
+        "joules_left": 3750.0,
+        "money": 0.02,
+        "money_left": None,
+    }
+    said = (
+        "Today's answers took 1,250 joules on this device (3,750 left of link.day_joules) and 0.02 in your currency on"
+    )
+    assert said in words(jackdaw("status").out)
 
 
 def test_what_an_open_device_lets_the_server_have_is_said(

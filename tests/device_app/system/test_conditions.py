@@ -166,7 +166,8 @@ def test_what_changes_meanwhile_is_seen_without_looking(monkeypatch: pytest.Monk
 # The latest conditions, for whoever cannot wait.
 
 
-def test_conditions_are_read_again_once_they_are_old() -> None:
+def test_conditions_are_read_again_once_they_are_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conditions, "WAIT_S", 60)
     clock = SimpleNamespace(now=0.0)
     percents = iter((90.0, 80.0))
     latest = Latest(lambda: Conditions(battery_percent=next(percents)), lambda: clock.now)

@@ -63,6 +63,8 @@ SHORT = Work(40, 140, 50)
         (Limits(), "fetch", "which needs: "),
         (replace(AGREED, incompatible="it has another vocabulary"), "fetch", "another vocabulary"),
         (replace(AGREED, spared=True), "fetch", "link.spare"),
+        (replace(AGREED, used_up="today's money is used up"), "fetch", "but today's money is used up"),
+        (replace(AGREED, fits=False, used_up="today's money is used up"), "alone", "do not fit"),
         (replace(AGREED, fits=False), "together", "do not fit"),
         (Limits(fits=False), "alone", "do not fit"),
         (replace(AGREED, fits=False, incompatible="no"), "alone", "do not fit"),

@@ -59,12 +59,19 @@ def test_a_dear_side_hands_over_to_a_cheap_one() -> None:
             replace(TERMS, rates={"device": 20.0, "server": 4.0}), "device", "no faster", id="too slow a target"
         ),
         pytest.param(replace(TERMS, allowed=frozenset({"device"})), "device", "may not", id="private passages"),
+        pytest.param(replace(TERMS, used_up=frozenset({"server"})), "device", "today's budget", id="no money is left"),
     ],
 )
 def test_why_an_answer_stays(terms: Terms, source: Side, why: str) -> None:
     handover = plan_handover(terms, source, written=10)
     assert isinstance(handover, str)
     assert why in handover
+
+
+def test_a_side_whose_budget_is_used_up_stands_in_for_a_failed_owner_all_the_same() -> None:
+    live = Migration[int](replace(TERMS, used_up=frozenset({"server"})), "device")
+    written(live, 10)
+    assert [type(command) for command in live.receive(Failed("device", live.epoch))] == [Begin]
 
 
 def test_a_prefill_that_is_kept_is_not_paid_twice() -> None:

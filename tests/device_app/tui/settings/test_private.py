@@ -30,5 +30,11 @@ def test_it_follows_the_settings(link: Link, said: str, unsaid: str) -> None:
     assert unsaid not in shown(link)
 
 
+def test_what_today_took_is_said() -> None:
+    companion = Companion("wss://home:8765", LINK, "Today's answers took 5 joules.")
+    assert companion.spent in str(ways(companion))
+    assert "Today" not in shown(LINK)
+
+
 def test_without_a_server_there_is_nobody_to_send_to() -> None:
     assert "No server is connected" in str(ways(None))

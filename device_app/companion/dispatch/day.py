@@ -1,0 +1,112 @@
+"""The day's budgets: what the answers of one local day took, and which side is not asked any more that day.
+
+`Days` keeps the day's figures in a file beside the learned estimates; all else is pure.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from device_app.companion.dispatch.policy import Decision
+from shared.errors import JackdawError
+from shared.side import Side
+from storage.paths import write_private
+
+log = logging.getLogger(__name__)
+
+Amount = Annotated[float, msgspec.Meta(ge=0, lt=1e18)]
+
+
+@dataclass(frozen=True, slots=True)
+class DaySpent:
+    """What the answers of one local day took: joules on this device, and money on the server."""
+
+    date: str
+    joules: Amount = 0.0
+    money: Amount = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class DayLimits:
+    """The most joules and money for the answers of a day; 0 sets no limit."""
+
+    joules: float = 0.0
+    money: float = 0.0
+
+    def used_up(self, spent: DaySpent) -> Mapping[Side, str]:
+        """Return the sides whose budget for the day is used up, each with the reason as a phrase."""
+        reasons: dict[Side, str] = {}
+        if 0 < self.joules <= spent.joules:
+            reasons["device"] = f"today's {self.joules:,.0f} joules (link.day_joules) are used up"
+        if 0 < self.money <= spent.money:
+            reasons["server"] = f"today's {self.money:g} in your currency (link.day_money) is used up"
+        return reasons
+
+    def left(self, spent: DaySpent) -> tuple[float | None, float | None]:
+        """Return the joules and the money that are left of the day's budgets; None without a limit."""
+        joules, money = max(self.joules - spent.joules, 0.0), max(self.money - spent.money, 0.0)
+        return joules if self.joules else None, money if self.money else None
+
+    def as_json(self, spent: DaySpent) -> dict[str, Any]:
+        """Return the object `spent` of `jackdaw status --json`."""
+        joules, money = self.left(spent)
+        return {**asdict(spent), "joules_left": joules, "money_left": money}
+
+
+def within_limits(used_up: Mapping[Side, str]) -> Decision | None:
+    """Return the decision that a used-up budget leaves; None if both sides have some left.
+
+    If both budgets are used up, the device writes alone: its owner pays nobody.
+    """
+    if "server" in used_up:
+        return Decision(0.0, None, f"the device alone: {used_up['server']}")
+    if "device" in used_up:
+        return Decision(None, 0.0, f"the server alone: {used_up['device']}")
+    return None
+
+
+@dataclass
+class Days:
+    """The spending of the current day, by the local date that `today` returns; another day begins at 0.
+
+    Several programs may add to the file, which is read each time; what two add within the same milliseconds may be
+    counted once. Without a file, or if it cannot be written, the figures last until the program ends.
+    """
+
+    file: Path | None = None
+    today: Callable[[], date] = date.today
+    _unwritten: DaySpent | None = None
+
+    def spent(self) -> DaySpent:
+        """Return what today's answers took so far."""
+        today = self.today().isoformat()
+        kept = self._unwritten or self._read()
+        return kept if kept and kept.date == today else DaySpent(today)
+
+    def add(self, joules: float, money: float) -> None:
+        """Add what an answer took."""
+        before = self.spent()
+        after = DaySpent(before.date, before.joules + joules, before.money + money)
+        self._unwritten = after
+        if self.file:
+            try:
+                write_private(self.file, msgspec.json.encode(after).decode())
+                self._unwritten = None
+            except JackdawError as error:
+                log.warning("%s", error)
+
+    def _read(self) -> DaySpent | None:
+        if self.file is None:
+            return None
+        try:
+            return msgspec.json.decode(self.file.read_bytes(), type=DaySpent)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.DecodeError) as error:
+            log.warning("What today's answers took cannot be read and starts at 0 (%s): %s", self.file, error)
+            return None
