@@ -264,6 +264,7 @@ def _plan(weighed: "Weighed") -> dict[str, Any]:
         },
         "energy": asdict(weighed.energy),
         "exchange_rate": asdict(weighed.exchange),
+        "metered": weighed.is_metered,
         "moves": {side: move(side) for side in SIDES},
     }
 
@@ -289,6 +290,8 @@ def _rows(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
     )
     operations = f"{joules:.2g} joules for 10^9 operations, {said or 'as set by daemon.joules_per_gflop'}"
     yield "Energy", f"{operations}\na joule costs {plan['exchange_rate']['reason']}"
+    if plan["metered"]:
+        yield "Network", "metered: a token of the server also costs what link.price_mb says"
     learned = plan["learned_from"]
     yield (
         "Estimated from",

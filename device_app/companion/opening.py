@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from device_app.companion.link.link import Link
 from device_app.companion.link.resting import Resting
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from device_app.companion.link.credentials import Credentials
     from device_app.device import Device
     from device_app.inference.local import LocalSource
+    from device_app.system.conditions import Conditions
 
 
 def open_link(device: Device, credentials: Credentials) -> Link:
@@ -33,11 +36,20 @@ def public_questions(device: Device, credentials: Credentials) -> PublicQuestion
     from device_app.companion.dispatch.memory import Memory
     from device_app.companion.dispatch.public import Prices, PublicQuestions
     from device_app.companion.dispatch.situation import HeatLimits
+    from device_app.companion.link.credentials import LOOPBACK
+    from device_app.system import network
     from device_app.system.conditions import Latest, Sensors
 
     own, daemon = device.settings.link, device.settings.daemon
     sensors = Sensors()
-    conditions = Latest(sensors.power)
+    is_here = urlsplit(credentials.url).hostname in LOOPBACK  # what stays on this machine is never metered
+    metered = {"yes": True, "no": False, "auto": False if is_here else None}[own.metered]
+
+    def look() -> Conditions:
+        now = sensors.power()
+        return replace(now, metered=network.metered()) if metered is None else now
+
+    conditions = Latest(look)
 
     def connect() -> Link:
         conditions.begin()  # a phone's sensors take seconds: they are read while the model loads
@@ -59,6 +71,8 @@ def public_questions(device: Device, credentials: Credentials) -> PublicQuestion
             steady=own.steady,
             limits=HeatLimits(daemon.battery_temperature, daemon.temperature),
             day=DayLimits(own.day_joules, own.day_money),
+            per_megabyte=own.price_mb,
+            metered=metered,
         ),
         memory=Memory(device.paths.dispatch),
         battery=sensors.charge,

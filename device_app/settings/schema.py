@@ -240,6 +240,17 @@ class Link:
             "empties or heats; on mains power, energy counts as free.",
         ),
     ] = 0.3
+    metered: Annotated[
+        Literal["auto", "yes", "no"],
+        Meta(
+            description="Whether the network to the server costs link.price_mb: auto asks NetworkManager, and takes "
+            "what it does not know as no."
+        ),
+    ] = "auto"
+    price_mb: Annotated[
+        float,
+        Meta(ge=0, le=1e6, description="Price of a megabyte over a metered network, in your currency."),
+    ] = 0.005
     day_joules: Annotated[
         float,
         Meta(

@@ -3,9 +3,7 @@
 Its users are the rules of work ahead, and the cost of an answer's energy.
 """
 
-import os
 import shutil
-import signal
 import subprocess
 import threading
 import time
@@ -19,6 +17,7 @@ import psutil
 
 from device_app.system import battery
 from device_app.system.battery import Reading
+from device_app.system.commands import output
 
 PACE_S = 0.5
 """Seconds between two readings during work, so that an unplugged cable is noticed within a second."""
@@ -47,7 +46,8 @@ _MISSING = (AttributeError, NotImplementedError, OSError, RuntimeError, ValueErr
 class Conditions:
     """The device's conditions at one moment; None is unknown, as is what a sensor says that cannot be true.
 
-    `battery_percent` is from 0 to 100. `load_per_core` (0 to 1) is the load of other programs.
+    `battery_percent` is from 0 to 100. `load_per_core` (0 to 1) is the load of other programs. `metered`: whether the
+    network's traffic costs money or is limited.
     """
 
     quiet_s: float | None = None
@@ -56,6 +56,7 @@ class Conditions:
     temperature_c: float | None = None
     battery_temperature_c: float | None = None
     load_per_core: float | None = None
+    metered: bool | None = None
 
 
 class Sensors:
@@ -195,7 +196,7 @@ def _credible(value: float | None, least: float, most: float) -> float | None:
 def _phone(command: str) -> Conditions:
     """Return the conditions that `termux-battery-status` reports."""
     try:
-        said = msgspec.json.decode(_said(command), type=_Battery)
+        said = msgspec.json.decode(output((command,), _TERMUX_S), type=_Battery)
     except (OSError, ValueError, msgspec.DecodeError, subprocess.TimeoutExpired):
         return Conditions()
     return Conditions(
@@ -219,20 +220,3 @@ class _Battery:
             return None
         plugged = self.plugged.startswith("PLUGGED")
         return None if self.status == ("DISCHARGING" if plugged else "CHARGING") else plugged
-
-
-def _said(command: str) -> bytes:
-    """Return a command's output. If it hangs, kill its process group, so that no processes gather on the phone."""
-    with subprocess.Popen(
-        [command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as process:
-        try:
-            return process.communicate(timeout=_TERMUX_S)[0]
-        except BaseException:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            raise

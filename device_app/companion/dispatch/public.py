@@ -22,7 +22,7 @@ from device_app.companion.dispatch.memory import Memory
 from device_app.companion.dispatch.policy import Decision
 from device_app.companion.dispatch.race import Race
 from device_app.companion.dispatch.race_report import Question, RaceReport
-from device_app.companion.dispatch.situation import ExchangeRate, HeatLimits, exchange_rate
+from device_app.companion.dispatch.situation import ExchangeRate, HeatLimits, exchange_rate, over_network
 from device_app.companion.dispatch.weighed import Weighed
 from device_app.companion.joint.aggregated import Aggregated, JointQuestion
 from device_app.companion.link.link import Link
@@ -46,7 +46,8 @@ class Prices:
     """The costs from the settings: money per million tokens on the server and per joule here; `spare` from 0 to 1.
 
     `per_joule` is the price on mains power; `limits` are temperatures at which a joule on battery costs more, `day`
-    the most joules and money for the answers of a day.
+    the most joules and money for the answers of a day. `per_megabyte` is the price of a metered network's traffic;
+    `metered` says whether the network is metered, None that the device's conditions say it.
     `joules_per_gflop` is the prior of the battery's estimate, see `energy.Energy`. `steady` keeps a buffer in case the
     server fails, see `migration.Terms.guarded`.
     """
@@ -59,6 +60,8 @@ class Prices:
     steady: bool = False
     limits: HeatLimits = field(default_factory=HeatLimits)
     day: DayLimits = field(default_factory=DayLimits)
+    per_megabyte: float = 0.0
+    metered: bool | None = False
 
 
 @dataclass
@@ -157,6 +160,7 @@ class PublicQuestions:
             estimate,
             self._rate(),
             self.prices.day.used_up(self.days.spent()),
+            is_metered=self._is_metered(),
         )
 
     def read(self, side: Side, hits: Sequence[Hit], answer_tokens: int, *, cut: bool) -> None:
@@ -173,11 +177,11 @@ class PublicQuestions:
         budget = cost.budget(self.prices.spare, self._costs(source, prompt, max(answer_tokens, 1)))
         self.memory.hold(replace(held, knowledge=held.knowledge.after(outcome, budget)))
         if side == "server":
-            self.charge(prompt, self.prices.server.of(prompt, answer_tokens))
+            self.charge(prompt, self._server_price().of(prompt, answer_tokens))
 
     def charge_race(self, report: RaceReport) -> None:
         """Add what a race took to the day's figures, also if it failed or was dropped."""
-        money = self.prices.server.of(report.server_read, report.server_wrote)
+        money = self._server_price().of(report.server_read, report.server_wrote)
         self.charge(report.outcome.prompt if report.outcome else 0, money)
 
     def charge(self, length: int, money: float = 0.0) -> None:
@@ -227,13 +231,20 @@ class PublicQuestions:
     def _costs(self, source: LocalSource, prompt: int, answer: int) -> Costs:
         prices = self.prices
         return cost.costs(
-            prices.server,
+            self._server_price(),
             _shape(source),
             self.memory.held.knowledge.energy.estimate(prices.joules_per_gflop).joules_per_gflop,
             self._rate().per_joule,
             prompt=prompt,
             answer=answer,
         )
+
+    def _server_price(self) -> ServerPrice:
+        prices = self.prices
+        return over_network(prices.server, prices.per_megabyte) if self._is_metered() else prices.server
+
+    def _is_metered(self) -> bool:
+        return bool(self.conditions().metered if self.prices.metered is None else self.prices.metered)
 
     def _rate(self) -> ExchangeRate:
         return exchange_rate(self.prices.per_joule, self.conditions(), self.prices.limits)

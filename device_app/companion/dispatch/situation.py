@@ -1,4 +1,6 @@
-"""The exchange rate λ between this device's energy and money, by power, charge and heat (DiSCo §4.1). Pure.
+"""The costs of both sides by the device's situation: power, charge, heat and network (DiSCo §4.1). Pure.
+
+`exchange_rate` is λ, between this device's energy and money; `over_network` adds what the network costs.
 
 DiSCo has a person set λ and says only that it varies with charge and charging; the formula is ours. On mains power,
 energy costs nothing. On battery it costs the price of a joule on mains, times 1/charge, as a joule is a larger part of
@@ -8,14 +10,20 @@ which background work waits (`daemon.battery_temperature`, `daemon.temperature`)
 Where nothing says that there is a battery, λ is the price of a joule on mains.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from device_app.companion.dispatch.cost import ServerPrice
 from device_app.system.conditions import Conditions
 
 MOST_SCARCITY, MOST_HEAT = 20.0, 4.0
 
 HEAT_STEP_C = 10.0
 """The degrees by which a device must be hotter for a joule to cost twice as much."""
+
+TOKEN_BYTES = 150
+"""The bytes that cross the network for a token of the server: a message of about 20, its frame's header (2), TLS (22),
+TCP and IP with their acknowledgement (about 105).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,14 @@ def exchange_rate(per_joule: float, conditions: Conditions, limits: HeatLimits) 
     return ExchangeRate(
         per_joule * charge * heat, f"{charge * heat:.1f} times link.price_kwh, on a battery {level}{hot}"
     )
+
+
+def over_network(price: ServerPrice, per_megabyte: float) -> ServerPrice:
+    """Return the server's prices with the price of the network's traffic, in money per megabyte.
+
+    The question and the passages cross the network whichever side writes, and are left out.
+    """
+    return replace(price, decode=price.decode + TOKEN_BYTES * per_megabyte)  # bytes a token = megabytes a million
 
 
 def _scarcity(percent: float | None) -> float:

@@ -23,7 +23,8 @@ class Weighed:
     """The estimates for one question of about `prompt` tokens and an answer of at most `most` tokens.
 
     `rates` are tokens a second. The device's costs were computed from the estimate `energy` and the rate `exchange`.
-    `used_up` are sides whose budget of the day is spent, each with the reason.
+    `used_up` are sides whose budget of the day is spent, each with the reason. `is_metered`: the server's costs include
+    the network's.
     """
 
     knowledge: Estimates
@@ -36,6 +37,7 @@ class Weighed:
     energy: Estimate
     exchange: ExchangeRate
     used_up: Mapping[Side, str] = field(default_factory=dict)
+    is_metered: bool = False
 
     @property
     def allowed(self) -> float:

@@ -44,7 +44,8 @@ def test_why_work_has_to_wait(conditions: Conditions, rules: Rules, why: str | N
 
 
 numbers = st.none() | st.floats(0, 1000)
-everything = st.builds(Conditions, numbers, st.none() | st.booleans(), numbers, numbers, numbers, numbers)
+facts = st.none() | st.booleans()
+everything = st.builds(Conditions, numbers, facts, numbers, numbers, numbers, numbers, facts)
 
 
 @given(everything, st.sampled_from(Conditions.__slots__))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from device_app.companion import opening
+from device_app.companion.dispatch.situation import TOKEN_BYTES
 from device_app.companion.link import credentials
 from device_app.companion.link.credentials import Credentials
 from device_app.question.abstention import NOT_TOLD
@@ -246,6 +247,22 @@ def test_the_plan_follows_the_power(
     assert plan["exchange_rate"]["per_joule"] == pytest.approx(times * 0.3 / 3.6e6)
     assert plan["spared"] == spared
     assert said in words(jackdaw("why", DANUBE).out)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said", "metered"),
+    [("auto", None, False), ("auto", True, False), ("no", True, False), ("yes", None, True)],
+)
+def test_a_metered_network_makes_the_server_cost(
+    setting: str, said: bool | None, metered: bool, connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What goes to this machine itself crosses no network, so that `auto` does not ask."""
+    monkeypatch.setattr("device_app.system.network.metered", lambda: said)
+    monkeypatch.setenv("JACKDAW_LINK_METERED", setting)
+    plan = explained(jackdaw, DANUBE)["public"]
+    assert plan["metered"] is metered
+    assert plan["costs"]["server"]["decode"] == pytest.approx(TOKEN_BYTES * 0.005 / 1e6 if metered else 0.0)
+    assert ("Network metered: a token" in words(jackdaw("why", DANUBE).out)) is metered
 
 
 def test_what_may_name_files_is_promised_to_no_server_and_says_why(connected: Served, jackdaw: Any) -> None:

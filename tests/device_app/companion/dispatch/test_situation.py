@@ -8,8 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.companion.dispatch.cost import Budget, ModelShape, ServerPrice, budget, costs
-from device_app.companion.dispatch.situation import MOST_HEAT, MOST_SCARCITY, HeatLimits, exchange_rate
+from device_app.companion.dispatch.situation import (
+    MOST_HEAT,
+    MOST_SCARCITY,
+    TOKEN_BYTES,
+    HeatLimits,
+    exchange_rate,
+    over_network,
+)
 from device_app.system.conditions import Conditions
+from shared.protocol import codec
+from shared.protocol import messages as m
 
 LIMITS = HeatLimits(battery_c=40, processor_c=80)
 BATTERY = Conditions(on_mains=False, battery_percent=100)
@@ -80,6 +89,13 @@ def test_an_emptier_or_hotter_device_never_costs_less(
     if conditions.battery_temperature_c is not None:
         hot = replace(conditions, battery_temperature_c=conditions.battery_temperature_c + hotter)
         assert exchange_rate(1, hot, LIMITS).per_joule >= now * (1 - 1e-9)
+
+
+def test_a_metered_network_adds_its_traffic_to_what_the_server_writes() -> None:
+    assert over_network(ServerPrice(0.15, 0.60), 0.005) == ServerPrice(0.15, 0.60 + TOKEN_BYTES * 0.005)
+    assert over_network(ServerPrice(0.15, 0.60), 0.0) == ServerPrice(0.15, 0.60)
+    token = codec.server_frame(m.Numbered(60_000, m.Tokens(60_000, 4_000, (49_151,))))
+    assert len(token) <= 20, "the rest is what WebSocket, TLS, TCP and IP add"
 
 
 def test_mains_spares_a_paid_server_and_an_empty_battery_spares_the_device() -> None:

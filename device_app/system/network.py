@@ -1,0 +1,26 @@
+"""Whether the network is metered, so that its traffic costs money or is limited: as NetworkManager says, on Linux.
+
+A phone's Termux does not say it, nor do other systems: there it is unknown.
+"""
+
+import subprocess
+
+from device_app.system.commands import output
+
+_BUS_S = 1.0
+"""Seconds to wait for NetworkManager."""
+
+_MANAGER = "org.freedesktop.NetworkManager"
+_GET = ("/org/freedesktop/NetworkManager", "org.freedesktop.DBus.Properties", "Get", "ss", _MANAGER, "Metered")
+
+_METERED = {b"1": True, b"2": False, b"3": True, b"4": False}
+"""By NetworkManager's number: yes, no, guessed yes, guessed no; 0 is unknown."""
+
+
+def metered() -> bool | None:
+    """Return whether the network is metered; None if nothing says so. Takes some milliseconds, a second at most."""
+    try:
+        said = output(("busctl", "--system", "--auto-start=no", "call", _MANAGER, *_GET), _BUS_S).split()
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return _METERED.get(said[2]) if said[:2] == [b"v", b"u"] and len(said) == 3 else None
