@@ -1,7 +1,7 @@
 """`jackdaw why`: explains how a question would be answered now, or how the last one was answered. Sends nothing."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -9,6 +9,7 @@ import click
 from device_app.cli.last_answer import explain_last
 from device_app.cli.models import ensure_models, say_if_refused, yes_option
 from device_app.cli.opening import opened
+from device_app.cli.public_plan import plan_json, plan_rows
 from device_app.device import Device
 from shared.cli.frame import Command
 from shared.cli.output import print_blocks, print_json
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
     from device_app.cache.answers.bank import Considered
     from device_app.companion.dispatch.aggregating import Choice
     from device_app.companion.dispatch.weighed import Weighed
-    from shared.side import Side
     from shared.types import Hit
 
 Block = list[tuple[str, object]]
 AnsweredFrom = Literal["kept", "files", "both", "server", "nothing"]
-
-SIDES: "tuple[Side, Side]" = ("device", "server")
 
 BOTH = {
     "fetch": "Your files answer a part of the question: the question is sent, and this device "
@@ -123,7 +121,7 @@ class Outlook:
                 }
                 for hit in self.hits
             ],
-            "public": None if self.weighed is None else _plan(self.weighed),
+            "public": None if self.weighed is None else plan_json(self.weighed),
             "not_asked": self.not_asked,
             "quoted": self.quoted,
             "beyond": self.beyond
@@ -167,7 +165,7 @@ class Outlook:
             f"      {'its attention state is saved' if hit.passage.id in self.kept else read}"
             for hit in self.hits
         ]
-        blocks: list[Block] = [list(_rows(_plan(self.weighed)))] if self.weighed else []
+        blocks: list[Block] = [list(plan_rows(plan_json(self.weighed)))] if self.weighed else []
         if self.beyond:
             blocks.append([("Beyond your files", self.beyond[0]), ("How", self.beyond[1].reason)])
         if self.uses_kept:
@@ -238,64 +236,3 @@ def _beyond(state: "State", step: "Action | Fact") -> "tuple[str, Choice] | None
         return state.retrieved.missing, state.costed.choice
     reasons = () if isinstance(step, str) else step.reasons
     return (reasons[0], Choice("alone", reasons[1])) if len(reasons) == 2 else None  # missing part; why alone
-
-
-def _plan(weighed: "Weighed") -> dict[str, Any]:
-    def move(source: "Side") -> dict[str, Any]:
-        move = weighed.move(source)
-        if isinstance(move, str):
-            return {"pays": False, "reason": move}
-        after, plan = move
-        return {"pays": True, "after_tokens": after, "saving": plan.saving, "reason": plan.reason}
-
-    times = {side: weighed.first_token_s(side) for side in SIDES}
-    costs = weighed.costs
-    return {
-        "spared": weighed.budget.constraint,
-        "budget": weighed.budget.share,
-        "allowed": weighed.allowed,
-        "prompt_tokens": round(weighed.prompt),
-        "learned_from": weighed.knowledge.ledger.count,
-        "decisions": [asdict(decision) for decision in weighed.decisions()],
-        "first_token_s": {side: {"usual": usual, "late": late} for side, (usual, late) in times.items()},
-        "costs": {
-            side: {"prompt": costs.prompt(side), "decode": costs.decode(side), "answer": weighed.bill(side)}
-            for side in SIDES
-        },
-        "energy": asdict(weighed.energy),
-        "exchange_rate": asdict(weighed.exchange),
-        "metered": weighed.is_metered,
-        "moves": {side: move(side) for side in SIDES},
-    }
-
-
-def _rows(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
-    yield "Who begins", "\nor, drawn at random, ".join(decision["reason"] for decision in plan["decisions"])
-    spared = f"the {plan['spared']}: the {plan['spared']} reads at most {plan['budget']:.0%} of all prompt tokens"
-    if round(plan["allowed"], 2) != round(plan["budget"], 2):
-        spared += f"; after earlier answers, {plan['allowed']:.0%} now"
-    yield "Spared", spared if plan["budget"] < 1 else f"neither side, as the {plan['spared']}'s tokens cost nothing"
-    for side in SIDES:
-        first, cost = plan["first_token_s"][side], plan["costs"][side]["answer"]
-        move = plan["moves"][side]
-        after = f"moves to the other side after {move['after_tokens']} tokens" if move["pays"] else "stays there"
-        times = (
-            f"first token after {first['usual']:.2f} s, nearly always within {first['late']:.2f} s; "
-            f"a thousand such answers cost {1000 * cost:.2g} in your currency"
-        )
-        yield side.capitalize(), f"{times}\nan answer that the {side} began {after}: {move['reason']}"
-    joules, measured = plan["energy"]["joules_per_gflop"], plan["energy"]["measured"]
-    said = (
-        f"{measured:.0%} measured by the battery, the rest set by daemon.joules_per_gflop" if measured >= 0.005 else ""
-    )
-    operations = f"{joules:.2g} joules for 10^9 operations, {said or 'as set by daemon.joules_per_gflop'}"
-    yield "Energy", f"{operations}\na joule costs {plan['exchange_rate']['reason']}"
-    if plan["metered"]:
-        yield "Network", "metered: a token of the server also costs what link.price_mb says"
-    learned = plan["learned_from"]
-    yield (
-        "Estimated from",
-        f"{learned:,} earlier question{'' if learned == 1 else 's'} beyond your files"
-        if learned
-        else "default values, as no question beyond your files was asked yet",
-    )

@@ -73,6 +73,7 @@ def public_questions(device: Device, credentials: Credentials) -> PublicQuestion
             day=DayLimits(own.day_joules, own.day_money),
             per_megabyte=own.price_mb,
             metered=metered,
+            policy=own.policy,
         ),
         memory=Memory(device.paths.dispatch),
         battery=sensors.charge,

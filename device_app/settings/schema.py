@@ -225,6 +225,14 @@ class Link:
         float,
         Meta(ge=-1, le=1, description="From 0, save battery, to 1, save money on the server; -1 decides by the costs."),
     ] = -1.0
+    # Ours includes the paper's choices, so that it waits no longer where the forecasts hold (dispatch/optimal.py).
+    policy: Annotated[
+        Literal["ours", "paper"],
+        Meta(
+            description="How it is decided when each side starts an answer: ours, by the least expected wait; paper, "
+            "by prompt length and a wait for the server, as DiSCo publishes it."
+        ),
+    ] = "ours"
     price_prompt: Annotated[
         float, Meta(ge=0, le=1e6, description="The server's price for a million tokens read, in your currency.")
     ] = 0.0

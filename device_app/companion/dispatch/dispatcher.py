@@ -7,7 +7,7 @@ restarts, as JSON.
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from device_app.companion.dispatch import first_token
 from device_app.companion.dispatch.cost import Budget
@@ -15,8 +15,11 @@ from device_app.companion.dispatch.distribution import Distribution
 from device_app.companion.dispatch.energy import Energy
 from device_app.companion.dispatch.first_token import DeviceFirstToken
 from device_app.companion.dispatch.optimal import Optimal
-from device_app.companion.dispatch.policy import Ledger
+from device_app.companion.dispatch.policy import Ledger, Routing, Waiting
 from shared.side import Side
+
+PolicyName = Literal["ours", "paper"]
+"""Ours is the least expected wait (`Optimal`), the paper's are DiSCo's algorithms 2 and 3, as corrected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +76,11 @@ class Estimates:
             ledger=self.ledger.charge(outcome.prompt, budget.share, used=used),
         )
 
-    def policy(self, constraint: Side) -> Optimal:
-        """Return the default policy for these estimates; building it takes about 2 ms."""
-        return Optimal.build(constraint, self.server, self.device, self.prompts)
+    def policy(self, constraint: Side, name: PolicyName = "ours") -> Optimal | Waiting | Routing:
+        """Return a policy for these estimates: ours or the paper's; building ours takes about 2 ms."""
+        if name == "ours":
+            return Optimal.build(constraint, self.server, self.device, self.prompts)
+        return Waiting.build(self.server, self.prompts) if constraint == "device" else Routing.build(self.prompts)
 
     def ready_s(self, side: Side, length: int, round_trip_s: float = 0.0) -> float:
         """Return the seconds to a side's first token, with probability .95, after `length` prompt tokens."""

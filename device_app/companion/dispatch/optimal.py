@@ -29,7 +29,7 @@ import numpy as np
 
 from device_app.companion.dispatch.distribution import Array, Distribution, tail_integral, token_shares
 from device_app.companion.dispatch.first_token import DeviceFirstToken
-from device_app.companion.dispatch.policy import Decision
+from device_app.companion.dispatch.policy import Decision, Thresholds, at_an_end
 from shared.side import Side
 
 TAIL_WEIGHT = 4.0
@@ -112,6 +112,16 @@ class Optimal:
         net = self.gains[row] - self._price(budget, coin) * tokens * self.costs
         at = int(net.argmax())
         return self._decision(length, at if net[at] > 0 else len(net) - 1)
+
+    def thresholds(self, budget: float) -> Thresholds:
+        """Return the price μ: the seconds of felt waiting that a thousand prompt tokens must save."""
+        if end := at_an_end(self.constraint, budget):
+            return end
+        saved = 1000 * self._price(budget, 0.0)
+        return Thresholds(
+            f"the {self.constraint} starts when that saves the most waiting, at least {saved:.2g} s for 1,000 tokens",
+            {"least_saved_s_per_1000_tokens": saved},
+        )
 
     def _price(self, budget: float, coin: float) -> float:
         """Return the price of a token at this budget: the seconds of felt waiting that prefilling it has to save."""

@@ -5,7 +5,8 @@ pure: `Optimal`, the default; `Waiting` and `Routing`, DiSCo's two, as corrected
 decision, so that the ledger's corrections need no rebuilding. `coin` is uniform over [0, 1).
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from device_app.companion.dispatch.distribution import Array, Distribution, token_shares
@@ -25,6 +26,21 @@ class Decision:
     device_after_s: float | None
     server_after_s: float | None
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """A policy's rule at one budget, as a phrase, and the numbers in it, by name."""
+
+    rule: str
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+def at_an_end(constraint: Side, budget: float) -> Thresholds | None:
+    """Return the rule of every policy where the budget is everything or nothing; None in between."""
+    if budget >= 1:
+        return Thresholds("both sides start at once, whatever the prompt")
+    return Thresholds(f"the {constraint} never starts while the other side answers") if budget <= 0 else None
 
 
 class Policy(Protocol):
@@ -111,6 +127,20 @@ class Waiting:
             f"the server first, the device after {wait:.2f} s: {chance:.0%} of the server's answers start later",
         )
 
+    def thresholds(self, budget: float) -> Thresholds:
+        """Return the longest prompt, in tokens, for which the device starts at once, and w_tail for longer ones."""
+        if end := at_an_end(self.constraint, budget):
+            return end
+        tail = min(self.tail, budget)
+        # Prompts shorter than an edge start at once if their share of all tokens, less what the tail pays, is paid for.
+        at = int(self.shares.searchsorted((budget - tail) / (1 - tail), "right")) - 1
+        longest, wait = float(self.prompts.edges[at]), self.server.quantile(1 - tail)
+        return Thresholds(
+            f"the device starts at once for prompts of fewer than {longest:.0f} tokens, and for longer ones after "
+            f"{wait:.2f} s",
+            {"at_once_below_tokens": longest, "tail_wait_s": wait},
+        )
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Routing:
@@ -138,4 +168,15 @@ class Routing:
             return Decision(0.0, 0.0, f"both sides at once: the prompt of {length:.0f} tokens is among the longest")
         return Decision(
             0.0, None, f"the device alone: the prompt of {length:.0f} tokens is short, and the server is spared"
+        )
+
+    def thresholds(self, budget: float) -> Thresholds:
+        """Return l_th, in tokens: the length from which prompts are sent to the server."""
+        if end := at_an_end(self.constraint, budget):
+            return end
+        at = int(self.shares.searchsorted(1 - budget, "right")) - 1
+        shortest = float(self.prompts.edges[at])
+        return Thresholds(
+            f"the server is asked at once for prompts of {shortest:.0f} tokens or more, and not for shorter ones",
+            {"server_from_tokens": shortest},
         )

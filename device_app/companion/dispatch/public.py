@@ -15,7 +15,7 @@ from device_app.companion import waiting
 from device_app.companion.dispatch import cost, energy
 from device_app.companion.dispatch.cost import Costs, ModelShape, ServerPrice
 from device_app.companion.dispatch.day import DayLimits, Days
-from device_app.companion.dispatch.dispatcher import Outcome
+from device_app.companion.dispatch.dispatcher import Outcome, PolicyName
 from device_app.companion.dispatch.energy import Energy
 from device_app.companion.dispatch.handover import Terms
 from device_app.companion.dispatch.memory import Memory
@@ -47,7 +47,8 @@ class Prices:
 
     `per_joule` is the price on mains power; `limits` are temperatures at which a joule on battery costs more, `day`
     the most joules and money for the answers of a day. `per_megabyte` is the price of a metered network's traffic;
-    `metered` says whether the network is metered, None that the device's conditions say it.
+    `metered` says whether the network is metered, None that the device's conditions say it. `policy` decides
+    when each side starts.
     `joules_per_gflop` is the prior of the battery's estimate, see `energy.Energy`. `steady` keeps a buffer in case the
     server fails, see `migration.Terms.guarded`.
     """
@@ -62,6 +63,7 @@ class Prices:
     day: DayLimits = field(default_factory=DayLimits)
     per_megabyte: float = 0.0
     metered: bool | None = False
+    policy: PolicyName = "ours"
 
 
 @dataclass
@@ -161,6 +163,7 @@ class PublicQuestions:
             self._rate(),
             self.prices.day.used_up(self.days.spent()),
             is_metered=self._is_metered(),
+            policy=self.prices.policy,
         )
 
     def read(self, side: Side, hits: Sequence[Hit], answer_tokens: int, *, cut: bool) -> None:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 from device_app.companion.dispatch.cost import Budget, Costs
 from device_app.companion.dispatch.day import within_limits
-from device_app.companion.dispatch.dispatcher import Estimates
+from device_app.companion.dispatch.dispatcher import Estimates, PolicyName
 from device_app.companion.dispatch.energy import Estimate
 from device_app.companion.dispatch.handover import Handover, Terms, plan_handover
-from device_app.companion.dispatch.policy import Decision
+from device_app.companion.dispatch.optimal import Optimal
+from device_app.companion.dispatch.policy import Decision, Routing, Thresholds, Waiting
 from device_app.companion.dispatch.situation import ExchangeRate
 from shared.side import Side
 
@@ -24,7 +25,7 @@ class Weighed:
 
     `rates` are tokens a second. The device's costs were computed from the estimate `energy` and the rate `exchange`.
     `used_up` are sides whose budget of the day is spent, each with the reason. `is_metered`: the server's costs include
-    the network's.
+    the network's. `policy` is the policy in force.
     """
 
     knowledge: Estimates
@@ -38,6 +39,7 @@ class Weighed:
     exchange: ExchangeRate
     used_up: Mapping[Side, str] = field(default_factory=dict)
     is_metered: bool = False
+    policy: PolicyName = "ours"
 
     @property
     def allowed(self) -> float:
@@ -48,11 +50,19 @@ class Weighed:
         """Decide when each side starts; `coin` is uniform over [0, 1)."""
         if within := within_limits(self.used_up):
             return within
-        return self.knowledge.policy(self.budget.constraint).decide(self.prompt, self.allowed, coin)
+        return self._policy.decide(self.prompt, self.allowed, coin)
 
     def decisions(self) -> tuple[Decision, ...]:
         """Return the possible decisions: more than one if a coin decides."""
         return tuple(dict.fromkeys(map(self.decide, _COINS)))
+
+    def thresholds(self) -> Thresholds:
+        """Return the rule of the policy in force, at what the constrained side may read now."""
+        return self._policy.thresholds(self.allowed)
+
+    @property
+    def _policy(self) -> Optimal | Waiting | Routing:
+        return self.knowledge.policy(self.budget.constraint, self.policy)
 
     def terms(self, prompt: int, round_trip_s: float = 0.0) -> Terms:
         """Return the terms for hand-overs of an answer to a prompt of that length: costs and rates of both sides."""

@@ -250,6 +250,32 @@ def test_the_plan_follows_the_power(
 
 
 @pytest.mark.parametrize(
+    ("policy", "spare", "figures", "rule"),
+    [
+        ("ours", "0.25", {"least_saved_s_per_1000_tokens"}, "Policy ours: the device starts when that saves the most"),
+        ("ours", "0.75", {"least_saved_s_per_1000_tokens"}, "Policy ours: the server starts when that saves the most"),
+        ("paper", "0.25", {"at_once_below_tokens", "tail_wait_s"}, "Policy the paper’s: the device starts at once for"),
+        ("paper", "0.75", {"server_from_tokens"}, "Policy the paper’s: the server is asked at once for prompts of"),
+        ("paper", "0", set(), "Policy the paper’s: the device never starts while the other side answers"),
+    ],
+)
+def test_the_policy_in_force_shows_its_thresholds(
+    policy: str,
+    spare: str,
+    figures: set[str],
+    rule: str,
+    connected: Served,
+    jackdaw: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in (("POLICY", policy), ("SPARE", spare), ("PRICE_ANSWER", "10")):
+        monkeypatch.setenv(f"JACKDAW_LINK_{name}", value)
+    plan = explained(jackdaw, DANUBE)["public"]
+    assert (plan["policy"]["name"], set(plan["policy"]["figures"])) == (policy, figures)
+    assert rule in words(jackdaw("why", DANUBE).out)
+
+
+@pytest.mark.parametrize(
     ("setting", "said", "metered"),
     [("auto", None, False), ("auto", True, False), ("no", True, False), ("yes", None, True)],
 )

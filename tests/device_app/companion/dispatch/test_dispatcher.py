@@ -5,8 +5,11 @@ import json
 import pytest
 
 from device_app.companion.dispatch.cost import Budget
-from device_app.companion.dispatch.dispatcher import Estimates, Outcome
+from device_app.companion.dispatch.dispatcher import Estimates, Outcome, PolicyName
 from device_app.companion.dispatch.first_token import DeviceFirstToken
+from device_app.companion.dispatch.optimal import Optimal
+from device_app.companion.dispatch.policy import Routing, Waiting
+from shared.side import Side
 
 SERVER, DEVICE = Budget("server", 0.3), Budget("device", 0.3)
 
@@ -57,6 +60,21 @@ def test_a_side_that_was_not_asked_teaches_nothing() -> None:
 def test_the_constrained_side_alone_is_charged(budget: Budget, debt: float) -> None:
     known = Estimates().after(Outcome(50, device_started=True, server_started=False), budget)
     assert known.ledger.debt == pytest.approx(debt)
+
+
+@pytest.mark.parametrize(
+    ("name", "constraint", "policy"),
+    [
+        ("ours", "device", Optimal),
+        ("ours", "server", Optimal),
+        ("paper", "device", Waiting),
+        ("paper", "server", Routing),
+    ],
+)
+def test_the_policy_is_ours_or_the_papers(name: PolicyName, constraint: Side, policy: type) -> None:
+    made = learned().policy(constraint, name)
+    assert isinstance(made, policy)
+    assert made.constraint == constraint
 
 
 def test_all_of_it_survives_a_restart() -> None:

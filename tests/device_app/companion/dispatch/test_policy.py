@@ -117,6 +117,48 @@ def test_short_prompts_start_on_the_device_at_once_and_long_ones_wait_for_the_ta
     assert waits[2:] == pytest.approx([at.server.quantile(0.95)] * 2)
 
 
+@pytest.mark.parametrize("budget", [0.1, 0.35, 0.6, 0.9])
+def test_the_papers_thresholds_are_those_that_it_decides_by(budget: float) -> None:
+    at = world()
+    waiting, routing = Waiting.build(at.server, at.prompts), Routing.build(at.prompts)
+    figures, lengths = waiting.thresholds(budget).figures, np.unique(at.lengths)
+    below = lengths[lengths < figures["at_once_below_tokens"]]
+    assert all(waiting.decide(length, budget, 0.5).device_after_s == 0 for length in below)
+    assert waiting.decide(lengths[-1], budget, 0.5).device_after_s == pytest.approx(figures["tail_wait_s"])
+    shortest = routing.thresholds(budget).figures["server_from_tokens"]
+    for length in lengths:
+        asked = routing.decide(length, budget, 0.999).server_after_s == 0
+        if routing.prompts.bin(length) != routing.prompts.bin(shortest):  # where a coin decides
+            assert asked == (length > shortest)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_policy_says_its_rule(name: str) -> None:
+    policy = made(name, world())
+    assert isinstance(policy, Optimal | Waiting | Routing)
+    rules = [policy.thresholds(budget) for budget in BUDGETS]
+    assert "never starts" in rules[0].rule
+    assert "both sides start at once" in rules[-1].rule
+    assert all(np.isfinite(list(between.figures.values())).all() and between.figures for between in rules[1:-1])
+
+
+def test_a_larger_budget_eases_every_threshold() -> None:
+    at = world()
+    waiting, routing = Waiting.build(at.server, at.prompts), Routing.build(at.prompts)
+    optimal = Optimal.build("device", at.server, DEVICE, at.prompts)
+    small, large = 0.2, 0.7
+
+    def figure(policy: Optimal | Waiting | Routing, name: str) -> tuple[float, float]:
+        return policy.thresholds(small).figures[name], policy.thresholds(large).figures[name]
+
+    fewer, more = figure(waiting, "at_once_below_tokens")
+    assert fewer < more
+    longer, shorter = figure(routing, "server_from_tokens")
+    assert longer > shorter
+    dearer, cheaper = figure(optimal, "least_saved_s_per_1000_tokens")
+    assert dearer > cheaper
+
+
 def test_a_budget_within_the_tails_share_is_all_the_tails() -> None:
     at = world()
     policy = Waiting.build(at.server, at.prompts, tail=0.05)

@@ -1,0 +1,80 @@
+"""The plan for a question to the companion server, as `jackdaw why` shows it: who begins, what it costs, when it
+moves.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from device_app.companion.dispatch.weighed import Weighed
+    from shared.side import Side
+
+SIDES: "tuple[Side, Side]" = ("device", "server")
+
+
+def plan_json(weighed: "Weighed") -> dict[str, Any]:
+    """Return the object `public` of `why QUESTION --json`."""
+
+    def move(source: "Side") -> dict[str, Any]:
+        move = weighed.move(source)
+        if isinstance(move, str):
+            return {"pays": False, "reason": move}
+        after, plan = move
+        return {"pays": True, "after_tokens": after, "saving": plan.saving, "reason": plan.reason}
+
+    times = {side: weighed.first_token_s(side) for side in SIDES}
+    costs = weighed.costs
+    return {
+        "spared": weighed.budget.constraint,
+        "budget": weighed.budget.share,
+        "allowed": weighed.allowed,
+        "prompt_tokens": round(weighed.prompt),
+        "policy": {"name": weighed.policy, **asdict(weighed.thresholds())},
+        "learned_from": weighed.knowledge.ledger.count,
+        "decisions": [asdict(decision) for decision in weighed.decisions()],
+        "first_token_s": {side: {"usual": usual, "late": late} for side, (usual, late) in times.items()},
+        "costs": {
+            side: {"prompt": costs.prompt(side), "decode": costs.decode(side), "answer": weighed.bill(side)}
+            for side in SIDES
+        },
+        "energy": asdict(weighed.energy),
+        "exchange_rate": asdict(weighed.exchange),
+        "metered": weighed.is_metered,
+        "moves": {side: move(side) for side in SIDES},
+    }
+
+
+def plan_rows(plan: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Yield the rows that show a plan to a person."""
+    yield "Who begins", "\nor, drawn at random, ".join(decision["reason"] for decision in plan["decisions"])
+    spared = f"the {plan['spared']}: the {plan['spared']} reads at most {plan['budget']:.0%} of all prompt tokens"
+    if round(plan["allowed"], 2) != round(plan["budget"], 2):
+        spared += f"; after earlier answers, {plan['allowed']:.0%} now"
+    yield "Spared", spared if plan["budget"] < 1 else f"neither side, as the {plan['spared']}'s tokens cost nothing"
+    name, rule = plan["policy"]["name"], plan["policy"]["rule"]
+    yield "Policy", f"{'the paper’s' if name == 'paper' else name}: {rule} (link.policy)"
+    for side in SIDES:
+        first, cost = plan["first_token_s"][side], plan["costs"][side]["answer"]
+        move = plan["moves"][side]
+        after = f"moves to the other side after {move['after_tokens']} tokens" if move["pays"] else "stays there"
+        times = (
+            f"first token after {first['usual']:.2f} s, nearly always within {first['late']:.2f} s; "
+            f"a thousand such answers cost {1000 * cost:.2g} in your currency"
+        )
+        yield side.capitalize(), f"{times}\nan answer that the {side} began {after}: {move['reason']}"
+    joules, measured = plan["energy"]["joules_per_gflop"], plan["energy"]["measured"]
+    said = (
+        f"{measured:.0%} measured by the battery, the rest set by daemon.joules_per_gflop" if measured >= 0.005 else ""
+    )
+    operations = f"{joules:.2g} joules for 10^9 operations, {said or 'as set by daemon.joules_per_gflop'}"
+    yield "Energy", f"{operations}\na joule costs {plan['exchange_rate']['reason']}"
+    if plan["metered"]:
+        yield "Network", "metered: a token of the server also costs what link.price_mb says"
+    learned = plan["learned_from"]
+    yield (
+        "Estimated from",
+        f"{learned:,} earlier question{'' if learned == 1 else 's'} beyond your files"
+        if learned
+        else "default values, as no question beyond your files was asked yet",
+    )
