@@ -106,7 +106,7 @@ class Sensors:
 class Latest:
     """The latest conditions, read by a thread of its own, as `look` takes seconds on a phone.
 
-    Used by one thread. `clock` is the monotonic clock.
+    Threads may share it; two that begin at the same moment may read twice. `clock` is the monotonic clock.
     """
 
     look: Callable[[], Conditions]
