@@ -175,7 +175,11 @@ def _computer() -> Conditions:
         power = None
     if power is None:
         return Conditions()
-    return Conditions(on_mains=power.power_plugged, battery_percent=_credible(power.percent, 0, 100))
+    # A plug beside a battery that drains: a charger that is too weak, or a sensor that lies.
+    is_draining = power.power_plugged and battery.read() is not None
+    return Conditions(
+        on_mains=None if is_draining else power.power_plugged, battery_percent=_credible(power.percent, 0, 100)
+    )
 
 
 def _processor_c() -> float | None:

@@ -16,6 +16,7 @@ import pytest
 from device_app.ahead.idle import why_not
 from device_app.settings import Daemon as Rules
 from device_app.system import conditions
+from device_app.system.battery import Reading
 from device_app.system.conditions import FRESH_S, Conditions, Latest, Sensors
 
 RULES = Rules()
@@ -52,6 +53,15 @@ def test_a_computer_whose_battery_lies_tells_no_charge(percent: float | None, mo
     monkeypatch.setenv("PATH", "")
     now = Sensors().power()
     assert (now.on_mains, now.battery_percent, now.temperature_c) == (False, None, 55.0)
+
+
+def test_a_computer_that_is_plugged_in_and_drains_its_battery_may_be_on_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    battery = SimpleNamespace(percent=71.5, power_plugged=True)
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
+    monkeypatch.setenv("PATH", "")
+    for reading, on_mains in ((None, True), (Reading(0.0, 0.0, ()), None)):
+        monkeypatch.setattr("device_app.system.battery.read", lambda reading=reading: reading)
+        assert (Sensors().power().on_mains, Sensors().charge()) == (on_mains, reading)
 
 
 def test_what_a_computer_tells(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,6 +165,7 @@ def test_what_changes_meanwhile_is_seen_without_looking(monkeypatch: pytest.Monk
     monkeypatch.setattr(conditions, "PACE_S", 0.01)
     battery = SimpleNamespace(percent=71.5, power_plugged=True)
     monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
+    monkeypatch.setattr("device_app.system.battery.read", lambda: None)
     with Sensors().watched() as latest:
         assert latest().on_mains is True
         battery.power_plugged = False
