@@ -1,5 +1,6 @@
-"""The device's settings: definitions (schema), changing one setting in its file (change)."""
+"""The device's settings: definitions (schema, link), changing one setting in its file (change)."""
 
+from device_app.settings.link import Link
 from device_app.settings.schema import (
     SECTIONS,
     SETTINGS,
@@ -8,7 +9,6 @@ from device_app.settings.schema import (
     Cache,
     Daemon,
     Embedder,
-    Link,
     Model,
     Settings,
     load,
