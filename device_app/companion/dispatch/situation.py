@@ -50,7 +50,7 @@ def exchange_rate(per_joule: float, conditions: Conditions, limits: HeatLimits) 
         return ExchangeRate(per_joule, "as set by link.price_kwh, as no battery is known")
     charge, heat = _scarcity(conditions.battery_percent), _heat(conditions, limits)
     level = "of unknown charge" if conditions.battery_percent is None else f"at {conditions.battery_percent:.0f}%"
-    hot = f", {heat:.1f} of it for heat" if heat > 1 else ""
+    hot = f", which is warm ({heat:.1f} times)" if heat > 1 else ""
     return ExchangeRate(
         per_joule * charge * heat, f"{charge * heat:.1f} times link.price_kwh, on a battery {level}{hot}"
     )

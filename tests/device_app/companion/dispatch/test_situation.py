@@ -41,16 +41,14 @@ BATTERY = Conditions(on_mains=False, battery_percent=100)
         pytest.param(replace(BATTERY, battery_percent=0), 20, "at 0%", id="empty, and running"),
         pytest.param(replace(BATTERY, on_mains=None, battery_percent=50), 2, "at 50%", id="perhaps plugged in"),
         pytest.param(replace(BATTERY, battery_temperature_c=30), 1, "at 100%", id="a cool battery"),
-        pytest.param(replace(BATTERY, battery_temperature_c=40), 2, "2.0 of it for heat", id="a hot battery"),
-        pytest.param(replace(BATTERY, battery_temperature_c=60), 4, "for heat", id="a battery that burns"),
+        pytest.param(replace(BATTERY, battery_temperature_c=40), 2, "warm (2.0 times)", id="a hot battery"),
+        pytest.param(replace(BATTERY, battery_temperature_c=60), 4, "which is warm", id="a battery that burns"),
         pytest.param(replace(BATTERY, battery_temperature_c=-20), 1, "at 100%", id="a frozen battery"),
-        pytest.param(replace(BATTERY, temperature_c=80), 2, "for heat", id="a hot processor"),
+        pytest.param(replace(BATTERY, temperature_c=80), 2, "which is warm", id="a hot processor"),
         pytest.param(
-            replace(BATTERY, temperature_c=50, battery_temperature_c=50), 4, "for heat", id="the hotter of the two"
+            replace(BATTERY, temperature_c=50, battery_temperature_c=50), 4, "which is warm", id="the hotter of the two"
         ),
-        pytest.param(
-            replace(BATTERY, battery_percent=10, battery_temperature_c=40), 20, "2.0 of it for heat", id="both"
-        ),
+        pytest.param(replace(BATTERY, battery_percent=10, battery_temperature_c=40), 20, "warm (2.0 times)", id="both"),
     ],
 )
 def test_what_a_joule_costs(conditions: Conditions, times: float, reason: str) -> None:
