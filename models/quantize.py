@@ -13,8 +13,12 @@ from models.llama_bindings import bindings, why
 from models.llama_model import LlamaModel, check_file
 from shared.errors import WeightsDamaged, WeightsError
 
-Quantisation = Literal["q8_0"]
-_FTYPE = {"q8_0": "LLAMA_FTYPE_MOSTLY_Q8_0"}
+Quantisation = Literal["q8_0", "q4_0", "q4_k_m"]
+_FTYPE = {
+    "q8_0": "LLAMA_FTYPE_MOSTLY_Q8_0",
+    "q4_0": "LLAMA_FTYPE_MOSTLY_Q4_0",
+    "q4_k_m": "LLAMA_FTYPE_MOSTLY_Q4_K_M",
+}
 
 
 def requantise(source: Path, target: Path, to: Quantisation = "q8_0", *, threads: int = 4) -> None:

@@ -22,6 +22,7 @@ WINDOW = 16
 """Tokens that the layers with a sliding window look back."""
 
 _KINDS = {0: np.float32, 1: np.float16}
+_OPTIONAL = (".bias", "scale", "rope_freqs.weight")
 _SHAPE_AT = 16
 """Where a ggml_tensor holds its four extents, bytes from its begin; its type is at 0."""
 
@@ -38,12 +39,23 @@ ARCHITECTURES: Mapping[str, Mapping[str, object]] = {
 
 
 def tiny_model(
-    path: Path, architecture: str, changes: Mapping[str, object] = MappingProxyType({}), seed: int = 0
+    path: Path,
+    architecture: str,
+    changes: Mapping[str, object] = MappingProxyType({}),
+    seed: int = 0,
+    *,
+    plain: bool = False,
 ) -> Path:
-    """Write the model, with these changes of its metadata; the same weights each time for a seed."""
+    """Write the model, with these changes of its metadata; the same weights each time for a seed.
+
+    A plain one lacks what is optional: biases, scales and factors.
+    """
     values = {**metadata(architecture), **changes}
     empty = write(path.with_suffix(".metadata"), values, {})
-    return write(path, values, tensors(empty, seed))
+    arrays = tensors(empty, seed)
+    if plain:
+        arrays = {name: array for name, array in arrays.items() if not name.endswith(_OPTIONAL)}
+    return write(path, values, arrays)
 
 
 END = "<|im_end|>"
