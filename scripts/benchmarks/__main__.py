@@ -22,6 +22,7 @@ BENCHMARKS = {
     "beyond": "whether it is known that a question asks for more than the files hold",
     "device": "time to first token, prefill and decode speed, memory, start-up",
     "disco": "which side starts an answer and whether it moves: first tokens, money, the reader's gaps, replayed",
+    "dovetail": "answers drafted from what was read, against none, on targets of several sizes: speed, the same text",
     "dragon": "one answer written by two sides, against one side and the paper's ways; perplexity, the scheduler",
     "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",
     "kills": "processes killed at random moments: the server in an answer, work ahead, reading; what is lost",
@@ -54,6 +55,7 @@ def main() -> int:
     parser.add_argument("--adapter", type=Path, metavar="FILE", help="answers, percache, predict: measure this adapter")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="percache: draw its figures into an SVG file")
     parser.add_argument("--runs", type=_positive, metavar="N", help="kills: how many servers (default: 200)")
+    parser.add_argument("--targets", metavar="A,B", help="dovetail: only these, such as 135m-q8_0,1.7b-q4_0")
     parser.add_argument("--threads", type=int, default=min(4, _cores()), help="threads (default: %(default)s)")
     arguments = parser.parse_args()
     if arguments.data and not arguments.data.is_dir():

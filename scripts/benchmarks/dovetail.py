@@ -1,0 +1,231 @@
+"""Drafts from what was read (`models.speculative`) against none, on targets of several sizes: how much sooner an answer
+is written, and whether it is the same.
+
+Arms: `none`; `lookup`, three tokens drafted wherever two matched; `auto`, what Jackdaw itself chooses for each pass, by
+the costs that it measured. The larger targets are the default model's weights, inflated (`scripts/inflate`): its text
+at their cost. The bare default model writes 60 greedy answers of 30 to 200 tokens, up to where Jackdaw ends them, with
+attention states in q8_0.
+
+Two kinds of figures. **Priced**: the 60 answers are replayed, and each pass is priced by the target's `cost_curve`, in
+processor time; the time of the drafter itself (`draft_ms` a pass) is added: `speedup`, `tokens_per_pass`, `kinds`.
+**Real**: eight of them are begun by the target itself, the arms in turn: `ms_per_token`, `verify_ms` a pass, and what
+begins with `real_`. Only decoding counts. `same_text` is the share of real answers token for token those of `none`,
+over all targets, and `same_text_warm` the same at temperature .7 on the smallest. `acceptance` counts other prompts
+than the 60.
+"""
+
+import os
+import statistics
+import tempfile
+from argparse import Namespace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, cast
+
+from device_app.inference.local import LocalSource
+from models.catalog import Weights, find
+from models.chat_template import parse
+from models.engine import EngineInfo
+from models.exactness import examine
+from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
+from models.sampling import SamplingSettings
+from models.speculative.costs import PassCosts, measured
+from scripts.benchmarks import dovetail_timed as timed
+from scripts.benchmarks.dovetail_arms import (
+    ARMS,
+    Answer,
+    Arm,
+    Passes,
+    accepted_shares,
+    answered,
+    drafting,
+    in_turn,
+    replayed,
+)
+from scripts.benchmarks.dovetail_prompts import prompts
+from scripts.inflation.shapes import CannotInflate
+from scripts.places import CannotRun, step, weights
+from shared.errors import JackdawError
+
+MODEL: Final = "smollm2-135m"
+SMALL: Final = "135m-q8_0"
+TARGETS: Final = (SMALL, "360m-q8_0", "1.7b-q8_0", "1.7b-q4_0", "3b-q8_0")
+BARS: Final = {SMALL: 1.2, "1.7b-q8_0": 1.55, "1.7b-q4_0": 1.70, "3b-q8_0": 1.65}
+"""How many times as fast `auto` has to be, priced."""
+
+SLOWEST: Final = 1.03
+"""The most that `auto` may take of the time of `none`, on any target and kind of prompt."""
+
+CONTEXT: Final = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many answers of each kind are reported, counted for `acceptance`, timed, and timed warm.
+
+    `tokens` of a timed answer; `large_tokens` on targets of a billion weights and more.
+    """
+
+    reported: int = 15
+    counted: int = 12
+    timed: int = 2
+    warm: int = 4
+    tokens: int = 64
+    large_tokens: int = 32
+
+
+QUICK: Final = Sizes(2, 1, 1, 1, 24, 24)
+LARGE: Final = 10**9
+
+
+def run(arguments: Namespace) -> dict[str, Any]:
+    """Run the benchmark; figures as in the module's docstring. Raises CannotRun."""
+    if arguments.data is None:
+        raise CannotRun("it needs --data, a folder with lihuaworld, email, nq_passages and prompts.")
+    targets = TARGETS[:2] if arguments.quick else TARGETS
+    if arguments.targets:
+        targets = tuple(arguments.targets.split(","))
+    if unknown := set(targets) - set(TARGETS):
+        raise CannotRun(f"there is no target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}.")
+    sizes = QUICK if arguments.quick else Sizes()
+    folder = weights(MODEL)
+    with _engine(folder, SMALL, arguments.threads) as engine:
+        reported = _answers(engine, arguments.data, sizes.reported, held_out=True)
+        counted = _answers(engine, arguments.data, sizes.counted, held_out=False)
+        figures: dict[str, Any] = {
+            "answers": {kind: len(answers) for kind, answers in reported.items()},
+            "answer_tokens": round(statistics.mean(len(answer.tokens) for answer in in_turn(reported)), 1),
+            "prompt_tokens": round(statistics.mean(len(answer.read) for answer in in_turn(reported)), 1),
+            "acceptance": accepted_shares(in_turn(counted), engine.info),
+        }
+    same: dict[str, list[bool]] = {}
+    for target in targets:
+        try:
+            with _engine(folder, target, arguments.threads) as engine:
+                _measure(engine, target, reported, sizes, figures, same)
+        except (CannotInflate, ModuleNotFoundError, JackdawError, OSError) as reason:
+            step(f"{target} is left out: {reason}")
+            figures.setdefault("left_out", {})[target] = str(reason)
+    return figures | _shares(same) | {"missed": missed(figures)}
+
+
+@contextmanager
+def _engine(folder: Weights, target: str, threads: int) -> Iterator[LlamaCppEngine]:
+    """Yield an engine with the target's weights, which are made first, and removed afterwards."""
+    with tempfile.TemporaryDirectory() as room:
+        path = folder.path(find(MODEL))
+        if target != SMALL:
+            from scripts.inflation.making import make
+
+            step(f"making {target}")
+            path = Path(room, f"{target}.gguf")
+            shape, _, kind = target.partition("-")
+            make(folder, path, shape, cast(Any, kind), threads, lambda *_: None)
+        model = LlamaModel(path)
+        with closing(LlamaCppEngine(model, context=CONTEXT, sequences=1, threads=threads, kv_type="q8_0")) as engine:
+            engine.restrict(frozenset(name for name, is_exact in examine(engine).items() if not is_exact))
+            yield engine
+
+
+def _answers(engine: LlamaCppEngine, data: Path, count: int, *, held_out: bool) -> dict[str, list[Answer]]:
+    source = LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
+    answers: dict[str, list[Answer]] = {}
+    for kind, asked in prompts(data, source.template, held_out=held_out).items():
+        step(f"{count} answers, {kind}{'' if held_out else ', to count acceptance'}")
+        answers[kind] = answered(source, kind, asked, count)
+    engine.clear(0)
+    return answers
+
+
+def _measure(
+    engine: LlamaCppEngine,
+    target: str,
+    reported: Mapping[str, Sequence[Answer]],
+    sizes: Sizes,
+    figures: dict[str, Any],
+    same: dict[str, list[bool]],
+) -> None:
+    """Measure a target: its costs, answers in real time, and the replay of all answers. Adds to `figures`, `same`."""
+    step(f"{target}: costs of passes")
+    load = os.getloadavg()[0]
+    costs = measured(engine, {})
+    some = in_turn({kind: answers[: sizes.timed] for kind, answers in reported.items()})
+    price = timed.cpu_costs(
+        engine, max(some, key=lambda answer: len(answer.tokens)), [size for size, _ in costs.ratios]
+    )
+    step(f"{target}: in real time")
+    most = sizes.large_tokens if engine.info.parameters >= LARGE else sizes.tokens
+    done = timed.rounds(engine, some, costs, most, [SamplingSettings()] * len(some))
+    for arm, equal in timed.same_text(done).items():
+        same.setdefault(f"same_text.{arm}", []).extend(equal)
+    real = timed.figures(done)
+    figures[target] = replay(reported, costs, price, engine.info, real["none"]["ms_per_token"] / 1000)
+    for arm, own in real.items():
+        figures[target][arm] |= own
+    figures[target] |= {"is_exact": costs.is_exact, "load": [round(load, 1), round(os.getloadavg()[0], 1)]}
+    for key, curve in (("cost_curve", price), ("cost_curve_wall", costs)):
+        figures.setdefault(key, {})[target] = {str(size): ratio for size, ratio in curve.ratios}
+    if target == SMALL:
+        step(f"{target}: at temperature {timed.WARM}, and memory")
+        warm = in_turn({kind: answers[: sizes.warm] for kind, answers in reported.items()})
+        sampling = [SamplingSettings(temperature=timed.WARM, seed=seed) for seed in range(len(warm))]
+        for arm, equal in timed.same_text(timed.rounds(engine, warm, costs, sizes.tokens, sampling)).items():
+            same.setdefault(f"same_text_warm.{arm}", []).extend(equal)
+        longest = max(in_turn(reported), key=lambda answer: len(answer.read) + len(answer.tokens))
+        figures["drafter_bytes"] = timed.drafter_bytes(engine, longest, costs)
+
+
+def replay(
+    reported: Mapping[str, Sequence[Answer]], costs: PassCosts, price: PassCosts, info: EngineInfo, pass_s: float
+) -> dict[str, dict[str, Any]]:
+    """Return each arm's priced figures: all answers, in the order in which acceptance is learnt from them.
+
+    `auto` decides by `costs`. `pass_s` is the time of a pass over one token. Where passes are not exact, `auto` drafts
+    nothing; `auto_inexact` is then what it would gain.
+    """
+    arms: dict[str, tuple[Arm, PassCosts]] = {arm: (arm, costs) for arm in ARMS}
+    if not costs.is_exact:
+        arms["auto_inexact"] = "auto", replace(costs, is_exact=True)
+    table: dict[str, dict[str, Any]] = {}
+    for name, (arm, decisive) in arms.items():
+        drafts = drafting(arm, decisive)
+        by_kind: dict[str, Passes] = defaultdict(Passes)
+        for answer in in_turn(reported):
+            by_kind[answer.kind].add(replayed(answer, drafts, info))
+        whole = Passes()
+        for passes in by_kind.values():
+            whole.add(passes)
+        table[name] = {
+            "speedup": round(whole.speedup(price, pass_s), 3),
+            "tokens_per_pass": round(whole.tokens / whole.count, 3),
+            "draft_ms": round(1000 * whole.seconds / whole.count, 3),
+            "kinds": {kind: round(passes.speedup(price, pass_s), 3) for kind, passes in by_kind.items()},
+        }
+    return table
+
+
+def missed(figures: Mapping[str, Any]) -> list[str]:
+    """Return the bars that priced figures miss."""
+    misses = []
+    for target in (target for target in TARGETS if target in figures):
+        auto = figures[target]["auto"]
+        if auto["speedup"] < BARS.get(target, 0):
+            misses.append(f"{target}: auto {auto['speedup']} times as fast, not {BARS[target]}")
+        for kind, speedup in auto["kinds"].items():
+            if speedup < 1 / SLOWEST:
+                misses.append(
+                    f"{target}, {kind}: auto takes {1 / speedup:.3f} of the time of none, more than {SLOWEST}"
+                )
+    return misses
+
+
+def _shares(same: Mapping[str, Sequence[bool]]) -> dict[str, dict[str, float]]:
+    table: dict[str, dict[str, float]] = {}
+    for key, equal in same.items():
+        what, _, arm = key.partition(".")
+        table.setdefault(what, {})[arm] = round(sum(equal) / len(equal), 4)
+    return table

@@ -1,0 +1,191 @@
+"""The arms of `dovetail`, answers that the default model wrote, and their replay in passes of known size."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Final, Literal, cast
+
+import numpy as np
+
+from device_app.inference.local import LocalSource
+from models.decoder import Decoder
+from models.engine import Engine, EngineInfo, Logits
+from models.sampling import SamplingSettings
+from models.speculative.choice import Acceptance
+from models.speculative.costs import PassCosts
+from models.speculative.decoding import DraftingDecoder
+from models.speculative.drafting import Drafting
+from models.speculative.lookup import LONGEST
+from shared.aggregation.weights import row_weights
+from shared.ending import Piece, ended
+from shared.prompt import Prompt
+from shared.trace import DraftCounts
+
+Arm = Literal["none", "lookup", "auto"]
+ARMS: Final[tuple[Arm, ...]] = ("none", "lookup", "auto")
+
+LEAST_TOKENS, MOST_TOKENS = 30, 200
+"""Tokens of an answer; a shorter one is not used, a longer one is cut."""
+
+FIXED_DRAFT, FIXED_MATCH = 3, 2
+"""The tokens that `lookup` drafts, and the fewest that have to match before them."""
+
+COUNTED_DRAFT: Final = 7
+"""The tokens drafted after any match, to count how many are accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of the default model alone, up to where Jackdaw ends it: its prompt, the prompt's tokens, its own."""
+
+    kind: str
+    prompt: Prompt
+    read: tuple[int, ...]
+    tokens: tuple[int, ...]
+
+
+class Always(Acceptance):
+    """Has drafts made after any match of so many tokens, whatever was accepted, and counts what was."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__()
+        self._least = least
+        self.counts = [[0, 0] for _ in range(LONGEST)]
+        """Tokens drafted and accepted, after matches of 1 to `LONGEST` tokens."""
+
+    def chance(self, matched: int) -> float:
+        return float(matched >= self._least)
+
+    def learn(self, matched: int, *, is_accepted: bool) -> None:
+        counts = self.counts[min(matched, LONGEST) - 1]
+        counts[0] += 1
+        counts[1] += is_accepted
+
+
+def fixed(draft: int, match: int) -> Drafting:
+    """Return drafting of so many tokens wherever so many matched, as if longer passes were impossible."""
+    free = PassCosts(((1, 1.0), (draft + 1, 1.0), (draft + 2, 1e6)), is_exact=True)
+    return Drafting("lookup", costs=free, acceptance=Always(match))
+
+
+def drafting(arm: Arm, costs: PassCosts) -> Drafting:
+    """Return an arm's drafting on an engine whose passes cost this."""
+    if arm == "lookup":
+        return fixed(FIXED_DRAFT, FIXED_MATCH)
+    return Drafting("off" if arm == "none" else "auto", costs=costs)
+
+
+def answered(source: LocalSource, kind: str, prompts: Iterator[Prompt], count: int) -> list[Answer]:
+    """Return so many answers of LEAST_TOKENS at least to the prompts, or fewer if these run out."""
+    answers: list[Answer] = []
+    for prompt in prompts:
+        if len(answers) == count:
+            break
+        if source.room(prompt) < MOST_TOKENS:
+            continue
+        drawn: list[int] = []
+        stream = source.stream(prompt, SamplingSettings(), max_tokens=MOST_TOKENS)
+        with closing(stream):
+            for _ in ended(_noted(stream, drawn)):
+                pass
+        if len(drawn) >= LEAST_TOKENS:
+            read = source.tokens((*prompt.head, *(part for own in prompt.passages for part in own), *prompt.tail))
+            answers.append(Answer(kind, prompt, tuple(read), tuple(drawn)))
+    return answers
+
+
+def _noted(pieces: Iterator[Piece], drawn: list[int]) -> Iterator[Piece]:
+    for piece in pieces:
+        if len(drawn) < MOST_TOKENS:
+            drawn.append(piece.token)
+        yield piece
+
+
+@dataclass(slots=True)
+class Passes:
+    """How many passes were over how many tokens, the tokens read in them of an answer, and the drafter's seconds."""
+
+    sizes: Counter[int] = field(default_factory=Counter)
+    tokens: int = 0
+    seconds: float = 0.0
+
+    @property
+    def count(self) -> int:
+        """The number of passes."""
+        return self.sizes.total()
+
+    def add(self, other: "Passes") -> None:
+        """Add other passes to these."""
+        self.sizes += other.sizes
+        self.tokens += other.tokens
+        self.seconds += other.seconds
+
+    def speedup(self, costs: PassCosts, pass_s: float) -> float:
+        """Return how many times as fast as one by one the tokens were read; `pass_s` is the time of a pass over one."""
+        spent = sum(count * costs.ratio(size) for size, count in self.sizes.items()) + self.seconds / pass_s
+        return self.tokens / spent
+
+
+class _Script:
+    """As much of an engine as a decoder needs: keeps tokens, computes nothing, and counts passes by their size."""
+
+    def __init__(self, info: EngineInfo, read: Sequence[int]) -> None:
+        self.info = info
+        self.sizes: Counter[int] = Counter()
+        self._tokens = list(read)
+        self._logits: Logits = np.zeros(1, np.float32)
+
+    def tokens(self, _: int) -> tuple[int, ...]:
+        return tuple(self._tokens)
+
+    def length(self, sequence: int) -> int:
+        return 0 if sequence else len(self._tokens)
+
+    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+        self.sizes[1] += 1
+        self._tokens.append(tokens[0])
+        return {0: self._logits}
+
+    def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
+        self.sizes[len(tokens[0])] += 1
+        self._tokens += tokens[0]
+        return {0: [self._logits] * len(tokens[0])}
+
+    def rollback(self, _: int, count: int) -> None:
+        del self._tokens[len(self._tokens) - count :]
+
+
+def replayed(answer: Answer, drafting: Drafting, info: EngineInfo) -> Passes:
+    """Return the passes in which an engine with these facts writes the answer when it drafts so.
+
+    The drafter's time is that of everything but the engine's work.
+    """
+    script = _Script(info, answer.read)
+    engine = cast(Engine, script)
+    plain = Decoder(engine, {0: np.zeros(1, np.float32)}, row_weights((1.0,)))
+    began = time.perf_counter()
+    with DraftingDecoder(plain, engine, drafting, MOST_TOKENS, DraftCounts()) as decoder:
+        for token in answer.tokens:
+            decoder.append(token)
+    return Passes(script.sizes, len(answer.tokens), time.perf_counter() - began)
+
+
+def accepted_shares(answers: Sequence[Answer], info: EngineInfo) -> dict[str, dict[str, float]]:
+    """Return, by the number of matched tokens, how many tokens were drafted and the share accepted."""
+    always = fixed(COUNTED_DRAFT, 1)
+    for answer in answers:
+        replayed(answer, always, info)
+    assert isinstance(always.acceptance, Always)
+    return {
+        str(matched): {"drafted": drafted, "accepted": round(accepted / drafted, 3)}
+        for matched, (drafted, accepted) in enumerate(always.acceptance.counts, 1)
+        if drafted
+    }
+
+
+def in_turn(by_kind: Mapping[str, Sequence[Answer]]) -> list[Answer]:
+    """Return the answers of all kinds, a kind after the other."""
+    longest = max(map(len, by_kind.values()), default=0)
+    return [answers[place] for place in range(longest) for answers in by_kind.values() if place < len(answers)]
