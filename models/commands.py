@@ -58,9 +58,12 @@ class Program:
 
         Without a terminal, models with pinned hashes are downloaded with a notice on stderr. Raises WeightsMissing,
         naming the command that downloads, for other models and if the answer is no; WeightsDamaged for changed files;
-        PullFailed.
+        PullFailed. If a person's own file is missing or changed, nothing is downloaded.
         """
         entries = [catalog.find(name) for name in names]
+        for entry in entries:
+            if entry.is_file:
+                weights.path(entry)
         if missing := weights.missing(names):
             sizes = " and ".join(f"{entry.name} ({_size(entry.size)})" for entry in missing)
             if not yes and not _agreed(sizes, pinned=all(entry.pinned for entry in missing)):
@@ -208,10 +211,11 @@ def _info(program: Program, name: str | None, *, as_json: bool) -> None:
 
 def _facts(weights: Weights, entry: Entry, chosen: ChosenModels) -> dict[str, Any]:
     state = weights.state(entry)
-    memory, fits = None, True
+    memory, fits = None, None
     with suppress(WeightsError, EngineError):  # a person's own file that is no model
         cast = forecast(weights, entry, chosen.room)
-        memory, fits = cast.memory, cast.fits_memory
+        memory = cast.memory
+        fits = None if memory is None else cast.fits_memory
     return {
         "name": entry.name,
         "kind": entry.kind,
@@ -228,7 +232,7 @@ def _facts(weights: Weights, entry: Entry, chosen: ChosenModels) -> dict[str, An
 
 def _states(fact: dict[str, Any]) -> list[str]:
     in_use = ["in use"] if fact["in_use"] else []
-    return [fact["state"], *in_use, *([] if fact["fits_memory"] else ["too large for the free memory"])]
+    return [fact["state"], *in_use, *(["too large for the free memory"] if fact["fits_memory"] is False else [])]
 
 
 def _adapter(weights: Weights, entry: Entry, chosen: str) -> dict[str, Any] | None:

@@ -47,13 +47,15 @@ def start_model(paths: Paths, settings: Settings, sharing: int, *, anyway: bool)
     """Return the model that each of `sharing` processes on this machine is about to load.
 
     Raises UsageError, with the figures, if the free memory is too small, unless `anyway` is true or a GPU computes
-    layers; WeightsError and EngineError for a person's own file that is no model.
+    layers; WeightsError and EngineError for a person's own file that is missing or no model.
     """
     from models.llama_bindings import offloads
 
     own = settings.model
-    entry = catalog.find(own.name, "engine")
-    cast = forecast(build.weights(paths), entry, build.room(settings)).times(sharing)
+    entry, weights = catalog.find(own.name, "engine"), build.weights(paths)
+    if entry.is_file:
+        weights.path(entry)
+    cast = forecast(weights, entry, build.room(settings)).times(sharing)
     gpu_layers = build.layers(own.gpu_layers)
     if gpu_layers and not offloads():
         gpu_layers = 0

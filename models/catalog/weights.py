@@ -68,7 +68,9 @@ class Weights:
         state = self.state(entry)
         file = self.folder / entry.files[0]
         if state == "missing":
-            remedy = "Check the file's path." if entry.is_file else f"Run: {self.program} models pull {entry.name}"
+            remedy = f"Run: {self.program} models pull {entry.name}"
+            if entry.is_file:
+                remedy = f"Check the file's path, or choose another model: {self.program} models use NAME"
             raise WeightsMissing(f"The model {entry.address} is not on this machine. {remedy}")
         if state == "damaged":
             raise WeightsDamaged(

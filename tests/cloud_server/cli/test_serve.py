@@ -21,7 +21,7 @@ from cloud_server.cli.starting import StartingModel
 from cloud_server.settings import Serve, Settings, load
 from models import catalog
 from models.forecast import Forecast
-from shared.errors import SettingError, UsageError, WeightsDamaged
+from shared.errors import SettingError, UsageError, WeightsDamaged, WeightsMissing
 from storage.paths import Paths
 from tests.adapter_file import write
 from tests.tiny_model import metadata
@@ -281,3 +281,10 @@ def test_weights_that_are_cut_or_contradict_themselves_are_named_and_refused(fau
     result = CliRunner().invoke(serve.command, ["--model", f"file:{file}"])
     assert isinstance(result.exception, WeightsDamaged)
     assert str(file) in str(result.exception)
+
+
+def test_a_file_that_is_missing_is_said_first_with_the_next_step(tmp_path: Path) -> None:
+    result = CliRunner().invoke(serve.command, ["--model", f"file:{tmp_path}/own.gguf"])
+    assert isinstance(result.exception, WeightsMissing)
+    assert "jackdaw-server models use NAME" in str(result.exception)
+    assert result.stderr == ""

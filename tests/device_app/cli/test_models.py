@@ -226,6 +226,18 @@ def test_what_cannot_be_pulled_is_never_offered(
     assert not asked
 
 
+def test_nothing_is_downloaded_beside_a_file_that_is_missing(states: dict[str, str], store: Weights) -> None:
+    with pytest.raises(WeightsMissing, match="jackdaw models use NAME"):
+        PROGRAM.ensure(store, "file:nowhere", "all-minilm-l6-v2")
+    assert "present" not in states.values()
+
+
+def test_whether_an_unknown_size_fits_is_unknown(jackdaw: Any, states: dict[str, str]) -> None:
+    facts = json.loads(jackdaw("models", "info", "file:nowhere", "--json").out)
+    assert (facts["memory"], facts["fits_memory"]) == (None, None)
+    assert "too large" not in jackdaw("models").out
+
+
 class Silent:
     """A progress bar that draws nothing."""
 
