@@ -56,6 +56,9 @@ class FewPassages:
     def __len__(self) -> int:
         return len(self._facts)
 
+    def refresh(self) -> None:
+        """Nothing: it never changes."""
+
     def search(self, vector: Vector, most: int) -> list[m.PublicPassage]:
         nearness = self._vectors @ vector
         return [self._passage(int(place), float(nearness[place])) for place in np.argsort(-nearness)[:most]]

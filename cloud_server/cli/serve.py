@@ -21,6 +21,7 @@ from cloud_server.cli.starting import StartingModel, start_model
 from cloud_server.monitoring.heartbeat import watchdog_s
 from cloud_server.monitoring.logs import begin_logging
 from cloud_server.monitoring.systemd import notify
+from cloud_server.retrieval.corpus import Corpus
 from cloud_server.serving import running
 from cloud_server.serving.running import RunningServer
 from cloud_server.serving.server import CompanionServer
@@ -30,7 +31,7 @@ from models.commands import anyway_option, complete_name
 from models.threads import threads as threads_of
 from shared.cli.frame import Command
 from shared.cli.output import print_json
-from shared.errors import ExitCode, UsageError
+from shared.errors import ExitCode, JackdawError, NothingFound, UsageError
 from storage.paths import Paths
 
 ENDS_S = 10.0
@@ -120,8 +121,8 @@ def command(
         _print_started(settings, address, port, metrics_port, starting, as_json=as_json, unsigned=unsigned)
         if not as_json and not server.tokens.entries():
             click.echo("No device can use the server yet. Add one: jackdaw-server pair", err=True)
-        if not as_json and not (server.answering.corpus and len(server.answering.corpus)):
-            click.echo("The server has no public passages yet. Add some: jackdaw-server index build SOURCE", err=True)
+        if not as_json and (why := _without_passages(server.answering.corpus)):
+            click.echo(why, err=True)
         notify("READY=1")
 
     try:
@@ -146,6 +147,18 @@ def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) 
     server.on_lost = lambda: _end_within(ENDS_S, ExitCode.LOST)
     server.on_drained = lambda: _end_within(CLOSES_S, ExitCode.LOST if server.lost else ExitCode.FAILED)
     asyncio.run(server.run(ready, ending=lambda: notify("STOPPING=1")))
+
+
+def _without_passages(corpus: Corpus | None) -> str:
+    """Return a sentence for the user that says why questions get no public passages; empty if they get some."""
+    try:
+        if corpus is not None:
+            corpus.refresh()
+    except NothingFound:
+        pass
+    except JackdawError as error:
+        return f"Questions get no public passages. {error}"
+    return "" if corpus else "The server has no public passages yet. Add some: jackdaw-server index build SOURCE"
 
 
 def _of_each(settings: Settings, sharing: int) -> Settings:

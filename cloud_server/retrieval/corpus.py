@@ -47,6 +47,11 @@ class Corpus(Protocol):
     def __len__(self) -> int:
         """Return the number of passages."""
 
+    def refresh(self) -> None:
+        """Open the current index, if it is not open yet. Raises NothingFound without one; StoreError or UsageError if
+        it cannot be searched.
+        """
+
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """Return the `most` nearest passages, best first. `vector` is a unit vector of the same embedder."""
 

@@ -54,6 +54,7 @@ class IndexCorpus:
         self._searcher = Searcher()
         self._opened: OpenIndex | None = None
         self._mark: tuple[int, int] | None = None
+        self._failure: JackdawError | None = None  # of opening the version with this mark
         self._opening = Lock()
 
     @property
@@ -102,16 +103,20 @@ class IndexCorpus:
         """Open the current version, if it is not open yet; on an error, the version that is open stays open.
 
         Raises NothingFound if there is no index, StoreCorrupt if it cannot be read, UsageError if another embedder made
-        it.
+        it. A failed version is not retried: its error is raised again.
         """
         with self._opening:
             mark = self._versions.mark()
-            if mark is not None and mark == self._mark:
-                return
-            try:
-                self._opened = self._open()
-            finally:  # set afterwards: others wait for the opening, and a failed version is not retried
-                self._mark = mark
+            if mark is None or mark != self._mark:
+                self._failure = None
+                try:
+                    self._opened = self._open()
+                except JackdawError as error:
+                    self._failure = error
+                finally:  # set afterwards: others wait for the opening
+                    self._mark = mark
+            if self._failure:
+                raise self._failure
 
     def _search(
         self, index: OpenIndex, vectors: Sequence[Vector], most: int, probed: Sequence[Numbers] | None = None

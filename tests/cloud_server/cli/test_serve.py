@@ -21,7 +21,15 @@ from cloud_server.cli.starting import StartingModel
 from cloud_server.settings import Serve, Settings, load
 from models import catalog
 from models.forecast import Forecast
-from shared.errors import SettingError, UsageError, WeightsDamaged, WeightsMissing
+from shared.errors import (
+    JackdawError,
+    NothingFound,
+    SettingError,
+    StoreCorrupt,
+    UsageError,
+    WeightsDamaged,
+    WeightsMissing,
+)
 from storage.paths import Paths
 from tests.adapter_file import write
 from tests.tiny_model import metadata
@@ -288,3 +296,26 @@ def test_a_file_that_is_missing_is_said_first_with_the_next_step(tmp_path: Path)
     assert isinstance(result.exception, WeightsMissing)
     assert "jackdaw-server models use NAME" in str(result.exception)
     assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (None, ""),
+        (NothingFound("There is no index."), "The server has no public passages yet. Add some: "),
+        (StoreCorrupt("It is damaged. Build it again."), "Questions get no public passages. It is damaged. Build it"),
+        (UsageError("Set retrieval.memory_mb."), "Questions get no public passages. Set retrieval.memory_mb."),
+    ],
+)
+def test_why_questions_get_no_passages_is_said_at_start(error: JackdawError | None, said: str) -> None:
+    class Opened:
+        def __len__(self) -> int:
+            return 0 if error else 3
+
+        def refresh(self) -> None:
+            if error:
+                raise error
+
+    sentence = serve._without_passages(Opened())  # type: ignore[arg-type]  # all that is asked of a corpus
+    assert sentence.startswith(said)
+    assert bool(sentence) == bool(error)

@@ -166,7 +166,7 @@ def test_a_model_whose_files_changed_is_refused_with_a_sentence(
     assert finding.level == "fail"
     assert "have changed since the index was built" in finding.said
     with pytest.raises(UsageError, match="Restart the server"):
-        build.corpus(home, Settings(), embedder.fingerprint).refresh()  # type: ignore[attr-defined]
+        build.corpus(home, Settings(), embedder.fingerprint).refresh()
 
 
 def with_model(folder: Path, model: EmbedderSource | None, fingerprint: str = "another") -> IndexMetadata:
