@@ -67,13 +67,17 @@ def _code_bytes(held: Clusters) -> int:
     return int(faiss.RaBitQuantizer(held.centroids.shape[1], faiss.METRIC_INNER_PRODUCT).code_size)
 
 
-def memory_missing(needed: int, memory: int) -> str:
-    """Return a sentence for the user if codes of `needed` bytes exceed `memory`, else an empty string."""
-    if needed <= memory:
+def memory_missing(needed: int, memory: int, sharing: int = 1) -> str:
+    """Return a sentence for the user if codes of `needed` bytes in each of `sharing` processes exceed `memory`, else an
+    empty string.
+    """
+    whole = needed * sharing
+    if whole <= memory:
         return ""
+    each = f" ({needed / 1e6:,.1f} MB in each of {sharing} processes)" if sharing > 1 else ""
     return (
-        f"The codes of the index (codec rabitq) need {needed / 1e6:,.1f} MB of memory, and retrieval.memory_mb is "
-        f"{memory / 1e6:,.1f}. Set it to {-(-needed // 1_000_000):,} at least, or build the index with --codec f16."
+        f"The codes of the index (codec rabitq) need {whole / 1e6:,.1f} MB of memory{each}, and retrieval.memory_mb is "
+        f"{memory / 1e6:,.1f}. Set it to {-(-whole // 1_000_000):,} at least, or build the index with --codec f16."
     )
 
 

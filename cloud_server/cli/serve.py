@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -22,6 +23,7 @@ from cloud_server.monitoring.heartbeat import watchdog_s
 from cloud_server.monitoring.logs import begin_logging
 from cloud_server.monitoring.systemd import notify
 from cloud_server.retrieval.corpus import Corpus
+from cloud_server.retrieval.index import shortage
 from cloud_server.serving import running
 from cloud_server.serving.running import RunningServer
 from cloud_server.serving.server import CompanionServer
@@ -31,7 +33,7 @@ from models.commands import anyway_option, complete_name
 from models.threads import threads as threads_of
 from shared.cli.frame import Command
 from shared.cli.output import print_json
-from shared.errors import ExitCode, JackdawError, NothingFound, UsageError
+from shared.errors import ExitCode, JackdawError, NothingFound, StoreCorrupt, UsageError
 from storage.paths import Paths
 
 ENDS_S = 10.0
@@ -105,6 +107,8 @@ def command(
     starting = start_model(paths, _of_each(settings, sharing), sharing, anyway=anyway)
     if not as_json:
         click.echo(starting.sentence, err=True)
+    if replicas:
+        _require_memory_for_codes(paths, settings, sharing)
     ensure(build.weights(paths), settings.model.name, settings.embedder.name)
     if replicas:
         _serve_many(paths, _of_each(settings, sharing), replicas, starting, as_json=as_json)
@@ -168,6 +172,18 @@ def _of_each(settings: Settings, sharing: int) -> Settings:
     memory = max(1.0, retrieval.memory_mb / sharing)
     shared = replace(retrieval, memory_mb=memory, gpu_mb=retrieval.gpu_mb / sharing)
     return replace(settings, model=replace(own, threads=threads), retrieval=shared)
+
+
+def _require_memory_for_codes(paths: Paths, settings: Settings, sharing: int) -> None:
+    """Raise UsageError if `sharing` replicas on this machine have too little memory to hold the index's codes each.
+
+    An index that is missing or damaged is left to the replicas, which serve without it.
+    """
+    if settings.retrieval.milvus:
+        return
+    with suppress(NothingFound, StoreCorrupt):
+        if missing := shortage(build.index(paths, settings, 1), settings.retrieval.memory_mb, sharing):
+            raise UsageError(missing)
 
 
 def _serve_many(paths: Paths, settings: Settings, replicas: int, starting: StartingModel, *, as_json: bool) -> None:

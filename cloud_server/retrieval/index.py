@@ -74,10 +74,11 @@ class Index(Protocol):
         """
 
 
-def shortage(index: Index, memory_mb: float) -> str:
-    """Return a sentence for the user if the index needs more memory than this, else an empty string.
+def shortage(index: Index, memory_mb: float, sharing: int = 1) -> str:
+    """Return a sentence for the user if the index needs more memory than `sharing` processes have in all, else an empty
+    string.
 
     Raises NothingFound, StoreCorrupt.
     """
     needed = index.describe().get("memory_bytes")
-    return memory_missing(needed, round(memory_mb * 1_000_000)) if isinstance(needed, int) else ""
+    return memory_missing(needed, round(memory_mb * 1_000_000), sharing) if isinstance(needed, int) else ""

@@ -217,6 +217,17 @@ def test_replicas_take_the_threads_that_are_set() -> None:
     assert serve._of_each(settings, 4).model.threads == 3
 
 
+def test_replicas_that_could_not_each_hold_the_index_s_codes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "find_spec", lambda _: None)
+    index = SimpleNamespace(describe=lambda: {"memory_bytes": 400_000_000})
+    monkeypatch.setattr(build, "index", lambda *_: index)
+    said = "need 1,200.0 MB of memory (400.0 MB in each of 3 processes), and retrieval.memory_mb is 1,000.0"
+    assert said in refused("--replicas", "3")
+    assert "scripts/install scale" in refused("--replicas", "2")
+    monkeypatch.setenv("RAY_ADDRESS", "head:6379")  # one replica on each machine
+    assert "scripts/install scale" in refused("--replicas", "3")
+
+
 def free(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=size))
 

@@ -110,6 +110,8 @@ def test_too_little_memory_is_refused_with_what_is_needed(
     assert "of memory, and retrieval.memory_mb is" in caplog.records[0].__dict__["detail"]
     assert shortage(builder().index, needed / 1e6) == ""
     assert "Set it to 1 at least" in shortage(builder().index, needed / 2e6)
+    assert shortage(builder().index, 3 * needed / 1e6, 3) == ""
+    assert "in each of 3 processes" in shortage(builder().index, 2.9 * needed / 1e6, 3)
 
 
 def test_an_index_without_codes_needs_no_memory(builder: Make, source: Write) -> None:
