@@ -1,15 +1,17 @@
 """Prefills the beginnings of prompts that will probably be requested into the prefix cache while no answer needs the
-engine: the nearest passages so far, while more clusters are read for a question. Knows no index and no clock.
+engine: the nearest passages so far, while more clusters are read for a question. Owners take turns, prompt by prompt.
+Knows no index and no clock.
 """
 
 import logging
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from cloud_server.engine.fairness import RoundRobin
 from cloud_server.engine.jobs import Segments
 from cloud_server.engine.prefix_cache import PrefixCache
+from cloud_server.engine.queue import work
 from cloud_server.monitoring.unforeseen import log_unforeseen
 from models.engine import Engine
 from shared.errors import EngineLost
@@ -21,11 +23,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Beginnings:
-    """The prompts to prefill for one question; `left` are the prompts that are not completely prefilled yet."""
+    """The prompts to prefill for one question; `left` are those that are not completely prefilled yet, and can be."""
 
     owner: str
     rows: tuple[Segments, ...]
-    left: deque[Segments]
+    left: list[Segments]
 
 
 class ProvisionalPrefill:
@@ -39,7 +41,9 @@ class ProvisionalPrefill:
         self.computed = self.dropped = 0
         self._engine, self._prefixes, self.piece = engine, prefixes, chunk
         self._beginnings: dict[int, _Beginnings] = {}
+        self._turns = RoundRobin()  # between the owners of prompts
         self._sequence: int | None = None
+        self._borrower: _Beginnings | None = None  # whose prompt's beginning is in the sequence
         self._row: Segments = ()  # the prompt whose beginning is in the sequence
 
     @property
@@ -48,20 +52,21 @@ class ProvisionalPrefill:
         return self._engine.info.sliceable and self._prefixes.enabled
 
     def fits(self, free: Sequence[int], cells: int) -> bool:
-        """Return whether there is a prompt to prefill, and room for it in these free sequences and cells."""
-        current = self._current
-        tokens = sum(map(len, current.left[0][:-1])) if current else 0
-        return bool(free) and 0 < tokens <= min(cells, self._engine.info.prompt_room)
+        """Return whether there is a prompt to prefill for which these free sequences and cells have room."""
+        return self._borrower is not None or bool(self._fitting(free, cells))
 
     def begin(self, key: int, owner: str, rows: Sequence[Segments]) -> None:
-        """Queue prompts to prefill without their last segments. Does nothing if no KV states are cached."""
+        """Queue prompts to prefill without their last segments, except those that the engine can never hold. Does
+        nothing if no KV states are cached.
+        """
         if self.enabled:
-            self._beginnings[key] = _Beginnings(owner, tuple(rows), deque(rows))
+            possible = [row for row in rows if 0 < _length(row) <= self._engine.info.prompt_room]
+            self._beginnings[key] = _Beginnings(owner, tuple(rows), possible)
 
     def end(self, key: int) -> None:
         """Stop prefilling the prompts of this key; their cached states stay."""
         if beginnings := self._beginnings.get(key):
-            if beginnings is self._current:
+            if beginnings is self._borrower:
                 self.pause()
             beginnings.left.clear()
 
@@ -75,22 +80,26 @@ class ProvisionalPrefill:
         """Prefill the next piece of a prompt, if the prompt `fits`; drop a prompt that fails. Return the prompt's owner
         and the number of tokens prefilled.
         """
-        current = self._current
-        if current is None or not self.fits(free, cells):
-            return "", 0
-        computed = self.computed
+        if self._borrower is None:
+            fitting = self._fitting(free, cells)
+            if not fitting:
+                return "", 0
+            self._borrower, self._row = fitting[self._turns.next(fitting.keys())]
+        borrower, row, computed = self._borrower, self._row, self.computed
         try:
-            whole = self._prefill(current.left[0], free[-1])
+            whole = self._prefill(row, free[-1])
         except Exception as error:
             log_unforeseen(log, "provisional passages were not prefilled", error)
             whole = True
         if whole:
             self.pause()
-            current.left.popleft()
-        return current.owner, self.computed - computed
+            borrower.left.remove(row)
+        self._turns.charge(borrower.owner, work(self.computed - computed, 0))
+        return borrower.owner, self.computed - computed
 
     def pause(self) -> None:
         """Empty the borrowed sequence and return it. The prefilled part of an incomplete passage is lost."""
+        self._borrower = None
         if self._sequence is None:
             return
         sequence, self._sequence = self._sequence, None
@@ -101,14 +110,18 @@ class ProvisionalPrefill:
         except Exception as error:
             raise EngineLost(NOT_EMPTIED) from error
 
-    @property
-    def _current(self) -> _Beginnings | None:
-        return next((beginnings for beginnings in self._beginnings.values() if beginnings.left), None)
+    def _fitting(self, free: Sequence[int], cells: int) -> dict[str, tuple[_Beginnings, Segments]]:
+        """Return the first prompt of each owner for which there is room, and the prompts that it belongs to."""
+        fitting: dict[str, tuple[_Beginnings, Segments]] = {}
+        for beginnings in self._beginnings.values() if free else ():
+            if row := next((row for row in beginnings.left if _length(row) <= cells), None):
+                fitting.setdefault(beginnings.owner, (beginnings, row))
+        return fitting
 
     def _prefill(self, row: Segments, free: int) -> bool:
         """Prefill a piece of one passage. Return whether the whole row is prefilled. Raises EngineError."""
         if self._sequence is None:
-            self._sequence, self._row = free, row
+            self._sequence = free
             self._prefixes.join(self._engine, free, row, provisional=True)
         sequence, held = self._sequence, self._engine.length(self._sequence)
         borders = self._borders()
@@ -125,3 +138,8 @@ class ProvisionalPrefill:
 
     def _borders(self) -> list[int]:
         return list(accumulate(map(len, self._row[:-1])))
+
+
+def _length(row: Segments) -> int:
+    """Return the number of tokens to prefill."""
+    return sum(map(len, row[:-1]))

@@ -116,6 +116,34 @@ def test_without_a_cache_or_room_nothing_is_computed(kept: Kept) -> None:
     assert kept.batch.take_spent() == {}
 
 
+@pytest.mark.parametrize("owner", ["anna", "bert"])
+def test_a_prompt_that_has_no_room_now_or_ever_keeps_no_other_waiting(owner: str) -> None:
+    kept = Kept(FakeEngine(sequences=2, context=400))
+    kept.batch.join(1, job("Other.\n", max_tokens=150), 2)
+    kept.rest()  # the answer rests, and keeps its cells
+    room = kept.batch.room().cells
+    kept.batch.provisional.begin(6, "anna", (*job("x" * 500).rows, *job("Head.\n" * 50).rows))
+    kept.batch.provisional.begin(7, owner, ROWS)
+    assert WHOLE <= room < len("Head.\n" * 50) <= kept.engine.info.prompt_room
+    kept.rest()
+    assert kept.batch.take_spent()[owner] >= WHOLE
+    kept.batch.leave(1)
+    kept.rest()
+    assert kept.batch.provisional.computed == WHOLE + len("Head.\n" * 50)
+
+
+def test_owners_take_turns_prompt_by_prompt() -> None:
+    kept = Kept()
+    provisional, order = kept.batch.provisional, list[str]()
+    for key in range(3):
+        provisional.begin(key, "anna", [row for line in LINES for row in job(f"{key}\n" * 40, line).rows])
+    provisional.begin(3, "bert", job("Head.\n" * 40).rows)
+    while not kept.batch.idle:
+        kept.batch.step()
+        order += kept.batch.take_spent()
+    assert "bert" in order[: len(order) // 3]
+
+
 def test_a_failure_ends_it_alone() -> None:
     class Failing(FakeEngine):
         fails = True
@@ -164,7 +192,7 @@ def test_whatever_is_prefilled_answers_are_the_same_and_nothing_stays(
         prompt = job("Head.\n", LINES[number], LINES[other])
         if what == "begin":
             provisional.release(number)
-            provisional.begin(number, "anna", prompt.rows)
+            provisional.begin(number, ("anna", "bert")[other % 2], prompt.rows)
         elif what == "join" and kept.batch.room().takes(prompt):
             key = len(asked)
             asked[key] = LINES[other].strip()
