@@ -13,7 +13,7 @@ import click
 
 from models import catalog
 from models.catalog import Entry, Weights
-from models.forecast import Forecast, Room, forecast, looked_into, megabytes
+from models.forecast import Forecast, Room, forecast, looked_into, megabytes, model_size
 from models.kv import bytes_per_token
 from models.pull import Progress
 from shared.cli.frame import Group
@@ -224,7 +224,7 @@ def _facts(weights: Weights, entry: Entry, chosen: ChosenModels) -> dict[str, An
         "in_use": entry in [catalog.find(name) for name in (chosen.engine, chosen.embedder)],
         "licence": entry.licence,
         "source": entry.source,
-        "size": weights.path(entry).stat().st_size if entry.is_file and state == "present" else entry.size,
+        "size": model_size(weights.path(entry)) if entry.is_file and state == "present" else entry.size,
         "memory": memory,
         "fits_memory": fits,
     }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.catalog import Entry, Shape, Weights, find
 from models.kv import bytes_per_token
+from shared.memory import available
 
 if TYPE_CHECKING:
     from models.engine import KVType
@@ -17,6 +20,9 @@ SPARE = 2
 
 The model is then loaded only once the user types.
 """
+
+_FIRST_PART = re.compile(r"-00001-of-(\d{5})\.gguf$")
+"""The end of the name of a split model's first part, which llama.cpp opens together with the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +109,6 @@ def forecast(weights: Weights, entry: Entry, room: Room) -> Forecast:
 
     Raises WeightsDamaged or EngineError if that file is no model.
     """
-    import psutil
-
     missing = weights.state(entry) == "missing"
     shape = entry.shape
     if entry.kind == "engine" and shape is None and not missing:
@@ -118,7 +122,7 @@ def forecast(weights: Weights, entry: Entry, room: Room) -> Forecast:
         attention=bytes_per_token(shape.kv_values, room.kv) * tokens if shape else 0,
         tokens=tokens,
         fetch=entry.space if missing else 0,
-        free_memory=psutil.virtual_memory().available,
+        free_memory=available(),
         free_disk=shutil.disk_usage(home).free,
         kept=room.kept if shape else 0,
     )
@@ -131,10 +135,20 @@ def megabytes(size: int) -> str:
 
 def is_memory_short(weights: Weights, entry: Entry) -> bool:
     """Return whether loading the engine from its file would leave less memory free than it takes."""
-    import psutil
+    size = entry.shape.file if entry.shape else model_size(weights.path(entry))
+    return available() < SPARE * size
 
-    size = entry.shape.file if entry.shape else weights.path(entry).stat().st_size
-    return psutil.virtual_memory().available < SPARE * size
+
+def model_size(path: Path) -> int:
+    """Return the bytes of a model file, with those of its other parts if it is the first part of a split model."""
+    split = _FIRST_PART.search(path.name)
+    if split is None:
+        return path.stat().st_size
+    parts = (
+        path.with_name(f"{path.name[: split.start()]}-{number:05}-of-{split[1]}.gguf")
+        for number in range(1, 1 + int(split[1]))
+    )
+    return sum(part.stat().st_size for part in parts if part.is_file())  # opening the model finds what is missing
 
 
 def opened(weights: Weights, name: str) -> tuple[str, Entry]:
@@ -159,7 +173,7 @@ def looked_into(weights: Weights, entry: Entry) -> Inside:
     model = LlamaModel(path)
     try:
         return Inside(
-            file=path.stat().st_size,
+            file=model_size(path),
             parameters=model.parameters(),
             context=model.trained_context(),
             vocabulary=model.vocabulary,

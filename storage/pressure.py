@@ -1,17 +1,12 @@
 """Limits a cache while the machine is short of memory, so that other programs get memory back in time."""
 
-from pathlib import Path
 from typing import Final
-
-import psutil
 
 RESERVE: Final = 256_000_000
 """Bytes of memory left to other programs on the machine or in the container."""
 
 LOOK_S: Final = 1.0
 """The least seconds between two checks of the available memory."""
-
-_CGROUP = Path("/sys/fs/cgroup")
 
 
 def limit(allowed: int, used: int, size: int, available: int) -> int:
@@ -23,15 +18,3 @@ def limit(allowed: int, used: int, size: int, available: int) -> int:
     if available < RESERVE:
         return max(0, min(allowed, used - (RESERVE - available)))
     return min(size, allowed + max(0, available - 2 * RESERVE))
-
-
-def available(cgroup: Path = _CGROUP) -> int:
-    """Return the bytes of memory available without swapping, on the machine or in the container, whichever is less."""
-    machine = int(psutil.virtual_memory().available)
-    try:
-        most = int((cgroup / "memory.max").read_text("ascii"))
-        used = int((cgroup / "memory.current").read_text("ascii"))
-        facts = dict(line.split() for line in (cgroup / "memory.stat").read_text("ascii").splitlines())
-        return min(machine, max(0, most - used + int(facts["inactive_file"])))
-    except (OSError, ValueError, KeyError):  # not in a container, or one without a limit ("max")
-        return machine

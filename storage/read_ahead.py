@@ -15,9 +15,10 @@ from threading import Condition
 from typing import Final
 from weakref import WeakSet, ref
 
+from shared.memory import available
 from storage.list_file import PAGE, ListFile
 from storage.pacing import Throughput, TokenBucket
-from storage.pressure import LOOK_S, available, limit
+from storage.pressure import LOOK_S, limit
 from storage.residents import Resident, Residents
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from models.embedder import OnnxEmbedder
 from models.engine import Embedder
 from models.sentence_embedder import SentenceEmbedder, Side, address, prefixes_of
 from shared.errors import UsageError
-from storage.pressure import available
+from shared.memory import available
 
 
 def embedder_for(

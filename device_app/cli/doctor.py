@@ -26,6 +26,7 @@ from models.threads import threads
 from shared.cli.frame import Command
 from shared.cli.output import console, print_json
 from shared.errors import JackdawError, UsageError
+from shared.memory import available
 from shared.printable import safe_line
 from shared.settings import Layer, Resolved
 from shared.telemetry import LEFT_BEHIND, is_off, left_behind
@@ -161,9 +162,7 @@ def _disk(paths: Paths) -> Iterator[Finding]:
 
 
 def _memory() -> Iterator[Finding]:
-    import psutil
-
-    free = psutil.virtual_memory().available
+    free = available()
     if free < LOW_MEMORY:
         remedy = "Close other programs, or lower model.context."
         yield Finding("memory", "warn", f"{free / MEGABYTE:,.0f} MB of memory free", remedy)

@@ -6,7 +6,7 @@ import pytest
 
 from models import catalog
 from models.catalog import CATALOG, Weights
-from models.forecast import Forecast, Room, forecast, looked_into
+from models.forecast import Forecast, Room, forecast, looked_into, model_size
 
 ROOM = Room(4096, "f16")
 ENGINES = [entry for entry in CATALOG if entry.kind == "engine"]
@@ -42,6 +42,22 @@ def test_a_model_that_is_not_here_is_forecast(tmp_path: Path, entry: catalog.Ent
 def test_a_file_that_is_not_there_is_unknown(tmp_path: Path) -> None:
     cast = forecast(Weights(tmp_path), catalog.find(f"file:{tmp_path}/own.gguf"), ROOM)
     assert (cast.memory, cast.fits_memory, cast.fits_disk) == (None, True, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("own-00001-of-00003.gguf", 111),
+        ("own-00002-of-00003.gguf", 10),
+        ("own.gguf", 1000),
+        ("a-00001-of-00002.gguf", 1),
+    ],
+)
+def test_a_split_model_is_as_large_as_its_parts(tmp_path: Path, name: str, size: int) -> None:
+    sizes = {"own-00001-of-00003": 1, "own-00002-of-00003": 10, "own-00003-of-00003": 100, "own": 1000}
+    for stem, length in (sizes | {"a-00001-of-00002": 1}).items():
+        (tmp_path / f"{stem}.gguf").write_bytes(bytes(length))
+    assert model_size(tmp_path / name) == size
 
 
 @pytest.mark.weights

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from storage import read_ahead
 from storage.cluster_cache import ClusterCache
 from storage.list_file import PAGE
-from storage.pressure import RESERVE, available, limit
+from storage.pressure import RESERVE, limit
 from tests.faults import until
 from tests.storage.clusters import Lists, check_nothing_is_held
 
@@ -38,17 +38,6 @@ def test_it_shrinks_by_what_is_missing_and_grows_when_there_is_plenty(
 @given(st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 5000))
 def test_it_never_grows_beyond_its_size_nor_below_nothing(allowed: int, used: int, free: int) -> None:
     assert 0 <= limit(allowed * MB, used * MB, 1000 * MB, free * MB) <= 1000 * MB
-
-
-def test_a_container_may_have_less_than_the_machine(tmp_path: Path) -> None:
-    whole = psutil.virtual_memory().total
-    (tmp_path / "memory.max").write_text("500000000\n")
-    (tmp_path / "memory.current").write_text("450000000\n")
-    (tmp_path / "memory.stat").write_text("anon 1\ninactive_file 1000\n")
-    assert available(tmp_path) == 50_001_000
-    (tmp_path / "memory.max").write_text("max\n")
-    assert 50_001_000 < available(tmp_path) <= whole
-    assert 0 < available(tmp_path / "none") <= whole
 
 
 def short_of(bytes_: int, cache: ClusterCache, monkeypatch: pytest.MonkeyPatch) -> None:

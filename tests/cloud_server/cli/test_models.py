@@ -2,10 +2,8 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import psutil
 import pytest
 
 from cloud_server.cli import run
@@ -96,7 +94,7 @@ def test_without_a_terminal_the_servers_own_command_is_named(
 def test_a_model_too_large_for_the_free_memory_is_refused_with_the_figures_unless_a_flag_says_so(
     fetched: list[str], paths: Paths, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=2_000_000_000))
+    monkeypatch.setattr("models.forecast.available", lambda: 2_000_000_000)
     _, err = says(capsys, "use", "smollm2-1.7b", "--yes", code=2)
     assert "1,056 MB of weights, 1,711 MB for 16,384 tokens of context, 256 MB for kept states" in err
     assert "2,000 MB are free" in err

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
-import psutil
 import pytest
 import trustme
 from click.testing import CliRunner
@@ -229,7 +228,7 @@ def test_replicas_that_could_not_each_hold_the_index_s_codes_are_refused(monkeyp
 
 
 def free(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=size))
+    monkeypatch.setattr("models.forecast.available", lambda: size)
 
 
 def stopped_before_loading(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:

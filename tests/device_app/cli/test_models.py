@@ -3,11 +3,9 @@
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import click
-import psutil
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -142,7 +140,7 @@ def test_a_file_that_is_no_model_is_not_used(jackdaw: Any, tmp_path: Path) -> No
 def test_a_model_too_large_for_the_free_memory_is_not_used_unless_a_flag_says_so(
     jackdaw: Any, states: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=190_000_000))
+    monkeypatch.setattr("models.forecast.available", lambda: 190_000_000)
     outcome = jackdaw("models", "use", "smollm2-135m-q4_1", "--yes")
     assert outcome.code == 2
     assert "smollm2-135m-q4_1 needs about 193 MB of memory (98 MB of weights, 94 MB for 4,096 tokens" in outcome.err

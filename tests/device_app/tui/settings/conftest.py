@@ -15,7 +15,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     here = {"smollm2-135m", "smollm2-135m-q4_1", "all-minilm-l6-v2"}
 
     def free(memory: int = 4_000_000_000, disk: int = 50_000_000_000) -> None:
-        monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=memory))
+        monkeypatch.setattr("models.forecast.available", lambda: memory)
         monkeypatch.setattr("models.forecast.shutil", SimpleNamespace(disk_usage=lambda _: SimpleNamespace(free=disk)))
 
     def pull(_: Weights, entry: Entry, progress: Any) -> bool:
