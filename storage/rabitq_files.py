@@ -143,5 +143,6 @@ def _memory(path: Path, size: int) -> memoryview:
         return memoryview(pages_of_memory(size))
     except StoreError as error:
         raise StoreError(
-            f"There is no memory for the {size:,} bytes of {path}. Build the index again with --codec f16."
+            f"There is no memory for the {size:,} bytes of {path}. Free some memory and restart the server, or build "
+            "the index again with --codec f16."
         ) from error

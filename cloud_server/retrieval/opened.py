@@ -23,9 +23,11 @@ _SERIES_SHIFT = 32
 """The bits of a passage's number in its id. The bits above hold the index's series, so a rebuilt index has new ids."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class OpenIndex:
-    """An open version of the index. Thread-safe. If it has RaBitQ `codes`, searches scan these instead of the lists."""
+    """An open version of the index. Thread-safe. If it has RaBitQ `codes`, searches scan these instead of the lists.
+    They may be set to None at any time, to free their memory; searches then scan the lists, exactly.
+    """
 
     facts: IndexMetadata
     vectors: Ivf

@@ -100,7 +100,8 @@ class IndexCorpus:
         return ticket
 
     def refresh(self) -> None:
-        """Open the current version, if it is not open yet; on an error, the version that is open stays open.
+        """Open the current version, if it is not open yet; on an error, the version that is open stays open, but
+        without its RaBitQ codes, which are freed first so that two versions' codes are never needed.
 
         Raises NothingFound if there is no index, StoreCorrupt if it cannot be read, UsageError if another embedder made
         it. A failed version is not retried: its error is raised again.
@@ -109,6 +110,8 @@ class IndexCorpus:
             mark = self._versions.mark()
             if mark is None or mark != self._mark:
                 self._failure = None
+                if self._opened:
+                    self._opened.codes = None  # freed as soon as no search scans them
                 try:
                     self._opened = self._open()
                 except JackdawError as error:

@@ -17,8 +17,8 @@ from cloud_server.retrieval.versions import Versions
 from models.fake import FakeEmbedder
 from shared.errors import StoreCorrupt, StoreError, UsageError
 from storage.ivf import Ivf
-from storage.ivf_files import LISTS
-from storage.rabitq_files import CODES
+from storage.ivf_files import LISTS, Clusters
+from storage.rabitq_files import CODES, RabitqCodes, read_codes
 from tests.cloud_server.retrieval.conftest import Make, Write, numbered
 from tests.cloud_server.retrieval.test_failing_disk import broken
 from tests.cloud_server.retrieval.test_tickets import check_nothing_is_held, vector
@@ -192,6 +192,40 @@ def test_a_new_version_is_searched_and_the_old_codes_are_freed(index: Path, buil
         assert opened
         assert (opened.codes is None) == (codec == "f16")
     until(lambda: gc.collect() >= 0 and old() is None)
+
+
+def test_the_old_codes_are_freed_before_the_new_ones_are_read(
+    index: Path, builder: Make, source: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = corpus_of(index)
+    ticket = corpus.look_ahead(vector("subject1"), "hyde")  # has the old version open
+    opened = corpus._current()
+    assert opened
+    old, freed = weakref.ref(opened.codes), list[bool]()
+
+    def read(held: Clusters, memory: int) -> RabitqCodes:
+        freed.append(gc.collect() >= 0 and old() is None)
+        return read_codes(held, memory)
+
+    monkeypatch.setattr("storage.rabitq.read_codes", read)
+    builder(codec="rabitq").build([source(facts=numbered(9))])
+    assert corpus.search(vector("subject3"), 1)
+    assert freed == [True]
+    ticket.close()
+
+
+def test_the_old_version_is_searched_without_its_codes_if_the_new_one_cannot_be_opened(
+    index: Path, builder: Make, source: Write
+) -> None:
+    corpus = corpus_of(index)
+    expected = corpus.search_many([vector(f"subject{number}") for number in range(9)], 5)
+    builder(codec="rabitq").build([source(facts=numbered(9))])
+    os.truncate(Versions(index).current() / CODES, 9)
+    assert corpus.search_many([vector(f"subject{number}") for number in range(9)], 5) == expected
+    with pytest.raises(StoreCorrupt):
+        corpus.refresh()
+    builder(codec="rabitq").build([source(facts=numbered(9))])
+    assert len(corpus) == 9
 
 
 def test_a_question_reads_pages_and_not_clusters(
