@@ -100,36 +100,42 @@ def test_an_index_of_another_model_is_asked_with_that_model(
 
 
 @pytest.mark.torch
+@pytest.mark.timeout(900)  # three pools, whose processes each import torch
 @pytest.mark.filterwarnings("default")
 def test_several_processes_make_the_same_index_and_none_is_left_whatever_ends_it(
     model: Path, builder: Make, source: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("models.embedding_pool.BEGINS_AFTER", 0)
     monkeypatch.setattr("cloud_server.retrieval.builder._BATCH", 4)
-    facts, progress = source(facts=numbered(24)), list[int]()
+    facts = source(facts=numbered(24))
     embedder = SentenceEmbedder(str(model), {"query": "", "passage": ""}, "passage", 2)
     question = embedder.embed(["subject7"])[0]
     builder(embedder).build([facts])
     alone = IndexCorpus(tmp_path / "index", embedder.fingerprint).search(question, 5)
 
-    def on_progress(so_far: Progress) -> None:
+    def pool() -> list[psutil.Process]:
+        return [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
+
+    def kills(so_far: Progress) -> None:
         progress.append(so_far.done)
-        if len(progress) == 2:
-            psutil.Process().children()[-1].kill()
-        elif len(progress) == 5:
-            raise KeyboardInterrupt
+        for child in pool():
+            child.kill()
+
+    def stops(_: Progress) -> None:
+        raise KeyboardInterrupt
 
     several = builder(embedder)
-    several.on_progress = on_progress
-    for error in (EngineError, KeyboardInterrupt):
+    for error, on_progress in ((EngineError, kills), (KeyboardInterrupt, stops)):
+        several.on_progress, progress = on_progress, list[int]()
         with pytest.raises(error), in_processes(embedder):
             several.build([facts])
+        assert progress == sorted(set(progress))
         assert IndexCorpus(tmp_path / "index", embedder.fingerprint).search(question, 5) == alone
-        assert not [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
+        assert not pool()
+    several.on_progress = lambda _: None
     with in_processes(embedder):
         report = several.build([facts])
     assert (report.total, report.kept > 0) == (24, True)
-    assert progress[:4] == sorted(set(progress[:2])) + sorted(set(progress[2:4]))
     again = IndexCorpus(tmp_path / "index", embedder.fingerprint).search(question, 5)
     assert [passage.text for passage in again] == [passage.text for passage in alone]
     for hit, same in zip(again, alone, strict=True):
