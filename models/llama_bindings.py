@@ -43,6 +43,7 @@ def build() -> str:
     return f"{bindings().LLAMA_STATE_SEQ_VERSION} {library.st_size} {library.st_mtime_ns}"
 
 
+@cache
 def arithmetic() -> str:
     """Identify the compute kernels: the library's files and the processor instructions that they use.
 

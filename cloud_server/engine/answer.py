@@ -106,7 +106,7 @@ class Answer:
         self._behind = {}  # free the logits: each is as large as the vocabulary
         if self._acceptance:
             texts = [self._engine.tokens(row) for row in reversed(self.sequences)]
-            self._drafts = AnswerDraft(texts, self._decoder.mixture, self._acceptance)
+            self._drafts = AnswerDraft(texts, self._decoder, self._acceptance)
         self._cut(self._decoder, self._stands)
         return True
 
@@ -225,7 +225,7 @@ class Answer:
             full = index >= self.job.max_tokens
             if full or self._engine.is_end(token):
                 if self._drafts:
-                    self._drafts.accept(token)
+                    self._drafts.end(token)
                 return [*events, self._done(cut=full)]
             text = self._say(token)
             if self._ending.over:
@@ -236,18 +236,13 @@ class Answer:
                 return [*events, self._done(cut=False)]
             if index + 1 == self.job.max_tokens:
                 return [*events, self._done(cut=True)]
-            if not self._accepts(decoder, token) or index + 1 == self.allowed:
+            if not self._accepts(token) or index + 1 == self.allowed:
                 return events
 
-    def _accepts(self, decoder: Decoder, token: int) -> bool:
-        """Return whether the drawn token was verified as a draft; else drop the rest of the draft."""
-        if self._drafts is None:
-            return False
-        pending = self._drafts.pending
-        is_accepted = self._drafts.accept(token)
+    def _accepts(self, token: int) -> bool:
+        """Return whether the drawn token was verified as a draft."""
+        is_accepted = self._drafts is not None and self._drafts.accept(token)
         self.accepted += is_accepted
-        if pending and not is_accepted:
-            decoder.cut(decoder.position - pending)
         return is_accepted
 
     def _say(self, token: int) -> str:

@@ -1,7 +1,7 @@
 """Computes the next tokens of several answers in one pass of the engine, and verifies drafted tokens with them.
 
-Drafted tokens are chosen by expected gain: with many answers more tokens would make a pass too slow, so nothing is
-drafted; a single answer gets as many drafted tokens as on a device.
+Drafted tokens are chosen by expected gain, over all answers of the pass. By default only an answer that is alone is
+drafted (`Drafting.used_costs`), and then as on a device.
 """
 
 from collections.abc import Mapping, Sequence

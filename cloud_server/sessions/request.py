@@ -55,7 +55,7 @@ class Request:
         self._drafting = Drafting(device.parts.generation, device.quota, device.name, *keys)
         self._provisional = Provisional(device.parts.generation, device.name, device.parts.readers, *keys)
         self._task: asyncio.Task[None] | None = None
-        self._waits = False  # queued to search or tokenise: no computation has begun
+        self._waits = False  # queued to search or tokenise: nothing is computed yet
 
     def write_jointly(self) -> None:
         """Make the answer a joint one, written by the device and the server together."""

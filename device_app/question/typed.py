@@ -21,7 +21,7 @@ class ReadWhileTyping:
 
     @property
     def readings(self) -> int:
-        """The number of readings that were begun."""
+        """The number of passages whose reading was started."""
         return len(self.passages) + self.broken_off
 
     def served(self, joined: Collection[int]) -> int:

@@ -24,13 +24,13 @@ class DraftingDecoder:
         self._left, self._counts = most, counts
         # The first row comes last, as the answer continues it.
         texts = [engine.tokens(row) for row in reversed(decoder.sequences)] if self._costs else []
-        self._drafts = AnswerDraft(texts, decoder.mixture, drafting.acceptance)
+        self._drafts = AnswerDraft(texts, decoder, drafting.acceptance)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._cut()
+        self._drafts.drop()
 
     @property
     def mixture(self) -> Logits:
@@ -39,28 +39,16 @@ class DraftingDecoder:
 
     def append(self, token: int) -> Logits:
         """Append the drawn token to all rows; return the mixture after it. Raises ContextFull, with nothing changed."""
-        pending = self._drafts.pending
         if self._drafts.accept(token):
             self._counts.accepted += 1
         else:
-            if pending:
-                self._decoder.cut(self._decoder.position - pending)
             self._drafts.verified(self._computed(token))
         self._left -= 1
         return self.mixture
 
     def end(self, token: int) -> None:
         """Record the drawn token that ends the answer, which is not computed."""
-        pending = self._drafts.pending
-        if self._drafts.accept(token):
-            self._drafts.drop()
-        if pending:
-            self._decoder.cut(self._decoder.position - pending)
-
-    def _cut(self) -> None:
-        if pending := self._drafts.pending:
-            self._drafts.drop()
-            self._decoder.cut(self._decoder.position - pending)
+        self._drafts.end(token)
 
     def _computed(self, token: int) -> list[Logits]:
         """Compute the token and a draft of the tokens after it; return the mixture after each."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from models.decoder import Decoder
 from models.engine import Engine, EngineInfo, Logits
 from models.speculative.choice import Acceptance
 from models.speculative.costs import KnownCosts, PassCosts, Samples, is_steady, measured
@@ -86,10 +87,13 @@ class AnswerDraft:
     `mixture` holds the log probabilities of the answer's next token, shape (vocabulary,).
     """
 
-    def __init__(self, texts: Sequence[Sequence[int]], mixture: Logits, acceptance: Acceptance) -> None:
-        """Start without a draft. `texts` are the tokens in the answer's rows; the answer continues the last text."""
-        self.mixture = mixture
-        self._lookup, self._acceptance = Lookup(texts), acceptance
+    def __init__(self, texts: Sequence[Sequence[int]], decoder: Decoder, acceptance: Acceptance) -> None:
+        """Start without a draft. `texts` are the tokens in the answer's rows; the answer continues the last text.
+
+        `decoder` computes the answer; verified tokens that are dropped are cut off it.
+        """
+        self.mixture = decoder.mixture
+        self._lookup, self._decoder, self._acceptance = Lookup(texts), decoder, acceptance
         self._draft = Draft()
         self._verified: list[Logits] = []  # the mixtures after the draft's tokens
 
@@ -101,19 +105,24 @@ class AnswerDraft:
     def accept(self, token: int) -> bool:
         """Record a drawn token. Return whether it was verified as a draft: then `mixture` is now the one after it."""
         self._lookup.append([token])
-        is_right = self._draft.tokens[:1] == (token,)
-        if self._draft.tokens:  # what was drafted and not verified teaches, too, or a low share would never rise again
-            self._acceptance.learn(self._draft.matched, is_accepted=is_right)
-        if not (is_right and self._verified):
+        if not (self._learn(token) and self._verified):
             self.drop()
             return False
         self._draft = Draft(self._draft.tokens[1:], self._draft.matched + 1)
         self.mixture = self._verified.pop(0)
         return True
 
+    def end(self, token: int) -> None:
+        """Record the drawn token that ends the answer, and drop what is verified, this token included."""
+        self._learn(token)
+        self.drop()
+
     def drop(self) -> None:
         """Drop the verified tokens that are not drawn yet."""
+        pending = self.pending
         self._draft, self._verified = Draft(), []
+        if pending:
+            self._decoder.cut(self._decoder.position - pending)
 
     def propose(self, most: int) -> tuple[tuple[int, ...], list[float]]:
         """Draft at most `most` next tokens. Return them and each one's chance to be accepted if all before it are."""
@@ -126,3 +135,13 @@ class AnswerDraft:
     def verified(self, mixtures: Sequence[Logits]) -> None:
         """Store the mixtures after the last drawn token and after each verified token of the proposed draft."""
         self.mixture, *self._verified = mixtures
+
+    def _learn(self, token: int) -> bool:
+        """Learn from a drawn token whether the draft was right, and return that.
+
+        A token that was drafted and not verified teaches, too: else a low share would never rise again.
+        """
+        is_right = self._draft.tokens[:1] == (token,)
+        if self._draft.tokens:
+            self._acceptance.learn(self._draft.matched, is_accepted=is_right)
+        return is_right

@@ -88,7 +88,7 @@ class Weighed:
         return self.costs.prompt(side) * self.prompt + self.costs.decode(side) * answer
 
     def move(self, source: Side) -> tuple[int, Handover] | str:
-        """Return the token count after which an answer begun by `source` changes sides, and the hand-over; or why not.
+        """Return after how many tokens an answer that `source` started changes sides, and the hand-over; or why not.
 
         Assumes that the other side has read nothing of the prompt yet.
         """

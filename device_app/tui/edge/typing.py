@@ -112,7 +112,7 @@ class Typing:
         self._sent.is_sent = False
 
     def forget(self) -> None:
-        """Start the question being typed anew, after the settings or the model changed."""
+        """Drop what was read for the half-typed question, and read for it again: settings or the model changed."""
         with self._changed:
             self._not_before = -math.inf
             self._forget()

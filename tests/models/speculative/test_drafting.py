@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from device_app.inference.local import LocalSource
+from models.decoder import Decoder
 from models.engine import EngineInfo, Logits
 from models.facts import FactsFile
 from models.fake import FakeEngine
@@ -190,13 +191,15 @@ def test_costs_that_another_process_measured_are_used(tmp_path: Path) -> None:
 
 
 def test_what_was_not_worth_drafting_is_drafted_again_once_it_would_have_been_right() -> None:
-    drafts = AnswerDraft([[1, 2, 3, 4]], np.zeros(9, np.float32), acceptance := Acceptance())
+    engine, acceptance = FakeEngine(), Acceptance()
+    decoder = Decoder(engine, {0: engine.prefill(0, [1])}, np.zeros(1, np.float32))
+    drafts = AnswerDraft([[1, 2, 3, 4]], decoder, acceptance)
     for _ in range(60):
         acceptance.learn(1, is_accepted=False)
     low = acceptance.chance(1)
     for token in [1, 2, 3, 4] * 20:
         drafts.propose(3)
-        drafts.verified([np.zeros(9, np.float32)])  # nothing was verified
+        drafts.verified([decoder.mixture])  # nothing was verified
         assert not drafts.accept(token)
     assert acceptance.chance(8) > 0.9
     assert acceptance.chance(1) >= low
