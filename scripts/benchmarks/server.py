@@ -32,11 +32,11 @@ from storage.paths import HOME_VARIABLE, Paths
 
 STREAMS = (1, 4, 16)
 QUESTION = "Tell me, in as many words as you like, what a jackdaw is and how it lives with others of its kind."
-_SERVER = "from cloud_server.cli import main; main()"
+SERVER = "from cloud_server.cli import main; main()"
 _ENDLESS = (
     "import models.llama_cpp as engine, shared.ending as ending; "
     "engine.LlamaCppEngine.is_end = lambda *_: False; "
-    "ending.Ending.feed = lambda *_: []; " + _SERVER
+    "ending.Ending.feed = lambda *_: []; " + SERVER
 )
 _BARE = """
 import json, sys, time
@@ -66,7 +66,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         own |= {HOME_VARIABLE: room}
         shutil.copytree(folder.folder, Paths.locate(own).weights)
         process = subprocess.run(
-            [sys.executable, "-c", _SERVER, "token", "create", "bench", "--json"],
+            [sys.executable, "-c", SERVER, "token", "create", "bench", "--json"],
             env=own,
             check=True,
             capture_output=True,
@@ -76,10 +76,10 @@ def run(arguments: Namespace) -> dict[str, Any]:
         own |= {f"JACKDAW_SERVER_LIMITS_{name}": "1000000" for name in ("TOKENS_PER_MINUTE", "CONNECTS_PER_MINUTE")}
         own |= {"JACKDAW_SERVER_LIMITS_CONNECTIONS": "5000", "JACKDAW_SERVER_MODEL_SEQUENCES": "16"}
         own |= {"JACKDAW_SERVER_LIMITS_WAITING_EACH": "256", "JACKDAW_SERVER_LOG_LEVEL": "error"}
-        with _server(_ENDLESS, own, arguments.threads, token) as place:
+        with running(_ENDLESS, own, arguments.threads, token) as place:
             figures = asyncio.run(_throughput(place, tokens, repeats, arguments.threads, folder))
             figures |= asyncio.run(_queue(place, 24 if arguments.quick else 64))
-        with _server(_SERVER, own, arguments.threads, token) as place:
+        with running(SERVER, own, arguments.threads, token) as place:
             figures |= asyncio.run(_idle(place, 200 if arguments.quick else 1_000))
     return figures
 
@@ -94,7 +94,8 @@ class RunningServer:
 
 
 @contextmanager
-def _server(program: str, environment: Mapping[str, str], threads: int, token: str) -> Iterator[RunningServer]:
+def running(program: str, environment: Mapping[str, str], threads: int, token: str) -> Iterator[RunningServer]:
+    """Run a server of this Python program, which stops at the end of the block."""
     command = [sys.executable, "-c", program, "serve", "--port", "0", "--metrics-port", "0", "--json"]
     process = subprocess.Popen(
         [*command, "--threads", str(threads)], env=dict(environment), stdout=subprocess.PIPE, text=True

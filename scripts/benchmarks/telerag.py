@@ -2,8 +2,9 @@
 
 FAISS searches with its list file memory-mapped. Reading ahead is for questions whose final text is still being written.
 With --data, vectors are generated around real ones and real questions are rewritten (`telerag_data`), with their texts
-replayed (`telerag_ahead`); the overlap of questions is counted (`telerag_reuse`). Without it, all vectors are generated
-and only searches of unchanged questions are timed (`telerag_cold`). Both also measure a GPU if there is one
+replayed (`telerag_ahead`); the overlap of questions is counted (`telerag_reuse`), and the index grows to 8 million
+vectors, of which a server must not keep too many in memory (`telerag_scale`). Without it, all vectors are generated and
+only searches of unchanged questions are timed (`telerag_cold`). Both also measure a GPU if there is one
 (`telerag_gpu`), and RaBitQ codes of a million vectors (`telerag_codes`): the run fails if their recall is too low.
 """
 
@@ -23,6 +24,7 @@ from scripts.benchmarks.telerag_cold import Arms, made_blocks, made_index, quest
 from scripts.benchmarks.telerag_data import MODEL, Around, Asked, make, real
 from scripts.benchmarks.telerag_gpu import cooperative
 from scripts.benchmarks.telerag_reuse import hit_rates, overlap, together
+from scripts.benchmarks.telerag_scale import served, swept
 from scripts.places import step, weights
 from storage.ivf import probes_for
 from storage.ivf_files import Codec, Vectors
@@ -66,11 +68,14 @@ def run(arguments: Namespace) -> dict[str, Any]:
         figures = _plain(Arms(folder, asked.questions[:QUESTIONS]), quick)
         figures |= _gpu(folder, asked.questions[:QUESTIONS], quick)
         figures |= _codes(folder, around.blocks(passages, coded), asked.questions[:CODED_QUESTIONS], arguments.threads)
+        figures["sweep"] = swept(around, asked.questions, Path(room), quick)
+        figures["memory"] = served(around, asked.texts, Path(room), arguments)
         _ahead(figures, folder, asked, quick)
         engine = LlamaCppEngine(LlamaModel(weights(MODEL).path(find(MODEL))), threads=arguments.threads)
         figures["decode_ratio"] = decode_ratio(engine, folder, QUICK_DECODES if quick else DECODES)
         engine.close()
-        return figures | {"passages": passages}
+        missed = [figures.pop("missed"), figures["memory"].pop("missed")]
+        return figures | {"passages": passages, "missed": ", ".join(filter(None, missed))}
 
 
 def _plain(arms: Arms, quick: bool) -> dict[str, Any]:

@@ -48,10 +48,14 @@ class Rewriting:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Real vectors: of passages, shape (passages, dimensions), and of many questions; and the rewritings by writer."""
+    """Real vectors: of passages, shape (passages, dimensions), and of many questions; and the rewritings by writer.
+
+    `texts` holds the questions that were rewritten.
+    """
 
     passages: Vectors
     questions: Vectors
+    texts: Sequence[str]
     rewritings: Mapping[str, Sequence[Rewriting]]
 
 
@@ -79,7 +83,8 @@ def real(arguments: Namespace, count: int, passages: int, questions: int) -> Ask
         for name, outputs in (("hyde", written), ("ideal", gold))
     }
     vectors = embedder.embed(texts[:passages])
-    return Asked(vectors, embedder.embed(([row["question"] for row in asked] + more)[:questions]), rewritings)
+    every = [row["question"] for row in asked] + more
+    return Asked(vectors, embedder.embed(every[:questions]), [row["question"] for row in own], rewritings)
 
 
 def written_by(engine: Engine, question: str) -> str:

@@ -14,7 +14,8 @@ from scripts.benchmarks.telerag_codes import extended, searched
 from scripts.benchmarks.telerag_cold import BLOCK, made_blocks, made_index, questions
 from scripts.benchmarks.telerag_data import Around, Rewriting
 from scripts.benchmarks.telerag_reuse import hit_rates, overlap, together
-from storage.ivf import Ivf
+from scripts.benchmarks.telerag_scale import write_index
+from storage.ivf import Ivf, clusters_for
 from storage.ivf_files import Numbers, Vectors
 
 pytest.importorskip("faiss", reason="needs the server extra")
@@ -109,3 +110,18 @@ def test_blocks_of_made_vectors_go_on_where_others_end() -> None:
         whole = [block() for block in blocks(0, 2 * BLOCK)]
         (more,) = blocks(BLOCK, 2 * BLOCK)
         assert np.array_equal(more(), whole[1])
+
+
+def test_an_index_that_is_made_without_training_holds_each_vector_once_and_near_its_centroid(tmp_path: Path) -> None:
+    drawn = np.random.default_rng(1).standard_normal((40, 16)).astype(np.float32)
+    around = Around(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+    write_index(tmp_path / "index", around, 1_001, "f16")
+    made = Ivf(tmp_path / "index")
+    assert (len(made), made.clusters, made.dimensions) == (1_001, clusters_for(1_001), 16)
+    assert made.sizes.max() - made.sizes.min() <= 1
+    every = np.arange(made.clusters)
+    numbers, products = made.scan(every, made.centroids[3], 1_001)
+    assert sorted(numbers.tolist()) == list(range(1_001))
+    own = range(int(made.sizes[:3].sum()), int(made.sizes[:4].sum()))
+    near = dict(zip(numbers.tolist(), products.tolist(), strict=True))
+    assert min(near[number] for number in own) > 0.8  # 1 / sqrt(1 + .5²) = .89, where noise is at right angles
