@@ -37,6 +37,7 @@ def test_a_changed_file_is_answered_from_as_it_is_now(person: Home, tmp_path: Pa
     assert "Monday" in person.json("ask", "--fresh", DENTIST)["answer"]
 
 
+@pytest.mark.long
 def test_a_deleted_file_is_not_answered_from_and_named(person: Home, tmp_path: Path) -> None:
     person.json("ask", DENTIST)
     file = tmp_path / "notes" / "dentist.md"
@@ -68,6 +69,7 @@ def test_a_wrong_answer_is_neither_given_nor_written_ahead_again(person: Home) -
     assert person.json("ask", DENTIST)["answer"] == wrong
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after_s", [0.3, 0.6])
 def test_killed_while_it_reads_again_it_reads_again_the_next_time(person: Home, tmp_path: Path, after_s: float) -> None:
     person.json("ask", DENTIST)

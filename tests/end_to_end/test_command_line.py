@@ -24,6 +24,7 @@ def life(tmp_path_factory: pytest.TempPathFactory, weights: Path) -> Home:
     return person
 
 
+@pytest.mark.long
 def test_a_second_add_reads_nothing(life: Home) -> None:
     report = life.json("add", str(LIFE))
     assert (report["documents"], report["passages"], report["skipped"]) == (0, 0, [])
@@ -49,6 +50,7 @@ def test_what_was_said_is_quoted_with_who_said_it_and_where(life: Home) -> None:
     assert {int(line[-2]) for line in said} == {source["number"] for source in answer["sources"]}
 
 
+@pytest.mark.long
 def test_the_right_file_is_among_the_sources(life: Home) -> None:
     lines = (Path(__file__).parent / "sample_questions.jsonl").read_text("utf-8").splitlines()
     questions = [json.loads(line) for line in lines]
@@ -152,6 +154,7 @@ def test_files_with_private_data_are_closed_to_others(life: Home) -> None:
     assert all(path.stat().st_mode & 0o077 == 0 for path in private)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_add_goes_on_where_it_was(tmp_path: Path, weights: Path, how: signal.Signals) -> None:
     person = home(tmp_path / "home", weights)

@@ -136,6 +136,7 @@ def test_nothing_between_the_two_looks_at_a_wall_clock() -> None:
     assert looking == {"build.py", "self_signed.py", "certificate_renewal.py", "milvus_index.py"}
 
 
+@pytest.mark.long
 def test_half_open_tcp_is_noticed_while_answering(serve: Serve) -> None:
     served = serve(Slow(0.01))
     swallowed: list[float] = []

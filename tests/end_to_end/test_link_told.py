@@ -50,6 +50,7 @@ class Person:
         return done.returncode, json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_a_server_comes_answers_and_goes(tmp_path: Path, weights: Path, server: CompanionProcess) -> None:
     person = Person(tmp_path / "home", weights)
     assert person.says("why") == (3, {"question": None})

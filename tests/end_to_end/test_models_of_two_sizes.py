@@ -124,6 +124,7 @@ def test_of_one_size_they_are_told_apart_by_what_their_tokens_say(models: Models
     assert hashes[0] == hashes[1] != hashes[2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("vocabulary", ["alike", "other"])
 def test_an_answer_that_moves_to_the_server_is_continued_by_its_model(
     vocabulary: str, serve: Serve, models: Models, monkeypatch: pytest.MonkeyPatch
@@ -151,6 +152,7 @@ def test_an_answer_that_moves_to_the_server_is_continued_by_its_model(
     assert continued(server, ids, raced.sources).startswith(rest)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lost", [False, True], ids=["moved", "server lost"])
 @pytest.mark.parametrize("vocabulary", ["alike", "other"])
 def test_an_answer_that_moves_to_the_device_is_continued_by_its_model(

@@ -172,12 +172,14 @@ def test_ask(read: Home) -> None:
     assert read.runs("ask", "What is the booking reference of the flights to Bergen?") == ""
 
 
+@pytest.mark.long
 @pytest.mark.weights
 def test_daemon_run_once(read: Home) -> None:
     # Under strace on a loaded machine, no step may be done in so short a time: then the exit code is 3.
     assert read.runs("daemon", "run-once", "--minutes", str(LONG_S / 60), codes=(0, 3)) == ""
 
 
+@pytest.mark.long
 @pytest.mark.weights
 def test_the_app_for_a_while(read: Home, terminal: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(read.current)
@@ -196,6 +198,7 @@ def test_the_app_for_a_while(read: Home, terminal: Callable[..., Any], monkeypat
     assert read.leaks(trace) == ""
 
 
+@pytest.mark.long
 @pytest.mark.weights
 def test_web(read: Home) -> None:
     trace = read.folder / "trace"

@@ -55,6 +55,7 @@ def connected(home: Home) -> Home:
     return home
 
 
+@pytest.mark.long
 def test_no_spelling_is_for_anybody_else(connected: Home) -> None:
     draw, held = random.Random(22), connected.assistant.retriever.store.has_path
     leaving = []

@@ -125,6 +125,7 @@ def roomy() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("roomy")
 @pytest.mark.parametrize("known", [True, False])
 def test_a_burst_of_2000_connects(serve: Serve, monkeypatch: pytest.MonkeyPatch, known: bool) -> None:

@@ -17,6 +17,7 @@ AWAY = Conditions(0.05, 0.01)
 FAST = Pace(server=100.0, device=300.0, reader=80.0, ready_s=0.1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(2))
 def test_killed_in_the_middle_of_an_answer_the_device_completes_it(tmp_path: Path, kind: Kind, seed: int) -> None:

@@ -149,6 +149,7 @@ def watched(address: str, server: CompanionServer) -> None:
     service.STUCK_S, serve.CLOSES_S = 0.5, 1.0
 
 
+@pytest.mark.long
 def test_the_watchdog_is_fed_while_the_server_serves_and_no_longer(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
         channel.bind(str(tmp_path / "notify"))

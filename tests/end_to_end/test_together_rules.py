@@ -97,6 +97,7 @@ def test_greedily_where_little_proves_nothing_the_rest_is_fetched(
     assert len(fetched) > 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @by_each_rule
 def test_of_several_rows_on_the_server(serve: Serve, rule: Rule, place: Place, rows: int) -> None:
@@ -107,6 +108,7 @@ def test_of_several_rows_on_the_server(serve: Serve, rule: Rule, place: Place, r
     assert joint.settled == by_one(asked, everything, FakeEngine(), FakeEngine())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("device", "server"), [(0.0, 0.004), (0.004, 0.0)])
 @by_each_rule
 def test_whichever_side_is_slower(serve: Serve, rule: Rule, place: Place, device: float, server: float) -> None:
@@ -114,6 +116,7 @@ def test_whichever_side_is_slower(serve: Serve, rule: Rule, place: Place, device
     assert written(serve(Slow(server)), asked, Slow(device)).settled == expected(asked)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", ["device", "server"])
 @pytest.mark.parametrize("every", [2, 3, 7])
 def test_handed_to_and_fro_across_rejections_it_stays_the_same(
@@ -246,6 +249,7 @@ def test_fewer_tokens_may_fit_the_device(serve: Serve) -> None:
 # Cuts, ends, and nothing found.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", [1, 7, 20])
 @by_each_rule
 def test_a_connection_that_was_cut_is_resumed(serve: Serve, rule: Rule, place: Place, moment: int) -> None:
@@ -275,6 +279,7 @@ def test_without_the_server_the_device_goes_on(
     assert len(joint.settled) > count or joint.settled[-1] == END
 
 
+@pytest.mark.long
 @by_each_rule
 def test_an_end_that_only_one_side_knows_hangs_nobody(serve: Serve, rule: Rule, place: Place) -> None:
     asked, served = together(sampling=WARM, rule=rule, place=place), serve(Endless(0.001))

@@ -45,6 +45,7 @@ def open_engine(path: Path, adapter: Path | None = None, **options: Any) -> Iter
     engine.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kv_type", ["f16", "q8_0"])
 @pytest.mark.parametrize("name", ["q4_1", "q8_0"])
 def test_slices_of_an_adapted_model_equal_an_uncached_run_to_the_bit(

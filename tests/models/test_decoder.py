@@ -232,6 +232,7 @@ def test_after_wrong_drafts_the_mixtures_are_those_of_a_straight_run_to_the_bit(
     assert all(np.array_equal(decoder, other) for decoder, other in zip(got, expected, strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.weights
 @pytest.mark.parametrize("rows", [1, 2, 4])
 def test_tokens_read_at_once_are_as_those_read_one_by_one(engine: LlamaCppEngine, rows: int) -> None:
@@ -271,6 +272,7 @@ def test_a_straight_run_is_as_one_pass_over_prompt_and_answer(engine: LlamaCppEn
         assert np.abs(logs(decoder.mixture) - logs(expected)).max() < 1.5
 
 
+@pytest.mark.long
 @pytest.mark.weights
 def test_the_likeliest_text_is_that_of_the_rows_each_computed_alone(engine: LlamaCppEngine) -> None:
     if engine.info.kv_type != "q8_0":

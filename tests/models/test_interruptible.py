@@ -99,6 +99,7 @@ def test_the_rest_is_the_engines_own() -> None:
     assert inner.tokens(1) == BEFORE
 
 
+@pytest.mark.long
 @pytest.mark.weights
 @pytest.mark.parametrize("kv_type", [pytest.param("f16", marks=pytest.mark.long), "q8_0"])
 def test_real_logits_are_the_same_to_the_bit(weights: Path, kv_type: KVType) -> None:

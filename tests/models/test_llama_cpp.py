@@ -315,6 +315,7 @@ def test_only_the_c_functions_are_loaded_and_the_package_stays_usable(q4_1: Path
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("behind", [0, 1, 2])
 def test_a_prompt_that_ends_just_behind_a_batch_rounds_as_any_other(engine: LlamaCppEngine, behind: int) -> None:
     tokens = (engine.tokenize(TEXT) * 50)[: 2 * BATCH + behind]

@@ -140,6 +140,7 @@ def test_values_are_within_the_bounds_or_beyond_them_as_is_meant(kind: inspect.S
     assert refused > 60
 
 
+@pytest.mark.long
 def test_a_server_survives_some_thousand_frames() -> None:
     figures = fuzz("fake", FRAMES, SEED)["figures"]
     assert figures["wrong"] == []
@@ -205,6 +206,7 @@ def counts_wrongly(_server: CompanionServer) -> None:
     ServerSession.send = send  # type: ignore[method-assign]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("spoil", "frames", "wrong"),
     [

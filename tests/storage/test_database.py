@@ -227,6 +227,7 @@ def test_nothing_is_written_to_a_store_that_was_taken_away(tmp_path: Path) -> No
     database.close()
 
 
+@pytest.mark.long
 def test_several_processes_open_a_new_store_at_once(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from storage.database import Database\n"

@@ -165,6 +165,7 @@ sys.exit(run(["index", "import", *sys.argv[1:]]))
 """
 
 
+@pytest.mark.long
 def test_ctrl_c_leaves_the_old_index_and_the_same_command_goes_on(source: Write, tmp_path: Path) -> None:
     report("build", source())
     texts = [f"alpha{number} beta{number % 7}" for number in range(20_000)]

@@ -67,6 +67,7 @@ def every(engine: Engine) -> dict[int, Job]:
     return {key: about(engine, "When does the ferry leave?", *kind) for key, kind in enumerate(kinds)}
 
 
+@pytest.mark.long
 @pytest.mark.weights
 def test_answers_of_every_rule_and_any_rows_beside_each_other_are_each_as_alone(engines: tuple[Engine, Engine]) -> None:
     engine, alone = engines

@@ -141,6 +141,7 @@ asyncio.run(server.run(ready, signals=False))
 """
 
 
+@pytest.mark.long
 def test_without_a_descriptor_it_pauses_and_says_so_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _SHORT_OF_DESCRIPTORS, str(tmp_path / "tokens.json")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

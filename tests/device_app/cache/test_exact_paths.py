@@ -102,6 +102,7 @@ def same(source: LocalSource, tree: QKVTree, prompt: Prompt) -> int:
     return cached
 
 
+@pytest.mark.long
 @few
 @given(sets_of_passages)
 def test_every_path_of_the_tree_equals_an_uncached_run(

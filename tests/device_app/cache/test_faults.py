@@ -158,6 +158,7 @@ def test_a_clock_that_jumps_harms_nothing(folder: Path, monkeypatch: pytest.Monk
     assert join_all(parts.tree) > 0
 
 
+@pytest.mark.long
 def test_ten_thousand_passages_that_go_at_once_leave_nothing_to_serve(tmp_path: Path) -> None:
     parts, total = home(tmp_path, limit=10**9), 10_000
     store = parts.assistant.retriever.store

@@ -295,6 +295,7 @@ def checked(reply: Told, why: str) -> None:
     assert any(why.lower() in line for line in lines), reply.reasons
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lie", GENERATED)
 def test_whoever_lies_while_it_writes(asks: Asks, lie: str) -> None:
     reply = asks("generate", GENERATED[lie][0])
@@ -302,6 +303,7 @@ def test_whoever_lies_while_it_writes(asks: Asks, lie: str) -> None:
     assert reply.answer["answer"].endswith(THERE[-10:])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["search", "together", "drawn together"])
 @pytest.mark.parametrize("lie", FOUND)
 def test_whoever_lies_while_it_searches(asks: Asks, way: str, lie: str) -> None:
@@ -320,12 +322,14 @@ def test_whoever_lies_while_both_write(asks: Asks, way: str, lie: str) -> None:
         checked(reply, JOINT[lie][1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lie", GENERATED)
 def test_whoever_lies_when_an_answer_moves_there(asks: Asks, lie: str) -> None:
     reply = asks("moved", GENERATED[lie][0])
     assert (reply.code, reply.answer["answer"].endswith(THERE[-10:])) == (0, True), reply
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lie", FOUND)
 def test_where_the_files_have_nothing_a_liar_brings_nothing(asks: Asks, lie: str) -> None:
     reply = asks("generate", FOUND[lie][0])

@@ -174,6 +174,7 @@ async def test_an_answer_comes_back_when_the_one_in_its_place_was_stopped_before
         await person.until(lambda: "● device" in person.sees())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [(20, 8), (4, 2)])
 async def test_the_terminal_may_become_any_size(person: Any, notes: Path, size: tuple[int, int]) -> None:
     async with person.at(120, 40):
@@ -199,6 +200,7 @@ AREAS = (
 )
 
 
+@pytest.mark.long
 async def test_every_screen_may_shrink_while_an_answer_is_written(
     person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ def test_threads_that_end_are_waited_for() -> None:
     assert left.returncode == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("turns", range(6))
 @pytest.mark.parametrize("action", ["help", "knowledge", "settings", "model", "private", "cache", "search"])
 async def test_leaving_while_a_screen_is_being_built_is_no_fault(person: Any, action: str, turns: int) -> None:

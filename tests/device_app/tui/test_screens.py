@@ -129,6 +129,7 @@ def test_the_words_of_the_files(looks: Any, store: ConversationStore, record: An
     assert looks(size, shown)
 
 
+@pytest.mark.long
 @PHONE
 def test_reading_an_answer_from_before(looks: Any, talk: ConversationStore, size: Any) -> None:
     async def read(person: Any) -> None:
@@ -197,6 +198,7 @@ def test_a_question_being_edited(looks: Any, talk: ConversationStore, size: Any)
     assert looks(size, edits)
 
 
+@pytest.mark.long
 @SIZES
 def test_conversations_searched(looks: Any, talk: ConversationStore, size: Any) -> None:
     async def searches(person: Any) -> None:
@@ -206,6 +208,7 @@ def test_conversations_searched(looks: Any, talk: ConversationStore, size: Any) 
     assert looks(size, searches)
 
 
+@pytest.mark.long
 @SIZES
 def test_a_source(looks: Any, notes: Path, talk: ConversationStore, size: Any) -> None:
     async def opens(person: Any) -> None:
@@ -244,6 +247,7 @@ def test_the_palette(looks: Any, size: Any) -> None:
     assert looks(size, opens)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("theme", ["light", "contrast"])
 def test_a_conversation_in_other_colours(looks: Any, talk: ConversationStore, theme: str) -> None:
     async def coloured(person: Any) -> None:
@@ -253,6 +257,7 @@ def test_a_conversation_in_other_colours(looks: Any, talk: ConversationStore, th
     assert looks((80, 40), coloured)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [(50, 20), (80, 24)], ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("phase", ["connected", "waiting", "refused"])
 def test_a_companion_server(

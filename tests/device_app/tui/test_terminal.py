@@ -97,6 +97,7 @@ def test_a_killed_app_leaves_what_was_written_marked(start: Start, notes: Path, 
     assert "Petra" in again.written
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, None])
 def test_whoever_ends_it_terminal_and_store_are_left_whole(
     start: Start, notes: Path, store: ConversationStore, how: signal.Signals | None

@@ -164,6 +164,7 @@ def test_an_app_that_fails_to_start_closes_its_page(serve: Serve) -> None:
         asyncio.run(work(URL(running.address)))
 
 
+@pytest.mark.long
 def test_apps_end_with_the_server(serve: Serve) -> None:
     async def work(running: Any) -> None:
         address = URL(running.address)

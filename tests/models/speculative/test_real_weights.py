@@ -79,6 +79,7 @@ def test_states_cut_after_a_drafted_answer_are_as_exact_as_those_after_a_plain_o
     assert np.array_equal(behind[0], behind[1])
 
 
+@pytest.mark.long
 def test_the_measured_engine_is_exact_and_its_passes_cost_less_than_their_tokens(engine: LlamaCppEngine) -> None:
     costs = measured(engine, {})
     assert costs.is_exact

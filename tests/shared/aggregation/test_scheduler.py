@@ -114,6 +114,7 @@ def seconds_for(rule: Rule, start: Place, device: float, server: float, rtt: flo
 PACES = [(0.13, 0.04), (0.04, 0.13), (0.05, 0.05)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rtt", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize(("device", "server"), PACES)
 @pytest.mark.parametrize("start", SIDES)

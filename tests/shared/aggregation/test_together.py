@@ -146,6 +146,7 @@ def sequence(rule: Rule, place: Place, switching: float, seed: int) -> int:
     return 9 * first + 3 * second + third
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rule", "place", "switching"),
     [("coupled", "both", 0.0), ("coupled", "device", 0.3), ("algorithm1", "server", 0.3)],

@@ -283,6 +283,7 @@ def test_what_is_sent_wrongly_changes_nothing() -> None:
     assert link.device.alive == (2,)
 
 
+@pytest.mark.long
 def test_an_idle_session_is_small_even_after_long_answers() -> None:
     def used() -> ServerSession:
         link = Link().connect()

@@ -257,6 +257,7 @@ def test_another_answer_is_another(other: str) -> None:
 ACTIONS = st.sampled_from(["mark", "undo", "change drill", "change cat", "change back", "touch", "ahead", "ask"])
 
 
+@pytest.mark.long
 @given(actions=st.lists(ACTIONS, max_size=8))
 def test_a_mark_holds_exactly_while_its_file_is_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, actions: list[str]
@@ -315,6 +316,7 @@ marking.mark_turn(device, turn)
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at", range(8))
 def test_killed_while_it_marks_it_has_marked_all_or_nothing(device: Device, tmp_path: Path, at: int) -> None:
     ask(device, QUESTION)

@@ -175,6 +175,7 @@ def test_long_prompts_get_the_server_and_the_length_between_a_coin() -> None:
     assert set(asked[50]) == {0.0, None}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "budget", [0.05, 0.3, *(pytest.param(budget, marks=pytest.mark.long) for budget in (0.1, 0.7))]
 )

@@ -85,6 +85,7 @@ def test_another_vocabulary_is_handed_over_as_text(serve: Serve) -> None:
         assert (back.text, back.report.origin) == (TEXT, "migrated")
 
 
+@pytest.mark.long
 def test_the_server_lost_at_any_moment_the_device_goes_on(serve: Serve) -> None:
     chance = random.Random(3)
     for _ in range(12):
@@ -146,6 +147,7 @@ def test_a_short_cut_is_not_seen(serve: Serve, monkeypatch: pytest.MonkeyPatch) 
         assert (raced.text, raced.report.origin) == (TEXT, "cloud")
 
 
+@pytest.mark.long
 def test_the_server_lost_before_its_first_token_the_device_begins(serve: Serve) -> None:
     served = serve(Reads(5.0))
     with linked(served) as link:
@@ -154,6 +156,7 @@ def test_the_server_lost_before_its_first_token_the_device_begins(serve: Serve) 
         assert (raced.text, raced.report.origin) == (TEXT, "device")
 
 
+@pytest.mark.long
 def test_with_neither_side_left_it_says_why(serve: Serve) -> None:
     class Broken(FakeEngine):
         def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:

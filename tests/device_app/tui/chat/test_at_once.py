@@ -10,6 +10,7 @@ from device_app.tui.edge.answers import Answers, Request
 from device_app.tui.edge.facts import Turn
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "size", [(40, 20), *(pytest.param(size, marks=pytest.mark.long) for size in ((80, 24), (120, 40)))]
 )

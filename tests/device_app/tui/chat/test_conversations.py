@@ -67,6 +67,7 @@ async def test_the_search_field_is_a_key_away_on_a_wide_screen(person: Any, stor
         assert isinstance(person.app.focused, Input)
 
 
+@pytest.mark.long
 async def test_a_hit_in_the_middle_of_a_very_long_talk_opens_a_few_turns(
     person: Any, store: ConversationStore, record: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

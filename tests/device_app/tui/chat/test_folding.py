@@ -132,6 +132,7 @@ async def test_a_long_answer_is_copied_whole(person: Any, store: ConversationSto
         assert person.app.clipboard == LONG
 
 
+@pytest.mark.long
 async def test_an_answer_that_grows_stays_few_widgets(person: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Answers, "ask", lambda *_: None)
     async with person.at():
@@ -145,6 +146,7 @@ async def test_an_answer_that_grows_stays_few_widgets(person: Any, monkeypatch: 
         assert "99." in person.sees()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [40, 120])
 @pytest.mark.parametrize("waits_s", [(0, 0), (0.11, 0), (0.11, 0.05), (0.11, 0.11)])
 async def test_a_long_answer_is_there_in_another_width(

@@ -189,6 +189,7 @@ async def test_a_paste_of_a_megabyte_is_refused_before_anything_is_searched(
         assert not slices(paths)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("variable", "value", "conditions"),
     [

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from device_app.tui.knowledge.reading import Phase
 from tests.device_app.tui.knowledge.conftest import opened, phase
 
@@ -44,6 +46,7 @@ async def test_after_everything_was_removed_the_welcome_begins_anew(person: Any,
         assert "You can ask about" not in person.sees()
 
 
+@pytest.mark.long
 async def test_a_file_of_a_folder_that_is_still_read_would_come_back(person: Any, me: Path, notes: Path) -> None:
     async with person.at():
         await opened(person)

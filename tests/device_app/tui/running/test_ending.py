@@ -64,6 +64,7 @@ def _is_whole(app: Any, store: ConversationStore) -> None:
     assert store.database.problems() == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("moment", "how"),
     [
@@ -91,6 +92,7 @@ def test_the_key_ends_it(start: Start, store: ConversationStore, notes: Path, mo
     _is_whole(app, store)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", ["the start", "a window", "a dead screen", "a stuck event loop"])
 def test_a_terminal_that_is_closed_ends_it(start: Start, store: ConversationStore, notes: Path, moment: str) -> None:
     assert _at(start, moment).hangs_up() == 128 + signal.SIGHUP
@@ -104,6 +106,7 @@ def test_ctrl_c_ends_what_is_still_being_imported(start: Start) -> None:
     assert app.echoes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("how", "code"), [("\x11", 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
 def test_a_process_that_is_stopped_while_it_ends_ends_in_an_orderly_way(
     start: Start, store: ConversationStore, notes: Path, how: str | signal.Signals, code: int

@@ -141,6 +141,7 @@ class Typist:
         assert awaited in self._app.written[begin:], f"no {awaited!r} after {typed[:60]!r}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("columns", "rows"), SIZES)
 def test_no_question_freezes_it(start: Start, life: None, store: ConversationStore, columns: int, rows: int) -> None:
     app = start(columns=columns, rows=rows)

@@ -27,6 +27,7 @@ DEATHS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("befall", "fault"), DEATHS.items())
 def test_what_no_longer_works_is_named_on_a_terminal_that_is_whole(
     start: Start, store: ConversationStore, paths: Paths, notes: Path, befall: str, fault: str
@@ -52,6 +53,7 @@ def test_what_no_longer_works_is_named_on_a_terminal_that_is_whole(
     assert store.database.problems() == []
 
 
+@pytest.mark.long
 def test_neither_sleep_nor_many_keys_nor_a_loaded_machine_raises_an_alarm(start: Start, notes: Path) -> None:
     app = start()
     app.awaits("ready")
