@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import inspect
 
 from shared.aggregation.distribution import Top, encode
+from shared.aggregation.scheduler import OFFERED
 from shared.errors import ProtocolError
 from shared.protocol import codec, device, server
 from shared.protocol import messages as m
@@ -18,7 +19,7 @@ from shared.protocol.request import Request
 PAGE = Path(__file__).parent.parent / "shared" / "protocol" / "PROTOCOL.md"
 SESSION = "kD3vN0t4SecretAtAll"
 USAGE = m.Usage(412, 390, 2, 0)
-OFFER = m.Offer("smollm2-135m", "sha256:5f0c", "minilm", 2048, 4, 512, 60.0, pipelines=("plain", "hyde"))
+OFFER = m.Offer("smollm2-135m", "sha256:5f0c", "minilm", 2048, 4, 512, 60.0, pipelines=("plain", "hyde"), aggregation=OFFERED)
 PASSAGE = m.PublicPassage(7, "Bergen", "cities.jsonl", "A city in Norway.", 0.5, 0.75)
 LIKELY = Top(np.array([314, 504]), np.array([0.25, 0.5], np.float32), whole=False)
 
@@ -38,6 +39,7 @@ FROM_DEVICE: tuple[m.FromDevice, ...] = (
     m.Targets(5, 0, (504, 314)),
     m.Fetch(5, 2, 256),
     m.Switch(6, 9, 4, 7),
+    m.RoundTrip(6, 48000),
     m.Ask(7, "Where is Bergen?", True, 3, 64, 16, pipeline="hyde"),
 )
 FROM_SERVER: tuple[m.FromServer, ...] = (

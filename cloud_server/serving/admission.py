@@ -7,6 +7,7 @@ from cloud_server.access.tokens import TokenEntry
 from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.catalog import PIPELINES
 from cloud_server.settings import Settings
+from shared.aggregation import scheduler
 from shared.protocol import messages as m
 
 
@@ -37,4 +38,5 @@ def offer(settings: Settings, answering: Answering) -> m.Offer:
         max_tokens=settings.limits.max_tokens,
         resume_for_s=settings.serve.resume_s,
         pipelines=tuple(PIPELINES),
+        aggregation=scheduler.OFFERED,
     )

@@ -84,6 +84,9 @@ class Joint:
 
     def on_message(self, message: m.JointFromDevice) -> None:
         """Process a message of the device. Raises ProtocolError if the message breaks the protocol."""
+        if isinstance(message, m.RoundTrip):
+            self._steps.measured.transmission = Transmission(message.round_trip_us / 1e6, known=True)
+            return
         if isinstance(message, m.Drafts) and message.step_us:
             self._steps.measured.others_s = message.step_us / 1e6
         self.receive(from_wire(message, self._machine.terms.vocabulary))

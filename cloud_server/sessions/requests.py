@@ -61,7 +61,7 @@ class Requests:
 
     def _handle(self, message: Arrived) -> None:
         match message:
-            case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Fetch():
+            case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Fetch() | m.RoundTrip():
                 if (request := self._requests.get(message.request)) and request.joint:
                     request.joint.on_message(message)
             case m.Ask():

@@ -270,12 +270,13 @@ class Conversation:
     def _numbers(self, kind: inspect.StructType) -> list[int]:
         """Return the requests that the message may refer to."""
         if kind.cls in JOINT:
-            rules = ("coupled", "algorithm1") if kind.cls in (m.Drafts, m.Switch) else ("greedy",)
-            fitting = rules if kind.cls in (m.Drafts, m.Switch, m.Fetch) else ("coupled", "algorithm1", "greedy")
+            rules = ("coupled", "algorithm1") if kind.cls in (m.Drafts, m.Switch, m.RoundTrip) else ("greedy",)
+            some = m.Drafts, m.Switch, m.RoundTrip, m.Fetch
+            fitting = rules if kind.cls in some else ("coupled", "algorithm1", "greedy")
             joint = [number for number, ask in self._alive.items() if ask["ahead"] and ask["rule"] in fitting]
             if kind.cls is m.Weight:
                 return [number for number in joint if "weighed" not in self._alive[number]]
-            settles = kind.cls in (m.Targets, m.Switch)
+            settles = kind.cls in (m.Targets, m.Switch, m.RoundTrip)
             return [number for number in joint if not settles or self._alive[number]["place"] == "device"]
         if kind.cls is m.Start:
             return [number for number, ask in self._alive.items() if not ask["generate"]]

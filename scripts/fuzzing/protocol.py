@@ -9,6 +9,7 @@ from scripts import protocol_page
 from shared.aggregation import messages as a
 from shared.aggregation.aggregator import Aggregator, JointPhase
 from shared.aggregation.distribution import Distribution, Top, encode, quantise
+from shared.aggregation.scheduler import OFFERED
 from shared.aggregation.terms import Terms
 from shared.aggregation.wire import Assembly, from_wire, to_wire
 from shared.errors import ProtocolError
@@ -21,7 +22,7 @@ from shared.protocol.session import SessionState
 from shared.side import Side
 
 SESSION = "a-name-nobody-guesses"
-OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0, pipelines=("plain", "hyde"))
+OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0, pipelines=("plain", "hyde"), aggregation=OFFERED)
 HELLO = m.Hello(m.VERSIONS, "words", "embedder", "fuzzed")
 USAGE = m.Usage(0, 0, 0, 0)
 RULES: tuple[m.Rule, ...] = ("coupled", "algorithm1", "greedy")
@@ -106,7 +107,7 @@ def any_server(data: bytes) -> None:
                 index[number], credit[number] = 0, 0
             case 6 if number in ours.alive:
                 with suppress(ProtocolError):
-                    ours.send(_from_both(script, number) if script.number(3) else _fetch(script, number))
+                    ours.send(_from_both(script, number) if script.number(3) else _from_device(script, number))
             case 2 if number in ours.alive:
                 credit[number] = max(script.number(65), credit[number])
                 ours.send(m.Credit(number, credit[number]))
@@ -198,7 +199,7 @@ def _device_frame(script: Script, version: int) -> Frame:
         case 9 | 10:
             said = _from_both(script, request)
         case 11:
-            said = _fetch(script, request)
+            said = _from_device(script, request)
         case 4:
             said = m.Start(request, script.number(65), (0,) * script.number(3))
         case 5:
@@ -230,6 +231,11 @@ def _from_both(script: Script, request: int) -> m.Weight | m.Drafts | m.Targets 
         case _:
             given = (WRONG if script.number(8) == 0 else RIGHT,) * (count if script.number(2) else 0)
             return m.Drafts(request, script.number(position + 1), position, (5,) * count, given)
+
+
+def _from_device(script: Script, request: int) -> m.Fetch | m.RoundTrip:
+    """Return a message about a joint answer that only a device may send, correct or not."""
+    return _fetch(script, request) if script.number(2) else m.RoundTrip(request, script.number(256) + 1)
 
 
 def _fetch(script: Script, request: int) -> m.Fetch:

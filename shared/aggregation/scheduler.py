@@ -3,16 +3,23 @@
 Corrects the paper: equation 7 writes c^l_trans + c^l_trans for the round trip, which is c^l_trans + c^r_trans: the
 seconds of transmission from the local and from the remote side. Applies only if
 one side aggregates at a time, as in the paper. If both sides aggregate, a rejection costs one way instead of two, and
-there is nothing to schedule: see `place`.
+there is nothing to schedule: see `place` and `waiting_of_both`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from shared.aggregation.messages import Place, Rule
 from shared.side import Side, other
 
+Aggregation = Literal["both", "device", "server", "scheduled"]
+"""The side that settles a joint answer's tokens; `scheduled` begins on the better side and changes it meanwhile."""
+
+OFFERED: Final[tuple[Aggregation, ...]] = ("device", "server", "scheduled")
+"""The ways of aggregation that a server of this version offers besides `both`, which every server follows."""
+
+_SIDES: Final[tuple[Side, Side]] = ("device", "server")
 _TIE: Final = 1e-9
 
 
@@ -42,12 +49,32 @@ def waiting(figures: Figures, aggregator: Side) -> float:
     return accepted * max(own, far) + (1 - accepted) * max(own, far + figures.rtt)
 
 
-def speedup(figures: Figures, aggregator: Side) -> float:
-    """Return S of DRAGON's equation 9: the time per token without accepted drafts, divided by `waiting`, the time with
-    them.
+def waiting_of_both(figures: Figures) -> float:
+    """Return the expected seconds between two settled tokens while both sides aggregate; the paper has no such mode.
+
+    A rejection delays the answer only if it falls to the other side than the one before, whose draft had to arrive
+    first: then both sides' drafts and both ways are waited for, within two tokens. Of rejections with probabilities a
+    and b, 2ab / (a + b) of the tokens are such.
     """
-    own, far = figures.decode[aggregator], figures.decode[other(aggregator)]
-    return max(own, far + figures.rtt) / waiting(figures, aggregator)
+    left, right = (figures.decode[side] for side in _SIDES)
+    a, b = (1 - figures.acceptance[side] for side in _SIDES)
+    delayed = 2 * a * b / (a + b) if a + b else 0.0
+    return (1 - delayed) * max(left, right) + delayed * max(left, right, (left + right + figures.rtt) / 2)
+
+
+def token_s(figures: Figures, aggregation: Aggregation) -> float:
+    """Return the expected seconds between two settled tokens: equation 7, or `waiting_of_both`."""
+    if aggregation == "both":
+        return waiting_of_both(figures)
+    return waiting(figures, better(figures, "device") if aggregation == "scheduled" else aggregation)
+
+
+def speedup(figures: Figures, aggregation: Aggregation) -> float:
+    """Return S of DRAGON's equation 9: the time per token without accepted drafts, divided by the time with them."""
+    if aggregation == "scheduled":
+        aggregation = better(figures, "device")
+    rejected = replace(figures, acceptance=dict.fromkeys(_SIDES, 0.0))
+    return token_s(rejected, aggregation) / token_s(figures, aggregation)
 
 
 def better(figures: Figures, aggregator: Side) -> Side:

@@ -142,6 +142,9 @@ class DeviceSession(Session):
                 if not self._change(message):
                     return []
                 self._joint.setdefault(message.request, []).append(message)
+            case m.RoundTrip():
+                if not self._change(message):
+                    return []
             case m.Ping():
                 if message.number <= self._pinged:
                     raise ProtocolError(CloseCode.ILLEGAL, "A ping's number must be greater than the last ping's.")

@@ -95,6 +95,8 @@ class Session:
                 return request.grant(message.upto)
             case m.Cancel():
                 request.cancelled = True
+            case m.RoundTrip() if not (self.offer and "scheduled" in self.offer.aggregation):
+                raise ProtocolError(CloseCode.ILLEGAL, "The server does not hand over by the device's round trip.")
             case _:
                 return request.on_message(message)
         return True

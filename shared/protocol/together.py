@@ -1,7 +1,7 @@
 """The legal order of a joint answer's messages, by its rule and the place that settles its tokens.
 
     from the server   Weight -> (Drafts | Targets | Switch | Rest)*
-    from the device   (Weight | Drafts | Targets | Switch | Fetch)*
+    from the device   (Weight | Drafts | Targets | Switch | Fetch | RoundTrip)*
 
 Limits the positions in a message, how often a distribution is requested, and the pieces of a distribution.
 """
@@ -17,6 +17,7 @@ from shared.protocol.messages import (
     JointFromDevice,
     JointFromServer,
     Rest,
+    RoundTrip,
     Switch,
     Targets,
     Weight,
@@ -58,6 +59,10 @@ class Together:
                 return self._asks(said)
             case Targets() | Switch():
                 self._settles(said)
+            case RoundTrip() if self._ask.place == "both" or self._ask.rule == "greedy":
+                raise ProtocolError(
+                    CloseCode.ILLEGAL, "A round trip came for an answer whose settling cannot be handed over."
+                )
         return True
 
     def advance(self, event: JointFromServer) -> None:

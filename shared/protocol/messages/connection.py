@@ -42,6 +42,8 @@ class Offer(Struct, frozen=True):
 
     `receives` lists the personal data that the server accepts: questions, answers to continue, and drafts of joint
     answers. `pipelines` are the names that an Ask may use, in version 2; a later server may offer unknown names.
+    `aggregation` names how the sides may settle a joint answer by Algorithm 1, besides both of them: one side throughout,
+    or scheduled, with a server that uses the device's RoundTrip. An older server names none.
     """
 
     model: Name
@@ -57,6 +59,7 @@ class Offer(Struct, frozen=True):
         "drafts",
     )
     pipelines: Annotated[tuple[Annotated[str, Meta(max_length=32)], ...], Meta(max_length=16)] = ()
+    aggregation: Annotated[tuple[Annotated[str, Meta(max_length=32)], ...], Meta(max_length=16)] = ()
 
 
 class Welcome(Struct, frozen=True, tag_field="type", tag="welcome"):

@@ -10,6 +10,7 @@ from shared.protocol.messages.bounds import (
     PIECE_BYTES,
     Drafted,
     LogWeight,
+    Microseconds,
     Position,
     RequestNumber,
     RestBytes,
@@ -85,6 +86,16 @@ class Rest(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag
     data: Annotated[bytes, Meta(min_length=1, max_length=PIECE_BYTES)]
 
 
-JointFromDevice = Weight | Drafts | Targets | Switch | Fetch
+class RoundTrip(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=13, gc=False):
+    """The device's current round trip to the server, by which a server that settles tokens decides to hand over.
+
+    Only to a server that offers the aggregation `scheduled`. Not repeated after a lost connection.
+    """
+
+    request: RequestNumber
+    round_trip_us: Microseconds
+
+
+JointFromDevice = Weight | Drafts | Targets | Switch | Fetch | RoundTrip
 JointFromServer = Weight | Drafts | Targets | Switch | Rest
 """The messages that each side may send for a joint answer."""
