@@ -19,7 +19,9 @@ from shared.protocol.request import Request
 PAGE = Path(__file__).parent.parent / "shared" / "protocol" / "PROTOCOL.md"
 SESSION = "kD3vN0t4SecretAtAll"
 USAGE = m.Usage(412, 390, 2, 0)
-OFFER = m.Offer("smollm2-135m", "sha256:5f0c", "minilm", 2048, 4, 512, 60.0, pipelines=("plain", "hyde"), aggregation=OFFERED)
+OFFER = m.Offer(
+    "smollm2-135m", "sha256:5f0c", "minilm", 2048, 4, 512, 60.0, pipelines=("plain", "hyde"), aggregation=OFFERED
+)
 PASSAGE = m.PublicPassage(7, "Bergen", "cities.jsonl", "A city in Norway.", 0.5, 0.75)
 LIKELY = Top(np.array([314, 504]), np.array([0.25, 0.5], np.float32), whole=False)
 

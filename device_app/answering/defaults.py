@@ -45,4 +45,5 @@ def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Option
         adapter=adapter,
         reach=link.together,
         open=link.privacy == "open",
+        aggregation=link.aggregation,
     )

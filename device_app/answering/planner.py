@@ -80,13 +80,14 @@ class Joint:
 @dataclass(frozen=True, slots=True)
 class Connection:
     """Whether the server can be asked now, with the reason `why_not`. `incompatible` says why it cannot write a joint
-    answer.
+    answer; `aggregation` are the ways of aggregation that it offers, None if unknown.
     """
 
     is_up: bool
     why_not: str = ""
     round_trip_s: float | None = None
     incompatible: str = ""
+    aggregation: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,20 @@ from typing import Final, Self
 from device_app.answering import planner
 from device_app.cache.states.tree import QKVTree
 from device_app.companion import waiting
-from device_app.companion.dispatch.aggregating import Choice, Limits, Work, choose
+from device_app.companion.dispatch.aggregating import Choice, Limits, SideTimes, Work, choose
+from device_app.companion.dispatch.aggregation_choice import (
+    AggregationChoice,
+    AggregationLimits,
+    choose_aggregation,
+)
+from device_app.companion.dispatch.memory import Held
+from device_app.companion.dispatch.profile import Profile
 from device_app.companion.dispatch.public import PublicQuestions
 from device_app.companion.dispatch.race import Race
 from device_app.companion.dispatch.race_report import Question
 from device_app.companion.fetching import Search
 from device_app.companion.joint.aggregated import Aggregated, JointQuestion
+from device_app.companion.joint.joint_request import JointReport
 from device_app.inference.local import ROW_COST, LocalSource
 from device_app.inference.prompting import SHORT_ANSWER
 from device_app.question.answer import Answer
@@ -42,11 +50,15 @@ NEAR: Final = 3 * RELEVANCE_TEMPERATURE
 """A server's passage whose similarity is this much below the best one's would weigh less than 0.05, and is dropped."""
 
 
+LEAST_TIMED: Final = 8
+"""The fewest tokens of a joint answer from which its pace is learned."""
+
+
 @dataclass(slots=True)
 class Server:
     """The server for one question, a context manager that ends any joint answer still running.
 
-    If `connected` is None, nothing is sent.
+    If `connected` is None, nothing is sent. `aggregation` is who settles the joint answer's tokens.
     """
 
     connected: PublicQuestions | None
@@ -54,6 +66,7 @@ class Server:
     tree: QKVTree
     embedder: Embedder
     aggregated: Aggregated | None = None
+    aggregation: AggregationChoice | None = None
     _cleanup: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
@@ -84,16 +97,25 @@ class Server:
         state = link.wait(waiting.LIMITS.connect_s)
         if not state.connected:
             return planner.Connection(False, state.why_not())
-        return planner.Connection(True, "", state.round_trip_s, link.incompatible_reason)
+        offered = frozenset(state.offer.aggregation) if state.offer else None
+        return planner.Connection(True, "", state.round_trip_s, link.incompatible_reason, offered)
 
     def begin_joint(self, source: LocalSource) -> planner.Joint:
         """Ask the server for a joint answer, which runs until `end`."""
         options, request = self.request.options, self.request
-        # `open` follows the paper's algorithm 1; at temperature 0 there is only one rule.
-        rule: Rule | None = "algorithm1" if options.open and options.sampling.temperature else None
-        most = options.plan.passages
+        connection = self.connect()
+        position = self.public.memory.held.profile.device.mean_position
+        times = _side_times(self.public.memory.held, position, connection.round_trip_s)
+        self.aggregation = chosen = self._aggregation(times, connection.aggregation)
         asked = JointQuestion(
-            request.query.text, options.sampling, options.max_tokens, most, rule=rule, open=options.open
+            request.query.text,
+            options.sampling,
+            options.max_tokens,
+            options.plan.passages,
+            rule=_rule(options),
+            place=chosen.place,
+            open=options.open,
+            scheduled=chosen.way == "scheduled",
         )
         try:
             joint = self.public.together(asked, source, request.trace, self.tree)
@@ -137,13 +159,8 @@ class Server:
             spared=weighed.budget.constraint == "server" and weighed.allowed <= 0,
             used_up=weighed.used_up.get("server", ""),
         )
-        known = public.memory.held.profile.known(
-            source.count(prompt) + answer / 2,
-            weighed.knowledge.server.quantile(0.5),
-            1 / weighed.rates["server"],
-            connection.round_trip_s,
-        )
-        return choose(known, work, weighed.reading_rate, limits)
+        known = _side_times(self.public.memory.held, source.count(prompt) + answer / 2, connection.round_trip_s)
+        return choose(known, work, weighed.reading_rate, limits, self._aggregation(known, connection.aggregation))
 
     @contextmanager
     def race(self, trace: Trace) -> Iterator[Race]:
@@ -169,7 +186,7 @@ class Server:
             return
         trace, joint, held = self.request.trace, self.aggregated, self.public.memory.held
         if joint:
-            profile = held.profile.judged(joint.report.judged)
+            profile = self._judged(held.profile, joint.report)
         else:
             took = dict(trace.steps)
             read_s, written_s = (took.get(step, 0.0) / 1000 for step in ("prefill", "decode"))
@@ -182,6 +199,23 @@ class Server:
             self.public.read("server" if joint else "device", answer.hits, trace.tokens_decoded, cut=answer.cut)
         self.public.charge(trace.tokens_cached + trace.tokens_prefilled)
 
+    def _aggregation(self, times: SideTimes, offered: frozenset[str] | None) -> AggregationChoice:
+        """Choose who would settle a joint answer; what the server offers is remembered if `offered` is None."""
+        options, profile = self.request.options, self.public.memory.held.profile
+        limits = AggregationLimits(_rule(options), options.open, profile.offered if offered is None else offered)
+        return choose_aggregation(options.aggregation, limits, times.figures, profile.ratios)
+
+    def _judged(self, profile: Profile, report: JointReport) -> Profile:
+        """Return the profile updated with a joint answer: accepted drafts, the server's offer, and the pace."""
+        profile, chosen, state = profile.judged(report.judged), self.aggregation, self.public.link.state
+        if state.offer:
+            profile = replace(profile, offered=frozenset(state.offer.aggregation))
+        if chosen and chosen.is_free and report.timed >= LEAST_TIMED:
+            held, position = replace(self.public.memory.held, profile=profile), profile.device.mean_position
+            times = _side_times(held, position, state.round_trip_s)
+            profile = profile.timed(chosen.way, report.token_s, times.figures)
+        return profile
+
     def _near(self, vector: Vectors, own: Sequence[Hit], fetched: Sequence[Hit]) -> list[Hit]:
         """Score the server's passages with the device's embedder, as the files' were, and return the near ones."""
         if not fetched:
@@ -191,6 +225,19 @@ class Server:
         least = max(*similar, *(hit.similarity for hit in own)) - NEAR
         near = [replace(hit, similarity=each) for hit, each in zip(fetched, similar, strict=True) if each >= least]
         return sorted(near, key=lambda hit: -hit.similarity)
+
+
+def _side_times(held: Held, position: float, round_trip_s: float | None) -> SideTimes:
+    """Return both sides' times for tokens at about this position."""
+    server = held.knowledge.server.quantile(0.5), 1 / held.rates["server"]
+    return held.profile.known(position, *server, round_trip_s)
+
+
+def _rule(options: Options) -> Rule:
+    """Return the rule of a joint answer: `open` follows the paper's; at temperature 0 there is only one."""
+    if not options.sampling.temperature:
+        return "greedy"
+    return "algorithm1" if options.open else "coupled"
 
 
 def arranged(options: Options) -> Options:

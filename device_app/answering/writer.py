@@ -79,7 +79,7 @@ class Writer:
         others: Iterator[Attempt] = iter(())
         near = state.hits
         if server.aggregated:
-            tokens = Joint(server.aggregated, Own(*how))
+            tokens = Joint(server.aggregated, Own(*how), server.aggregation)
         elif action.kind == "fetch then generate" and state.fetched:
             attempt = self._attempt([*attempt.hits, *state.fetched.hits], arranged(options), ())
             tokens, near = Fetched(*how), attempt.hits

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from shared.printable import counted
+
 if TYPE_CHECKING:
+    from device_app.companion.dispatch.aggregation_choice import AggregationChoice
     from device_app.companion.dispatch.weighed import Weighed
     from shared.side import Side
 
@@ -78,3 +81,31 @@ def plan_rows(plan: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         if learned
         else "default values, as no question beyond your files was asked yet",
     )
+
+
+def aggregation_json(chosen: "AggregationChoice") -> dict[str, Any]:
+    """Return the object `beyond.aggregation` of `why QUESTION --json`."""
+    return {
+        "way": chosen.way,
+        "begins": chosen.place,
+        "reason": chosen.reason,
+        "free": chosen.is_free,
+        "token_s": dict(chosen.token_s),
+        "speedup": chosen.speedup,
+        "learned_from": chosen.answers,
+    }
+
+
+def aggregation_rows(chosen: "AggregationChoice") -> Iterator[tuple[str, object]]:
+    """Yield the rows that show a person who settles the tokens of a joint answer, and what that takes."""
+    learned = f", corrected by {counted(chosen.answers, 'such answer')}" if chosen.answers else ""
+    equation = "" if chosen.way == "both" else ", equation 7"
+    token_s = f"a token every {chosen.token_s[chosen.way]:.3f} s (forecast{equation}{learned})"
+    lines = [
+        f"if both sides write, {chosen.reason}",
+        f"{token_s}, {chosen.speedup:.2f} times as fast as without accepted drafts (equation 9)",
+    ]
+    if chosen.is_free:
+        others = [f"{way} {seconds:.3f} s" for way, seconds in chosen.token_s.items() if way != chosen.way]
+        lines.append(f"otherwise: {', '.join(others)}")
+    yield "Settled by", "\n".join(lines)

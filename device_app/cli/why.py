@@ -9,7 +9,7 @@ import click
 from device_app.cli.last_answer import explain_last
 from device_app.cli.models import ensure_models, say_if_refused, yes_option
 from device_app.cli.opening import opened
-from device_app.cli.public_plan import plan_json, plan_rows
+from device_app.cli.public_plan import aggregation_json, aggregation_rows, plan_json, plan_rows
 from device_app.device import Device
 from shared.cli.frame import Command
 from shared.cli.output import print_blocks, print_json
@@ -125,7 +125,12 @@ class Outlook:
             "not_asked": self.not_asked,
             "quoted": self.quoted,
             "beyond": self.beyond
-            and {"reason": self.beyond[0], "plan": self.beyond[1].plan, "why": self.beyond[1].reason},
+            and {
+                "reason": self.beyond[0],
+                "plan": self.beyond[1].plan,
+                "why": self.beyond[1].reason,
+                "aggregation": (settled := self.beyond[1].aggregation) and aggregation_json(settled),
+            },
         }
 
     @property
@@ -167,7 +172,9 @@ class Outlook:
         ]
         blocks: list[Block] = [list(plan_rows(plan_json(self.weighed)))] if self.weighed else []
         if self.beyond:
-            blocks.append([("Beyond your files", self.beyond[0]), ("How", self.beyond[1].reason)])
+            settled = self.beyond[1].aggregation
+            rows = aggregation_rows(settled) if settled else ()
+            blocks.append([("Beyond your files", self.beyond[0]), ("How", self.beyond[1].reason), *rows])
         if self.uses_kept:
             blocks.append([("Saved answers", "\n".join(similar) or "no answer is saved yet, so none can be used")])
         if passages:

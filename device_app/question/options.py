@@ -12,6 +12,9 @@ Arrangement = Literal["prompt", "rows", "cheapest"]
 Reach = Literal["asked", "question", "fitting"]
 """`link.together`: when data may leave for a question that goes beyond the files, without `--together`."""
 
+Aggregation = Literal["auto", "both", "device", "server", "scheduled"]
+"""`link.aggregation`: who settles the tokens of a joint answer by Algorithm 1."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -33,8 +36,8 @@ class Options:
     the adapter to use, "" for none. `fresh` serves no kept answer. `public` lets the server be asked if the person's
     own files have nothing; its kept answers are served even without that, as that sends nothing. `reach` says what may
     leave if the files answer only a part. `together` lets the server write along in any case: then drafts of the answer
-    leave and, with `open`, their distributions. `pipeline` is the server's pipeline; "" leaves the choice to the
-    server.
+    leave and, with `open`, their distributions; `aggregation` then says who settles tokens. `pipeline` is the server's
+    pipeline; "" leaves the choice to the server.
     """
 
     plan: Plan
@@ -49,6 +52,7 @@ class Options:
     together: bool = False
     reach: Reach = "asked"
     open: bool = False
+    aggregation: Aggregation = "auto"
     pipeline: ChosenPipeline = ""
 
     @property

@@ -29,6 +29,15 @@ class Link:
             "your model's token probabilities, which reveal far more of your files."
         ),
     ] = "drafts"
+    # By forecast and in virtual time, both sides are never slower than the better one (`aggregation_choice.py`).
+    aggregation: Annotated[
+        Literal["auto", "both", "device", "server", "scheduled"],
+        Meta(
+            description="With link.privacy = open, who settles the tokens of an answer that both sides write: both; "
+            "device or server, that one alone; scheduled, whichever delays the answer less, changed while it is "
+            "written; auto, what measured fastest. With drafts there is nothing to choose."
+        ),
+    ] = "auto"
     spare: Annotated[
         float,
         Meta(ge=-1, le=1, description="From 0, save battery, to 1, save money on the server; -1 decides by the costs."),

@@ -74,7 +74,8 @@ def speedup(figures: Figures, aggregation: Aggregation) -> float:
     if aggregation == "scheduled":
         aggregation = better(figures, "device")
     rejected = replace(figures, acceptance=dict.fromkeys(_SIDES, 0.0))
-    return token_s(rejected, aggregation) / token_s(figures, aggregation)
+    with_drafts = token_s(figures, aggregation)
+    return token_s(rejected, aggregation) / with_drafts if with_drafts else 1.0
 
 
 def better(figures: Figures, aggregator: Side) -> Side:

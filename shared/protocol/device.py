@@ -138,13 +138,10 @@ class DeviceSession(Session):
                     return []
                 if isinstance(message, m.Start):
                     self._commands[message.request] = (self._commands[message.request][0], message)
-            case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Fetch():
+            case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Fetch() | m.RoundTrip():
                 if not self._change(message):
                     return []
                 self._joint.setdefault(message.request, []).append(message)
-            case m.RoundTrip():
-                if not self._change(message):
-                    return []
             case m.Ping():
                 if message.number <= self._pinged:
                     raise ProtocolError(CloseCode.ILLEGAL, "A ping's number must be greater than the last ping's.")

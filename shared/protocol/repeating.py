@@ -28,4 +28,6 @@ def _needed(message: m.JointFromDevice, known: int, newest: int, rule: m.Rule) -
             return position + len(ids) > known
         case m.Switch(_, position) | m.Fetch(_, position):
             return position >= known
+        case m.RoundTrip():
+            return False  # only the newest counts, and it will come
     return True

@@ -6,11 +6,12 @@ from dataclasses import replace
 from device_app.answering.planner import Action, clause
 from device_app.answering.sources.own import Own, similarities
 from device_app.answering.sources.source import Attempt, Pieces
+from device_app.companion.dispatch.aggregation_choice import AggregationChoice
 from device_app.companion.joint.aggregated import Aggregated, joint_pieces
 from device_app.inference.sureness import Sureness
 from device_app.question.answer import WENT_ON, Answer
 from shared.ending import Piece
-from shared.printable import visible
+from shared.printable import counted, visible
 from shared.public import hit as public_hit
 from shared.types import Hit
 
@@ -21,8 +22,8 @@ class Joint:
     Implements `TokenSource`.
     """
 
-    def __init__(self, aggregated: Aggregated, own: Own) -> None:
-        self._aggregated, self._own = aggregated, own
+    def __init__(self, aggregated: Aggregated, own: Own, aggregation: AggregationChoice | None = None) -> None:
+        self._aggregated, self._own, self._aggregation = aggregated, own, aggregation
         self._is_given_up = False
 
     def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:  # noqa: ARG002  (unknown of both)
@@ -52,8 +53,13 @@ class Joint:
         return [*hits, *map(public_hit, self._aggregated.report.sources)]
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """Return the answer with the sides that wrote it, and the reason if this device finished it alone."""
+        """Return the answer with the sides that wrote it, who settled its tokens if there was a choice, and the reason
+        if this device finished it alone.
+        """
         report, reasons = self._aggregated.report, action.reasons
+        if report.together and self._aggregation and self._aggregation.rule == "algorithm1":
+            often = f"; it changed {counted(report.changes, 'time')}" if self._aggregation.way == "scheduled" else ""
+            reasons = (*reasons[:-1], f"{self._aggregation.reason}{often}", *reasons[-1:])
         if report.alone:
             since = f" from token {report.together} on" if report.together else ""
             reasons = (*reasons[:-1], f"{WENT_ON}{since}: {clause(report.alone)}")

@@ -8,7 +8,7 @@ from the person's files, and nothing leaves. Pure: forecasts, and the choice bet
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from shared.aggregation import scheduler
+from device_app.companion.dispatch.aggregation_choice import AggregationChoice
 from shared.aggregation.scheduler import Figures
 
 Plan = Literal["alone", "fetch", "together"]
@@ -61,20 +61,20 @@ class Forecast:
         return self.first + answer * max(self.token, 1 / reading_rate)
 
 
-def forecasts(known: SideTimes, work: Work) -> dict[Plan, Forecast]:
+def forecasts(known: SideTimes, work: Work, aggregation: AggregationChoice) -> dict[Plan, Forecast]:
     """Return the forecast of each plan.
 
-    Together, the first token waits for the slower side, and the others follow equation 7; the device reads none of the
-    server's passages, and both sides read at the same time. Drafts that survive a rejection are not counted.
+    Together, the first token waits for the slower side, and the others follow equation 7 with the side that will
+    aggregate; the device reads none of the server's passages, and both sides read at the same time. Drafts that survive
+    a rejection are not counted.
     """
-    figures, own = known.figures, known.read_s * work.own
-    step = figures.decode["device"]
+    own, step = known.read_s * work.own, known.figures.decode["device"]
     return {
         "alone": Forecast(own, step),
         "fetch": Forecast(
             known.search_s + own + known.read_s * work.public, step + known.read_s * work.mixing / max(work.answer, 1)
         ),
-        "together": Forecast(max(own, known.search_s + known.start_s), scheduler.waiting(figures, "device")),
+        "together": Forecast(max(own, known.search_s + known.start_s), aggregation.token_s[aggregation.way]),
     }
 
 
@@ -100,19 +100,20 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The chosen plan, and the reason for it as shown to the person."""
+    """The chosen plan, and the reason for it as shown to the person. `aggregation`: who would settle a joint answer."""
 
     plan: Plan
     reason: str
+    aggregation: AggregationChoice | None = None
 
 
-def choose(known: SideTimes, work: Work, reading_rate: float, limits: Limits) -> Choice:
+def choose(known: SideTimes, work: Work, reading_rate: float, limits: Limits, aggregation: AggregationChoice) -> Choice:
     """Choose the plan for a question that goes beyond the files, when a server can be asked.
 
     The plan is together if the reader finishes within `WORTH` of the time with fetching, or if fetched passages do not
     fit; and only if the person agreed, the sides are compatible, and the server's tokens need not be saved.
     """
-    by_plan = forecasts(known, work)
+    by_plan = forecasts(known, work, aggregation)
     fetch, both = (by_plan[plan].whole(work.answer, reading_rate) for plan in ("fetch", "together"))
     times = f"a joint answer is read in {both:.1f} s, one from fetched passages in {fetch:.1f} s"
     against = [
@@ -124,6 +125,6 @@ def choose(known: SideTimes, work: Work, reading_rate: float, limits: Limits) ->
     ]
     if limits.fits:
         objection = next((why for holds, why in against if holds), None)
-        return Choice("fetch", objection) if objection else Choice("together", times)
+        return Choice("fetch", objection, aggregation) if objection else Choice("together", times, aggregation)
     full = "the server's passages do not fit into this device's model"
-    return Choice("alone" if limits.forbids_joint else "together", full)
+    return Choice("alone" if limits.forbids_joint else "together", full, aggregation)

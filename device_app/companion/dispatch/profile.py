@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from device_app.companion.dispatch.aggregating import SideTimes
+from device_app.companion.dispatch.aggregation_choice import Ratio, observed
 from shared.aggregation.profiler import Acceptance, Latency, Transmission
-from shared.aggregation.scheduler import Figures
+from shared.aggregation.scheduler import Aggregation, Figures
 from shared.side import Side
 
 _NEW = 0.2
@@ -29,7 +30,8 @@ class Profile:
     """Measured times and acceptance rates of this device and its server.
 
     `read` is this device's seconds per prompt token, `device` its seconds per generated token; `search` is the seconds
-    of a search on the server, `trip` the round trip.
+    of a search on the server, `trip` the round trip. `ratios`: what joint answers by Algorithm 1 took per token against
+    their forecast, by who aggregated. `offered`: the ways of aggregation that the last server offered, None if unknown.
     """
 
     read: float = 0.01
@@ -38,6 +40,8 @@ class Profile:
     trip: Transmission = field(default_factory=Transmission)
     device_accepted: Acceptance = field(default_factory=Acceptance)
     server_accepted: Acceptance = field(default_factory=Acceptance)
+    ratios: Mapping[Aggregation, Ratio] = field(default_factory=dict)
+    offered: frozenset[str] | None = None
 
     def wrote(self, read: int, read_s: float, written: int, written_s: float, position: float) -> "Profile":
         """Update with an answer of this device alone: tokens read and written, their seconds, the mean position."""
@@ -62,6 +66,10 @@ class Profile:
             server_accepted=_observed(self.server_accepted, judged.get("server", (0, 0))),
         )
 
+    def timed(self, way: Aggregation, token_s: float, figures: Figures) -> "Profile":
+        """Update with a joint answer by Algorithm 1: who aggregated, and the seconds per token."""
+        return replace(self, ratios=observed(self.ratios, way, token_s, figures))
+
     def known(self, position: float, first_s: float, server_s: float, round_trip_s: float | None) -> SideTimes:
         """Return both sides' times for tokens at about this position, counted over prompt and answer.
 
@@ -76,7 +84,7 @@ class Profile:
 
     def as_json(self) -> dict[str, Any]:
         """Return all figures as JSON."""
-        return asdict(self)
+        return asdict(self) | {"offered": None if self.offered is None else sorted(self.offered)}
 
     @classmethod
     def from_json(cls, kept: object) -> "Profile":
@@ -87,7 +95,7 @@ class Profile:
             raise ValueError(f"the stored profile is not valid: {error}") from error
         bounds = ((profile.read, 1.0), (profile.search, 10.0), (profile.trip.rtt, _MOST))
         sound = all(0 <= value <= most for value, most in bounds)
-        sound &= _is_latency(profile.device)
+        sound &= _is_latency(profile.device) and all(ratio.is_valid for ratio in profile.ratios.values())
         sound &= all(
             0 <= counts.accepted <= counts.drafts <= _MOST and counts.drafts >= 1
             for counts in (profile.device_accepted, profile.server_accepted)

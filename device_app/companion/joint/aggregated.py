@@ -15,6 +15,7 @@ from device_app.cache.states.tree import QKVTree
 from device_app.companion import waiting
 from device_app.companion.joint.drafting import Broke, DraftEvent, Drafting, Errand, Own
 from device_app.companion.joint.joint_request import JointQuestion, JointReport, JointRequest
+from device_app.companion.joint.scheduling import Scheduling
 from device_app.companion.link.link import Link
 from device_app.companion.link.request import RequestEvent
 from device_app.companion.waiting import next_event
@@ -23,8 +24,6 @@ from device_app.inference.prompting import too_few
 from models.engine import Ends
 from shared.aggregation import messages as a
 from shared.aggregation.aggregator import Aggregator, JointPhase
-from shared.aggregation.measured import Measured
-from shared.aggregation.profiler import Transmission
 from shared.aggregation.terms import Terms
 from shared.aggregation.weights import log_weight
 from shared.aggregation.wire import Assembly, from_wire
@@ -82,7 +81,9 @@ class Aggregated:
             ahead=AHEAD,
         )
         self._machine = Aggregator(self._terms)
-        self._measured = Measured("device")
+        changes = asked.scheduled and (asked.open or asked.by != "algorithm1")
+        self._scheduling = Scheduling(self._machine, self.report, lambda: link.state.round_trip_s, changes=changes)
+        self._tells = "scheduled" in offer.aggregation
         self._assembly = Assembly(self._terms.vocabulary)
         self._inbox: SimpleQueue[DraftEvent | RequestEvent | a.Lost] = SimpleQueue()
         self._request = JointRequest(link, self._ask(), self._listen)
@@ -148,7 +149,8 @@ class Aggregated:
                     break
                 self._trace.first_token()
                 self._trace.tokens_decoded += 1
-                yield Piece(token, "", cut=position + 1 == self._limit)
+                with self._scheduling.reader():
+                    yield Piece(token, "", cut=position + 1 == self._limit)
                 self._moved_at = time.monotonic()  # the reader may have been slow
                 if position + 1 == self._limit:
                     return
@@ -212,8 +214,8 @@ class Aggregated:
                     return []
                 self._moved_at = time.monotonic()
                 return self._machine.receive(rest)
-            if isinstance(said, m.Drafts) and said.step_us:
-                self._measured.others_s = said.step_us / 1e6
+            if isinstance(said, m.Drafts):
+                self._scheduling.observe_server(said.step_us)
             return self._machine.receive(from_wire(said, self._terms.vocabulary))
         except ProtocolError as error:
             return self._lose(self._link.blamed(self._link.distrust(error)))
@@ -236,7 +238,8 @@ class Aggregated:
                     self._drafts.correct(command)
                 case a.GoAlone(position, reason):
                     self.report.together, self.report.alone = position, reason
-        if settled and self._gives():
+        self._scheduling.watch()
+        if settled and self._scheduling.gives(self._drafts):
             settled += self._do(self._machine.receive(a.HandOver()))
         due = self._request.due
         if self._machine.phase is JointPhase.OVER or self._rejects() or (due is not None and time.monotonic() >= due):
@@ -258,17 +261,7 @@ class Aggregated:
 
     @property
     def _step_s(self) -> float:
-        """The seconds that a draft takes here, for a server that may take over settling; otherwise 0."""
-        switches = self._terms.place != "both" and self._terms.rule != "greedy"
-        return self._drafts.latency(len(self._machine.settled)) if switches and self._drafts else 0.0
-
-    def _gives(self) -> bool:
-        """Return whether the server should and may settle tokens from here on."""
-        round_trip, drafts = self._link.state.round_trip_s, self._drafts
-        if round_trip is None or drafts is None or (self._terms.rule == "algorithm1" and not self._asked.open):
-            return False
-        self._measured.own, self._measured.transmission = drafts.latency, Transmission(round_trip, known=True)
-        return self._measured.gives(self._machine)
+        return self._scheduling.step_s(self._drafts)
 
     def _rejects(self) -> bool:
         """Return whether a server draft was rejected since the last call, which the server should learn at once."""
@@ -277,6 +270,8 @@ class Aggregated:
         return self._rejected > before
 
     def _flush(self) -> None:
+        if self._tells and (round_trip_s := self._scheduling.news_s()):
+            self._request.tell_round_trip(round_trip_s)
         self._request.flush(self._step_s)
 
     def _ask(self) -> m.Ask:

@@ -23,6 +23,7 @@ class JointQuestion:
 
     The server retrieves `passages` passages and reads them in `rows` rows. The default `rule` is greedy at temperature
     0 and coupled above; the default `place` is the scheduler's choice. `open`: the device's distributions may leave it.
+    `scheduled`: the side that settles may change while the answer is written, unless `place` is "both".
     """
 
     question: str
@@ -33,6 +34,7 @@ class JointQuestion:
     rule: a.Rule | None = None
     place: a.Place | None = None
     open: bool = False
+    scheduled: bool = True
 
     def __post_init__(self) -> None:
         """Raise ValueError if rule and place would send distributions that must not leave the device."""
@@ -52,7 +54,8 @@ class JointQuestion:
         return self.place or scheduler.place(self.by, device_distributions=self.open)
 
     def ask(self, terms: Terms, round_trip_s: float | None) -> m.Ask:
-        """Return the request to the server on these terms."""
+        """Return the request to the server on these terms. Without the round trip, it hands nothing over."""
+        changes = self.scheduled and terms.place != "both"
         return m.Ask(
             request=1,
             question=self.question,
@@ -65,7 +68,7 @@ class JointQuestion:
             rule=terms.rule,
             place=terms.place,
             rows=self.rows,
-            round_trip_ms=math.ceil(1000 * round_trip_s) if round_trip_s and terms.place != "both" else 0,
+            round_trip_ms=math.ceil(1000 * round_trip_s) if round_trip_s and changes else 0,
         )
 
 
@@ -73,7 +76,8 @@ class JointQuestion:
 class JointReport:
     """The course of a joint answer: how many tokens were settled together, and why the device continued `alone`, if so.
 
-    `drafts_sent`, `settled_sent` and `distributions_sent` count the items that left, each item once.
+    `drafts_sent`, `settled_sent` and `distributions_sent` count the items that left, each item once. `changes` counts
+    how often the aggregating side changed; `token_s` are the mean seconds of the last `timed` tokens settled together.
     """
 
     passages: tuple[m.PublicPassage, ...] = ()
@@ -84,6 +88,9 @@ class JointReport:
     settled_sent: int = 0
     distributions_sent: int = 0
     sent_bytes: int = 0
+    changes: int = 0
+    timed: int = 0
+    token_s: float = 0.0
     judged: dict[Side, tuple[int, int]] = field(default_factory=dict)
 
     @property
@@ -139,6 +146,10 @@ class JointRequest:
                     self._say(part)
             case a.Stop():
                 self.cancel()
+
+    def tell_round_trip(self, seconds: float) -> None:
+        """Send the current round trip."""
+        self._say(m.RoundTrip(self._ask.request, min(max(round(seconds * 1e6), 1), 2**31 - 1)))
 
     def flush(self, step_s: float = 0.0) -> None:
         """Send the gathered messages; `step_s` is the duration of a draft here."""

@@ -42,8 +42,8 @@ class Offer(Struct, frozen=True):
 
     `receives` lists the personal data that the server accepts: questions, answers to continue, and drafts of joint
     answers. `pipelines` are the names that an Ask may use, in version 2; a later server may offer unknown names.
-    `aggregation` names how the sides may settle a joint answer by Algorithm 1, besides both of them: one side throughout,
-    or scheduled, with a server that uses the device's RoundTrip. An older server names none.
+    `aggregation` names who may settle a joint answer's tokens besides both sides: one side throughout, or `scheduled`,
+    with hand-overs by the device's RoundTrip. An older server names none.
     """
 
     model: Name

@@ -89,7 +89,7 @@ class Rest(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag
 class RoundTrip(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=13, gc=False):
     """The device's current round trip to the server, by which a server that settles tokens decides to hand over.
 
-    Only to a server that offers the aggregation `scheduled`. Not repeated after a lost connection.
+    Only to a server that offers the aggregation `scheduled`. The newest counts.
     """
 
     request: RequestNumber

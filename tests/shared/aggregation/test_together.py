@@ -78,6 +78,39 @@ def test_under_any_interleaving_both_sides_write_what_one_process_would(
         assert server.over == device.over
 
 
+@pytest.mark.parametrize("place", SIDES)
+@pytest.mark.parametrize("rule", ["algorithm1", "coupled"])
+@settings(max_examples=80, deadline=None)
+@given(
+    seed=st.integers(0, 2**63),
+    log_h=st.sampled_from([-1.4, 0.0, 1.4]),
+    moments=st.sets(st.integers(0, 23), min_size=1),
+)
+def test_at_whatever_moments_the_side_changes_no_token_is_lost_or_doubled(
+    rule: Rule, place: Place, seed: int, log_h: float, moments: set[int]
+) -> None:
+    """`moments` are numbers of settled tokens, from each of which on the side that aggregates hands over once."""
+    draw = np.random.Generator(np.random.Philox(seed))
+    left = set(moments)
+
+    def hands(world: World, side: Side) -> bool:
+        machine = world.players[side].machine
+        due = {moment for moment in left if machine.aggregates and moment <= len(machine.settled)}
+        left.difference_update(due)
+        return bool(due)
+
+    fixed, pace = terms(rule, place, seed=seed, ahead=int(draw.integers(1, 8))), at_random(draw)
+    world = World(
+        fixed, MODELS[seed % 20], pace, (log_h, 0.0), scheduler=hands, copies=lambda: int(draw.integers(1, 3))
+    )
+    world.begin((draw.exponential(), draw.exponential(3.0)))
+    world.run()
+    device, server = (world.players[side] for side in SIDES)
+    expected = reference(world.models, device.machine.terms, share(world))
+    assert [token for _, token in device.emitted] == device.machine.settled == server.machine.settled == expected
+    assert device.over == server.over
+
+
 @pytest.mark.parametrize(("rule", "place"), HOW)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**63), lost=st.sampled_from(SIDES))

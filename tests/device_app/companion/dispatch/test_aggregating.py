@@ -8,12 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.companion.dispatch.aggregating import WORTH, Choice, Limits, Plan, SideTimes, Work, choose, forecasts
+from device_app.companion.dispatch.aggregation_choice import AggregationChoice, AggregationLimits, choose_aggregation
 from shared.aggregation.scheduler import Figures
 
 READING = 8.0
 """Tokens a second, as `link.reading_rate` has it."""
 
 AGREED = Limits(agreed=True)
+
+
+def decided(sides: SideTimes, work: Work, reading_rate: float, limits: Limits) -> Choice:
+    """By the greedy rule, whose tokens the device settles."""
+    return choose(sides, work, reading_rate, limits, greedily(sides))
+
+
+def greedily(sides: SideTimes) -> AggregationChoice:
+    return choose_aggregation("auto", AggregationLimits("greedy"), sides.figures, {})
 
 
 def known(read_rate: float, device_ms: float, server_ms: float, rtt_ms: float, accepted: float = 0.87) -> SideTimes:
@@ -49,7 +59,7 @@ PHONE = {"read_rate": 60, "device_ms": 130, "server_ms": 40}
 def test_together_where_it_is_sooner_for_the_reader(
     sides: dict[str, float], rtt_ms: float, work: Work, plan: Plan
 ) -> None:
-    assert choose(known(rtt_ms=rtt_ms, **sides), work, READING, AGREED).plan == plan
+    assert decided(known(rtt_ms=rtt_ms, **sides), work, READING, AGREED).plan == plan
 
 
 SOONER = known(rtt_ms=300, **PHONE)
@@ -72,19 +82,19 @@ SHORT = Work(40, 140, 50)
     ],
 )
 def test_what_forbids_it_goes_before(limits: Limits, plan: Plan, why: str) -> None:
-    choice = choose(SOONER, SHORT, READING, limits)
+    choice = decided(SOONER, SHORT, READING, limits)
     assert choice.plan == plan
     assert why in choice.reason
 
 
 def test_where_it_does_not_pay_nobody_is_asked_to_agree() -> None:
-    choice = choose(known(rtt_ms=300, **NATIVE), SHORT, READING, Limits())
+    choice = decided(known(rtt_ms=300, **NATIVE), SHORT, READING, Limits())
     assert choice.plan == "fetch"
     assert choice.reason.endswith(": no gain")
 
 
 def test_the_first_token_of_what_is_fetched_waits_for_what_is_read() -> None:
-    forecast = forecasts(SOONER, SHORT)
+    forecast = forecasts(SOONER, SHORT, greedily(SOONER))
     assert forecast["alone"].first == pytest.approx(40 / 60)
     assert forecast["fetch"].first == pytest.approx(0.32 + 180 / 60)
     assert forecast["together"].first == pytest.approx(40 / 60)
@@ -101,9 +111,9 @@ def test_it_is_never_later_than_what_it_is_taken_instead_of(
 ) -> None:
     figures = Figures({"device": device, "server": server}, rtt, {"device": accepted, "server": accepted})
     rates, work = SideTimes(read, rtt, 0.1, figures), Work(50, public, answer)
-    forecast = forecasts(rates, work)
+    forecast = forecasts(rates, work, greedily(rates))
     assert all(math.isfinite(each.whole(answer, rate)) for each in forecast.values())
-    choice = choose(rates, work, rate, AGREED)
+    choice = decided(rates, work, rate, AGREED)
     assert isinstance(choice, Choice)
     together, fetch = (forecast[plan].whole(answer, rate) for plan in ("together", "fetch"))
     assert (choice.plan == "together") == (together < WORTH * fetch)

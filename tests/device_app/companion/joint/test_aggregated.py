@@ -15,7 +15,7 @@ class Played:
     """A link on which all that a server says of an answer is there before the device has read the first word of it."""
 
     incompatible_reason = ""
-    state = SimpleNamespace(connected=True, round_trip_s=None, offer=SimpleNamespace(max_tokens=120))
+    state = SimpleNamespace(connected=True, round_trip_s=None, offer=SimpleNamespace(max_tokens=120, aggregation=()))
 
     def __init__(self, *said: m.Event) -> None:
         self._said = said

@@ -1,0 +1,152 @@
+"""Chooses which side settles the tokens of a joint answer: both, one, or each in turn (DRAGON, section 5). Pure.
+
+Only Algorithm 1 leaves a choice, and only if the device's distributions may leave it. Forecasts follow equation 7, or
+`scheduler.waiting_of_both`, times what joint answers of that kind took against their forecast.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from device_app.question.options import Aggregation as Setting
+from shared.aggregation import scheduler
+from shared.aggregation.messages import Place, Rule
+from shared.aggregation.scheduler import Aggregation, Figures
+
+WAYS: Final[tuple[Aggregation, ...]] = ("both", "scheduled", "device", "server")
+"""Every way of aggregation; of equally fast ones the earlier is taken."""
+
+ONLY: Final[Mapping[Rule, tuple[Aggregation, str]]] = {
+    "greedy": (
+        "device",
+        "this device settles each token. There is nothing to choose: at temperature 0 a token is settled from both "
+        "sides' token probabilities, and this device's stay here",
+    ),
+    "coupled": (
+        "both",
+        "both sides settle each token. There is nothing to choose: drafts alone are exchanged, from which either side "
+        "settles at once; link.aggregation applies with link.privacy = open",
+    ),
+    "algorithm1": (
+        "device",
+        "this device settles each token. There is nothing to choose: its token probabilities stay here",
+    ),
+}
+"""By rule: the only way of aggregation if the device's distributions must not leave it, and the reason."""
+
+OLDER: Final = "both sides settle each token: the server's version offers no other way"
+
+WHO: Final[Mapping[Aggregation, str]] = {
+    "both": "both sides settle each token",
+    "device": "this device settles each token",
+    "server": "the server settles each token",
+    "scheduled": "the side that delays the answer less settles each token",
+}
+"""Each way of aggregation in words."""
+
+_KEPT: Final = 0.95
+"""The weight of older joint answers in a mean, after each new one."""
+
+_FURTHEST: Final = 10.0
+"""The largest accepted ratio of a measured time to its forecast."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """The measured seconds per token of joint answers of one kind, divided by their forecast: a mean that fades.
+
+    Before the first answer the mean is 1, with the weight of one answer.
+    """
+
+    mean: float = 1.0
+    weight: float = 1.0
+    answers: int = 0
+
+    def observe(self, measured_s: float, forecast_s: float) -> "Ratio":
+        """Return the mean with one more answer."""
+        ratio = min(max(measured_s / max(forecast_s, 1e-9), 1 / _FURTHEST), _FURTHEST)
+        weight = self.weight * _KEPT + 1
+        return Ratio(self.mean + (ratio - self.mean) / weight, weight, self.answers + 1)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether such a mean can have been observed."""
+        most = 1 / (1 - _KEPT)
+        return 1 / _FURTHEST <= self.mean <= _FURTHEST and 1 <= self.weight <= most and self.answers >= 0
+
+
+Ratios = Mapping[Aggregation, Ratio]
+
+
+@dataclass(frozen=True, slots=True)
+class AggregationChoice:
+    """The chosen way of aggregation and the reason for it, as shown to the person.
+
+    `place` is the side that begins. `token_s`: forecast seconds per token of each way that could be chosen. `speedup`:
+    how many times faster that is than without accepted drafts (DRAGON, equation 9). `answers` is the number of joint
+    answers from which the chosen way's forecast was corrected.
+    """
+
+    rule: Rule
+    way: Aggregation
+    place: Place
+    reason: str
+    token_s: Mapping[Aggregation, float]
+    speedup: float
+    answers: int = 0
+
+    @property
+    def is_free(self) -> bool:
+        """Whether another way could have been chosen."""
+        return len(self.token_s) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class AggregationLimits:
+    """What limits the choice. `open`: the device's distributions may leave it.
+
+    `offered`: the ways that the server offers besides both; None if that is unknown.
+    """
+
+    rule: Rule
+    open: bool = False
+    offered: frozenset[str] | None = None
+
+
+def choose_aggregation(
+    setting: Setting, limits: AggregationLimits, figures: Figures, ratios: Ratios
+) -> AggregationChoice:
+    """Choose the way of aggregation; `auto` takes the one with the shortest forecast, by what was measured."""
+    rule = limits.rule
+    if rule != "algorithm1" or not limits.open:
+        way, reason = ONLY[rule]
+        return _choice(rule, way, reason, (way,), figures, {})
+    if limits.offered is not None and not limits.offered.issuperset(scheduler.OFFERED):
+        return _choice(rule, "both", OLDER, ("both",), figures, ratios)
+    if setting == "auto":
+        way = min(WAYS, key=lambda way: round(_forecast(way, figures, ratios), 6))
+        return _choice(rule, way, f"{WHO[way]}, as that measured fastest (link.aggregation = auto)", WAYS, figures, ratios)
+    return _choice(rule, setting, f"{WHO[setting]} (link.aggregation = {setting})", WAYS, figures, ratios)
+
+
+def observed(ratios: Ratios, way: Aggregation, measured_s: float, figures: Figures) -> Ratios:
+    """Return the ratios with one more answer of this kind, which took so many seconds per token."""
+    return {**ratios, way: ratios.get(way, Ratio()).observe(measured_s, scheduler.token_s(figures, way))}
+
+
+def _forecast(way: Aggregation, figures: Figures, ratios: Ratios) -> float:
+    return scheduler.token_s(figures, way) * ratios.get(way, Ratio()).mean
+
+
+def _choice(
+    rule: Rule, way: Aggregation, reason: str, ways: Sequence[Aggregation], figures: Figures, ratios: Ratios
+) -> AggregationChoice:
+    return AggregationChoice(
+        rule=rule,
+        way=way,
+        place=scheduler.better(figures, "device") if way == "scheduled" else way,
+        reason=reason,
+        token_s={each: _forecast(each, figures, ratios) for each in ways},
+        speedup=scheduler.speedup(figures, way),
+        answers=ratios.get(way, Ratio()).answers,
+    )

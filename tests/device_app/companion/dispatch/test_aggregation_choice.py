@@ -1,0 +1,126 @@
+"""Who settles the tokens of a joint answer: by setting, rule and privacy, by forecasts and by what was measured."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.companion.dispatch.aggregation_choice import (
+    ONLY,
+    WAYS,
+    AggregationLimits,
+    Ratio,
+    choose_aggregation,
+    observed,
+)
+from device_app.companion.dispatch.profile import Profile
+from device_app.question.options import Aggregation as Setting
+from shared.aggregation.messages import Rule
+from shared.aggregation.scheduler import OFFERED, Aggregation, Figures, token_s, waiting
+
+FAR = Figures({"device": 0.13, "server": 0.04}, 0.3, {"device": 0.87, "server": 0.55})
+"""The server's drafts are often rejected, 300 ms away: it settles better than the device does."""
+
+FREE = AggregationLimits("algorithm1", open=True, offered=frozenset(OFFERED))
+
+
+@pytest.mark.parametrize(
+    ("setting", "way", "place"),
+    [
+        ("auto", "both", "both"),
+        ("both", "both", "both"),
+        ("device", "device", "device"),
+        ("server", "server", "server"),
+        ("scheduled", "scheduled", "server"),
+    ],
+)
+def test_the_setting_decides_where_there_is_a_choice(setting: Setting, way: str, place: str) -> None:
+    chosen = choose_aggregation(setting, FREE, FAR, {})
+    assert (chosen.way, chosen.place, chosen.is_free) == (way, place, True)
+    assert f"link.aggregation = {setting}" in chosen.reason
+    assert chosen.token_s == {each: token_s(FAR, each) for each in WAYS}
+
+
+@pytest.mark.parametrize(
+    ("rule", "open_", "way"),
+    [
+        ("greedy", True, "device"),
+        ("greedy", False, "device"),
+        ("coupled", False, "both"),
+        ("algorithm1", False, "device"),
+    ],
+)
+@pytest.mark.parametrize("setting", ["auto", "server", "scheduled"])
+def test_where_one_way_is_left_nothing_is_chosen(setting: Setting, rule: Rule, open_: bool, way: Aggregation) -> None:
+    chosen = choose_aggregation(setting, AggregationLimits(rule, open_, frozenset(OFFERED)), FAR, {way: Ratio(5.0)})
+    assert (chosen.way, chosen.place, chosen.reason) == (way, *[ONLY[rule][index] for index in (0, 1)])
+    assert "nothing to choose" in chosen.reason
+    assert chosen.token_s == {way: token_s(FAR, way)}, "what another rule took corrects nothing"
+
+
+@pytest.mark.parametrize("offered", [frozenset(), frozenset({"device"}), frozenset({"rotating"})])
+def test_with_an_older_server_both_sides_settle(offered: frozenset[str]) -> None:
+    chosen = choose_aggregation("scheduled", replace(FREE, offered=offered), FAR, {})
+    assert (chosen.way, chosen.is_free) == ("both", False)
+    assert "the server's version" in chosen.reason
+
+
+def test_what_is_not_known_of_a_server_is_taken_as_offered() -> None:
+    assert choose_aggregation("server", replace(FREE, offered=None), FAR, {}).way == "server"
+
+
+def test_equation_7_is_of_the_side_that_is_chosen_and_9_stands_beside_it() -> None:
+    chosen = choose_aggregation("server", FREE, FAR, {})
+    assert chosen.token_s["server"] == pytest.approx(0.87 * 0.13 + 0.13 * 0.43) == waiting(FAR, "server")
+    assert chosen.speedup == pytest.approx(0.43 / waiting(FAR, "server"))
+
+
+def test_auto_takes_what_measured_fastest() -> None:
+    ratios: dict[Any, Ratio] = {}
+    for _ in range(8):
+        ratios = dict(observed(ratios, "both", 1.5 * token_s(FAR, "both"), FAR))
+    chosen = choose_aggregation("auto", FREE, FAR, ratios)
+    assert chosen.way == "scheduled"
+    for _ in range(8):
+        ratios = dict(observed(ratios, "scheduled", 2 * token_s(FAR, "scheduled"), FAR))
+    chosen = choose_aggregation("auto", FREE, FAR, ratios)
+    assert (chosen.way, chosen.answers) == ("server", 0), "of the same forecast, and not measured slower"
+    near = Figures({"device": 0.13, "server": 0.04}, 0.0, FAR.acceptance)
+    assert choose_aggregation("auto", FREE, near, {}).way == "both", "of equals the first"
+
+
+times = st.floats(0, 1e6)
+
+
+@given(st.lists(st.tuples(st.sampled_from(WAYS), times, times), max_size=30))
+def test_what_was_measured_stays_in_bounds_and_comes_back(measured: list[tuple[Aggregation, float, float]]) -> None:
+    profile = replace(Profile(), offered=frozenset(OFFERED))
+    for way, token, rtt in measured:
+        profile = profile.timed(way, token, replace(FAR, rtt=rtt))
+    assert all(ratio.is_valid for ratio in profile.ratios.values())
+    assert Profile.from_json(json.loads(json.dumps(profile.as_json()))) == profile
+    assert choose_aggregation("auto", FREE, FAR, profile.ratios).way in WAYS
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ratios": {"both": {"mean": 0.0, "weight": 1.0, "answers": 1}}},
+        {"ratios": {"both": {"mean": float("nan"), "weight": 1.0, "answers": 1}}},
+        {"ratios": {"both": {"mean": 1.0, "weight": 1e9, "answers": 1}}},
+        {"ratios": {"nobody": {"mean": 1.0, "weight": 1.0, "answers": 1}}},
+        {"offered": "both"},
+    ],
+)
+def test_what_was_damaged_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="the stored profile"):
+        Profile.from_json(Profile().as_json() | change)
+
+
+def test_a_file_of_an_older_version_knows_nothing_of_it() -> None:
+    kept = Profile().as_json()
+    del kept["ratios"], kept["offered"]
+    assert Profile.from_json(kept) == Profile()
