@@ -140,6 +140,8 @@ HALF = SURE[:-2] + (30_000).to_bytes(2, "little")
         ("algorithm1", "both", m.CloseCode.ILLEGAL, [m.Targets(1, 0, (5,))]),
         ("algorithm1", "server", m.CloseCode.ILLEGAL, [m.Targets(1, 0, (5,))]),
         ("algorithm1", "server", m.CloseCode.ILLEGAL, [m.Switch(1, 1, 0, 0)]),
+        ("algorithm1", "both", m.CloseCode.ILLEGAL, [m.RoundTrip(1, 50_000)]),
+        ("greedy", "device", m.CloseCode.ILLEGAL, [m.RoundTrip(1, 50_000)]),
         ("algorithm1", "device", m.CloseCode.ILLEGAL, [m.Switch(1, 3, 0, 190)]),
     ],
 )

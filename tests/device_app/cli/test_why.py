@@ -110,6 +110,44 @@ def test_what_the_files_lack_is_told_and_how_it_would_be_had(
     assert not connected.server.sessions.all(), "nobody was asked"
 
 
+@pytest.mark.parametrize(
+    ("temperature", "privacy", "setting", "way", "free", "said"),
+    [
+        ("0", "open", "server", "device", False, "this device settles each token. There is nothing to choose"),
+        ("0.7", "drafts", "server", "both", False, "both sides settle each token. There is nothing to choose"),
+        ("0.7", "open", "auto", "both", True, "as that measured fastest (link.aggregation = auto)"),
+        ("0.7", "open", "server", "server", True, "the server settles each token (link.aggregation = server)"),
+        ("0.7", "open", "scheduled", "scheduled", True, "the side that delays the answer less"),
+    ],
+)
+def test_who_would_settle_the_tokens_of_both_sides_is_told_with_its_forecast(
+    jackdaw: Any,
+    notes: Path,
+    connected: Served,
+    monkeypatch: pytest.MonkeyPatch,
+    temperature: str,
+    privacy: str,
+    setting: str,
+    way: str,
+    free: bool,
+    said: str,
+) -> None:
+    (notes / "rowed.md").write_text("We rowed on the Danube through Vienna in May.")
+    jackdaw("add", str(notes))
+    for name, value in (("ANSWER_TEMPERATURE", temperature), ("LINK_PRIVACY", privacy), ("LINK_AGGREGATION", setting)):
+        monkeypatch.setenv(f"JACKDAW_{name}", value)
+    question = "Through which European countries does the Danube flow, where we rowed?"
+    told = explained(jackdaw, question)["beyond"]["aggregation"]
+    assert (told["way"], told["free"], told["learned_from"]) == (way, free, 0)
+    assert set(told["token_s"]) == ({"both", "device", "server", "scheduled"} if free else {way})
+    assert told["speedup"] >= 1
+    shown = words(jackdaw("why", question).out)
+    assert said in shown
+    assert "(equation 9)" in shown
+    assert ("(forecast, equation 7)" in shown) is (way != "both")
+    assert ("otherwise: " in shown) is free
+
+
 @pytest.mark.parametrize("server", [False, True])
 def test_of_a_question_that_the_files_did_not_answer_it_promises_no_answer_from_them(
     jackdaw: Any, notes: Path, request: pytest.FixtureRequest, server: bool

@@ -55,6 +55,9 @@ def test_what_contradicts_itself_is_refused(ask: m.Ask) -> None:
         (DEVICE, m.Switch(1, 3, 0, 0), None),
         (DEVICE, m.Switch(1, 64, 0, 0), CloseCode.ORDER),
         (DEVICE, m.Fetch(1, 0, 256), CloseCode.ILLEGAL),
+        (BOTH, m.RoundTrip(1, 50_000), CloseCode.ILLEGAL),
+        (DEVICE, m.RoundTrip(1, 50_000), None),
+        (GREEDY, m.RoundTrip(1, 50_000), CloseCode.ILLEGAL),
         (GREEDY, m.Drafts(1, 0, 0, (5,), (b"5",)), CloseCode.ILLEGAL),
         (GREEDY, m.Targets(1, 0, (5,)), None),
         (GREEDY, m.Switch(1, 3, 0, 0), CloseCode.ILLEGAL),
@@ -149,6 +152,7 @@ SAID: list[m.JointFromDevice] = [
         (DEVICE, SAID, m.Drafts(1, 0, 0, (5, 6), (b"5", b"6")), SAID),
         (DEVICE, SAID, m.Drafts(1, 0, 9, (5,), (b"5",)), [SAID[0], *SAID[2:]]),
         (DEVICE, SAID, m.Targets(1, 2, (7,)), [SAID[0], SAID[4]]),
+        (DEVICE, [SAID[0], m.RoundTrip(1, 9), SAID[4]], m.Targets(1, 2, (7,)), [SAID[0], SAID[4]]),
         (GREEDY, [m.Fetch(1, 3, 9), m.Fetch(1, 5, 9)], m.Drafts(1, 4, 4, (5,), (b"5",)), [m.Fetch(1, 5, 9)]),
     ],
 )

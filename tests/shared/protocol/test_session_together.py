@@ -117,3 +117,16 @@ def test_of_a_request_that_ended_drafts_mean_nothing() -> None:
     link.answers(m.Failed(1, "no_source", ""))
     assert link.device.send(m.Drafts(1, 0, 0, (5,))) == []
     assert link.server.receive(codec.device_frame(m.Drafts(1, 0, 0, (5,)))).events == []
+
+
+def test_a_round_trip_is_told_to_a_server_that_uses_it_and_to_no_other() -> None:
+    alone = ask(credit=0, ahead=4, rule="algorithm1", place="server")
+    link = Link(server=ServerSession(SESSION, msgspec.structs.replace(OFFER, aggregation=("scheduled",)))).connect()
+    link.says(alone)
+    link.says(m.RoundTrip(1, 50_000))
+    assert link.at_server[-1] == m.RoundTrip(1, 50_000)
+    older = Link().connect()
+    older.says(alone)
+    refused(CloseCode.ILLEGAL, codec.device_frame(m.RoundTrip(1, 50_000)), older.server)
+    with pytest.raises(ProtocolError, match="does not hand over"):
+        older.device.send(m.RoundTrip(1, 50_000))
