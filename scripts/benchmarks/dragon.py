@@ -16,7 +16,7 @@ from typing import Any
 from cloud_server.retrieval.search import IndexCorpus
 from models.catalog import find
 from models.embedder import OnnxEmbedder
-from scripts.benchmarks import dragon_perplexity, dragon_timed
+from scripts.benchmarks import dragon_perplexity, dragon_scheduled, dragon_timed
 from scripts.benchmarks.dragon_data import private, public
 from scripts.benchmarks.dragon_one import OneProcess
 from scripts.benchmarks.dragon_server import EMBEDDER, MODEL
@@ -63,6 +63,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
                 figures |= dragon_timed.first_tokens(setting)
                 figures |= dragon_timed.stalls(setting)
                 figures |= dragon_timed.rows(setting)
+                figures |= dragon_scheduled.scheduled(setting)
                 load["after_timing"] = os.getloadavg()[0]
                 process = OneProcess(setting, folder, IndexCorpus(index, own.fingerprint), own, threads)
                 figures |= process.identical() | process.accepted() | process.variation()

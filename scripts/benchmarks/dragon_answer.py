@@ -6,6 +6,7 @@ from typing import Literal
 
 from models.sampling import SamplingSettings
 from shared.aggregation.messages import Place, Rule
+from shared.aggregation.scheduler import Aggregation
 from shared.protocol import messages as m
 from shared.side import Side
 
@@ -16,6 +17,9 @@ Arm = Literal[
     "sequence_wise",
     "sequence_wise_compact",
     "algorithm1",
+    "algorithm1_both",
+    "algorithm1_device",
+    "algorithm1_server",
     "coupled",
     "greedy",
 ]
@@ -29,6 +33,20 @@ JOINT: dict[Arm, tuple[Rule, Place | None]] = {
     "greedy": ("greedy", None),
 }
 """The rule and place of the product's joint answers. Algorithm 1 starts on the device and follows its scheduler."""
+
+WAYS: dict[Arm, Aggregation] = {
+    "algorithm1": "scheduled",
+    "algorithm1_both": "both",
+    "algorithm1_device": "device",
+    "algorithm1_server": "server",
+}
+"""The arms of Algorithm 1, by who settles the tokens."""
+
+
+def rule_and_place(arm: Arm) -> tuple[Rule, Place | None]:
+    """Return the rule and the place of a joint answer."""
+    way = WAYS.get(arm)
+    return JOINT[arm] if way is None or way == "scheduled" else ("algorithm1", way)
 
 
 @dataclass(slots=True)
@@ -47,6 +65,7 @@ class TimedAnswer:
     down_writing: int = 0
     judged: dict[Side, tuple[int, int]] = field(default_factory=dict)
     alone: str = ""
+    changes: int = 0
     passages: Sequence[m.PublicPassage] = ()
 
     @property

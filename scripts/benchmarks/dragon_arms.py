@@ -23,7 +23,7 @@ from device_app.inference.local import LocalSource
 from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
 from scripts.benchmarks import dragon_sync
-from scripts.benchmarks.dragon_answer import FREE, JOINT, Arm, FirstArm, TimedAnswer
+from scripts.benchmarks.dragon_answer import FREE, JOINT, WAYS, Arm, FirstArm, TimedAnswer, rule_and_place
 from scripts.benchmarks.dragon_data import Private, Question
 from scripts.benchmarks.dragon_line import Lines, Way
 from scripts.benchmarks.dragon_server import Server
@@ -90,6 +90,10 @@ class Bench:
         engine = self.source.engine
         assert isinstance(engine, Paced)
         return engine
+
+    def delay(self, rtt: int, extra_rtt_s: float) -> None:
+        """Set the extra round trip of the line that began with `rtt` ms."""
+        self._lines.delay(2 * self._rtts.index(rtt), extra_rtt_s)
 
     def answer(
         self,
@@ -186,7 +190,8 @@ class Bench:
                 answer.at.append(time.perf_counter())
                 answer.tokens.append(piece.token)
         del answer.at[tokens:], answer.tokens[tokens:]
-        answer.judged, answer.alone = joint.report.judged, joint.report.alone
+        report = joint.report
+        answer.judged, answer.alone, answer.changes = report.judged, report.alone, report.changes
         terms = Terms("device", asked.by, asked.at, sampling.seed, self._engine.info.vocabulary, tokens)
         answer.up_writing -= wire_bytes(codec.device_frame(asked.ask(terms, link.state.round_trip_s)))
         sources = m.Numbered(1, m.Sources(1, joint.report.passages))
@@ -234,8 +239,11 @@ class Bench:
 
 
 def _together(arm: Arm, text: str, sampling: SamplingSettings, tokens: int, passages: int, rows: int) -> JointQuestion:
-    rule, place = JOINT[arm]
-    return JointQuestion(text, sampling, tokens, passages, rows, rule, place, open=rule == "algorithm1")
+    rule, place = rule_and_place(arm)
+    scheduled = WAYS.get(arm) == "scheduled"
+    return JointQuestion(
+        text, sampling, tokens, passages, rows, rule, place, open=rule == "algorithm1", scheduled=scheduled
+    )
 
 
 def _question(private: Private, text: str, passages: int) -> Question:

@@ -41,8 +41,11 @@ class Lines:
 
     def __init__(self, ways: Sequence[Way], cores: Sequence[int]) -> None:
         self._counts: SynchronizedArray[int] = _SPAWN.Array("q", 2 * len(ways))
+        self._delays: SynchronizedArray[float] = _SPAWN.Array("d", [way.extra_rtt_s / 2 for way in ways])
         self._receiver, sender = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_forward, args=(ways, cores, self._counts, sender), daemon=True)
+        self._process = _SPAWN.Process(
+            target=_forward, args=(ways, cores, self._counts, self._delays, sender), daemon=True
+        )
 
     def __enter__(self) -> Self:
         self._process.start()
@@ -57,8 +60,18 @@ class Lines:
         """Return the bytes up and down that this line has received so far."""
         return self._counts[2 * way], self._counts[2 * way + 1]
 
+    def delay(self, way: int, extra_rtt_s: float) -> None:
+        """Set the line's added round-trip time from now on."""
+        self._delays[way] = extra_rtt_s / 2
 
-def _forward(ways: Sequence[Way], cores: Sequence[int], counts: "SynchronizedArray[int]", sender: Connection) -> None:
+
+def _forward(
+    ways: Sequence[Way],
+    cores: Sequence[int],
+    counts: "SynchronizedArray[int]",
+    delays: "SynchronizedArray[float]",
+    sender: Connection,
+) -> None:
     signal(SIGINT, SIG_IGN)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)
@@ -66,19 +79,25 @@ def _forward(ways: Sequence[Way], cores: Sequence[int], counts: "SynchronizedArr
     for number, way in enumerate(ways):
         listening = socket.create_server(("127.0.0.1", 0))
         ports.append(listening.getsockname()[1])
-        threading.Thread(target=_accept, args=(listening, way, number, counts), daemon=True).start()
+        threading.Thread(target=_accept, args=(listening, way, number, counts, delays), daemon=True).start()
     sender.send(ports)
     threading.Event().wait()
 
 
-def _accept(listening: socket.socket, way: Way, number: int, counts: "SynchronizedArray[int]") -> None:
+def _accept(
+    listening: socket.socket,
+    way: Way,
+    number: int,
+    counts: "SynchronizedArray[int]",
+    delays: "SynchronizedArray[float]",
+) -> None:
     while True:
         device, _ = listening.accept()
         server = socket.create_connection(("127.0.0.1", way.target))
         for place, (source, sink) in enumerate(((device, server), (server, device))):
             sink.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             under_way: SimpleQueue[tuple[float, bytes]] = SimpleQueue()
-            read = (source, under_way, way.extra_rtt_s / 2, counts, 2 * number + place)
+            read = (source, under_way, delays, counts, 2 * number + place)
             threading.Thread(target=_take_in, args=read, daemon=True).start()
             threading.Thread(target=_hand_out, args=(sink, under_way), daemon=True).start()
 
@@ -86,7 +105,7 @@ def _accept(listening: socket.socket, way: Way, number: int, counts: "Synchroniz
 def _take_in(
     source: socket.socket,
     under_way: "SimpleQueue[tuple[float, bytes]]",
-    delay_s: float,
+    delays: "SynchronizedArray[float]",
     counts: "SynchronizedArray[int]",
     place: int,
 ) -> None:
@@ -99,7 +118,7 @@ def _take_in(
         with counts.get_lock():
             counts[place] += len(data)
         free = max(time.monotonic(), free) + len(data) / BYTES_PER_S
-        last = max(last, free + delay_s * (1 + random.uniform(-JITTER, JITTER)))
+        last = max(last, free + delays[place // 2] * (1 + random.uniform(-JITTER, JITTER)))
         under_way.put((last, data))
         if not data:
             return

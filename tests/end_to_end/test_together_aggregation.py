@@ -87,7 +87,7 @@ def test_the_answer_is_the_same_under_every_setting_and_each_says_who_settled_it
     assert (settled["device"], settled["server"], settled["both"]) == (True, False, False)
     learned = home.public.memory.held.profile
     assert set(learned.ratios) >= {"both", "device", "server", "scheduled"}
-    assert learned.offered == {"device", "server", "scheduled"}
+    assert learned.offered == frozenset({"device", "server", "scheduled"})
 
 
 @pytest.mark.parametrize("options", [{"open": False}, {"sampling": SamplingSettings(temperature=0.0)}])

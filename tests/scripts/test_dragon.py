@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from models.fake import FakeEngine
-from scripts.benchmarks import dragon_sync
-from scripts.benchmarks.dragon_answer import TimedAnswer
+from scripts.benchmarks import dragon_scheduled, dragon_sync
+from scripts.benchmarks.dragon_answer import WAYS, TimedAnswer
 from scripts.benchmarks.dragon_line import Lines, Way
 from scripts.benchmarks.dragon_perplexity import Predicted, perplexity
 from scripts.benchmarks.dragon_rules import variation
@@ -21,6 +21,7 @@ from scripts.benchmarks.dragon_schedule import BASE_RTT_S, Conditions, compared,
 from scripts.benchmarks.dragon_timed import compared as figures
 from scripts.benchmarks.pacing import Pace, paced
 from shared.aggregation.distribution import quantise
+from shared.aggregation.weights import device_share, log_weight
 from shared.side import Side
 
 REFERENCE: dict[Side, float] = {"device": 0.13, "server": 0.04}
@@ -160,3 +161,28 @@ def test_a_line_delays_both_ways_and_counts() -> None:
                 assert connection.recv(10) == b"heardheard"
                 assert time.monotonic() - start >= 0.07
             assert lines.carried(0) == (5, 10)
+
+
+def test_each_way_of_aggregation_is_compared_with_the_fixed_sides() -> None:
+    def answers(step_s: float) -> list[TimedAnswer]:
+        return [answer_with_gap(step_s)]
+
+    near = dict(zip(WAYS, map(answers, (0.1, 0.09, 0.1, 0.2)), strict=True))
+    far = dict(zip(WAYS, map(answers, (0.2, 0.18, 0.3, 0.2)), strict=True))
+    table = dragon_scheduled.compared({0.2: near, 0.8: far})
+    assert [table[way] for way in ("scheduled", "both", "device", "server")] == [150.0, 135.0, 200.0, 200.0]
+    assert (table["over_better"]["scheduled"], table["over_worse"]["scheduled"]) == (1.3333, 1.3333)
+    assert (table["eta_0.2"]["over_better"], table["eta_0.8"]["over_better"]) == (1.0, 1.0)
+
+
+def test_the_line_of_the_scheduled_arm_keeps_to_its_bounds_and_its_weights_are_as_said() -> None:
+    extras = [dragon_scheduled.extra_s(second, phase / 8) for second in range(63) for phase in range(8)]
+    assert min(extras) == pytest.approx(0.02, abs=1e-3)
+    assert max(extras) == pytest.approx(0.3, abs=1e-3)
+    for share in dragon_scheduled.SHARES:
+        own, server = dragon_scheduled.levels(share)
+        assert device_share(log_weight([own] * 2), log_weight([server] * 2)) == pytest.approx(share)
+    heard: list[float] = []
+    with dragon_scheduled.changing(heard.append, 0.25):
+        time.sleep(0.02)
+    assert heard[0] == pytest.approx(0.3, abs=1e-3)

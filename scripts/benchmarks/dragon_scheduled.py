@@ -1,0 +1,105 @@
+"""The product's ways of aggregation by Algorithm 1, in real processes, over a line whose delay changes meanwhile.
+
+The paper's pace; in half of the answers the device's passages weigh .2, in half .8. The line's extra round trip follows
+a sine from 20 to 300 ms with the paper's period; every way writes each question at the same phase of it.
+"""
+
+import math
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from scripts.benchmarks.dragon_answer import WAYS, Arm, TimedAnswer
+from scripts.benchmarks.dragon_setting import LEVEL, PASSAGES, Setting
+from scripts.places import step
+from shared.aggregation.weights import RELEVANCE_TEMPERATURE
+
+SHARES: Final = (0.2, 0.8)
+"""The weight η of the device's passages, in each half of the answers."""
+
+LEAST_S, MOST_S = 0.02, 0.3
+"""The bounds of the extra round trip, in seconds."""
+
+PERIOD_S: Final = 20 * math.pi
+
+_EVERY_S: Final = 0.1
+
+PHASES: Final = 8
+"""The phases of the sine at which answers begin, in turn."""
+
+
+def extra_s(since_s: float, phase: float) -> float:
+    """Return the extra round trip so many seconds after an answer's begin; `phase` is a part of the period."""
+    swing = math.sin(2 * math.pi * (since_s / PERIOD_S + phase))
+    return (LEAST_S + MOST_S) / 2 + (MOST_S - LEAST_S) / 2 * swing
+
+
+def levels(share: float) -> tuple[float, float]:
+    """Return the similarities of the device's and of the server's passages, as many each, that give this share η."""
+    apart = RELEVANCE_TEMPERATURE * math.log(share / (1 - share))
+    return LEVEL + apart / 2, LEVEL - apart / 2
+
+
+def scheduled(setting: Setting) -> dict[str, Any]:
+    """Return milliseconds per token of each way, also by share; and tokens a second over either fixed side's."""
+    sizes, bench = setting.sizes, setting.bench
+    rtt = sizes.rtts[0]
+    halves: dict[float, dict[Arm, list[TimedAnswer]]] = {share: {arm: [] for arm in WAYS} for share in SHARES}
+    for number in range(sizes.scheduled):
+        share = SHARES[number % len(SHARES)]
+        own, server = levels(share)
+        setting.at("reference", level=server)
+        question = setting.private.questions[number % len(setting.private.questions)]
+        for arm in WAYS:
+            step(f"{arm}, η {share}, answer {number + 1} of {sizes.scheduled}")
+            with changing(lambda seconds: bench.delay(rtt, seconds), number // len(SHARES) / PHASES):
+                tokens = sizes.scheduled_tokens
+                answer = bench.answer(arm, question, rtt, tokens, seed=number, passages=PASSAGES, level=own)
+                halves[share][arm].append(answer)
+    bench.delay(rtt, rtt / 1000)
+    return {"scheduled": compared(halves)}
+
+
+@contextmanager
+def changing(delay: Callable[[float], None], phase: float) -> Iterator[None]:
+    """Change the line's extra round trip from the block's begin to its end."""
+    ended, began = threading.Event(), time.monotonic()
+
+    def change() -> None:
+        while not ended.is_set():
+            delay(extra_s(time.monotonic() - began, phase))
+            ended.wait(_EVERY_S)
+
+    thread = threading.Thread(target=change, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def compared(halves: Mapping[float, Mapping[Arm, Sequence[TimedAnswer]]]) -> dict[str, Any]:
+    """Return the means of all answers, and in each half the quotient to the better fixed side."""
+    every: dict[Arm, list[TimedAnswer]] = {
+        arm: [answer for half in halves.values() for answer in half[arm]] for arm in WAYS
+    }
+    means = {WAYS[arm]: statistics.mean(answer.ms_per_token for answer in some) for arm, some in every.items()}
+    fixed = means["device"], means["server"]
+    figures: dict[str, Any] = {way: round(mean, 2) for way, mean in means.items()}
+    figures["over_better"] = {way: round(min(fixed) / mean, 4) for way, mean in means.items()}
+    figures["over_worse"] = {way: round(max(fixed) / mean, 4) for way, mean in means.items()}
+    figures["finished_alone"] = sum(bool(answer.alone) for some in every.values() for answer in some)
+    figures["changes"] = statistics.mean(answer.changes for answer in every["algorithm1"])
+    for share, half in halves.items():
+        means = {
+            WAYS[arm]: statistics.mean(answer.ms_per_token for answer in some) for arm, some in half.items() if some
+        }
+        if means:
+            better = min(means["device"], means["server"])
+            figures[f"eta_{share}"] = {way: round(mean, 2) for way, mean in means.items()}
+            figures[f"eta_{share}"]["over_better"] = round(better / means["scheduled"], 4)
+    return figures
