@@ -39,8 +39,8 @@ def extra_s(since_s: float, phase: float) -> float:
 
 def levels(share: float) -> tuple[float, float]:
     """Return the similarities of the device's and of the server's passages, as many each, that give this share η."""
-    apart = RELEVANCE_TEMPERATURE * math.log(share / (1 - share))
-    return LEVEL + apart / 2, LEVEL - apart / 2
+    difference = RELEVANCE_TEMPERATURE * math.log(share / (1 - share))
+    return LEVEL + difference / 2, LEVEL - difference / 2
 
 
 def scheduled(setting: Setting) -> dict[str, Any]:

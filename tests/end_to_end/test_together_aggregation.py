@@ -85,6 +85,9 @@ def test_the_answer_is_the_same_under_every_setting_and_each_says_who_settled_it
         for setting, answer in answers.items()
     }
     assert (settled["device"], settled["server"], settled["both"]) == (True, False, False)
+    revealed = {setting for setting, answer in answers.items() if "distributions" in str(answer.egress.items)}
+    assert revealed >= {"both", "server"}
+    assert "device" not in revealed
     learned = home.public.memory.held.profile
     assert set(learned.ratios) >= {"both", "device", "server", "scheduled"}
     assert learned.offered == frozenset({"device", "server", "scheduled"})
@@ -167,8 +170,8 @@ def test_a_server_that_settles_hands_over_once_it_is_told_how_far_the_device_is(
         monkeypatch.setattr(asked_.together.__class__, "ask", without_round_trip(asked_.together.__class__.ask))
         joint = Written(link, asked_, Slow(0.02))
     assert (joint.report.alone, joint.settled) == ("", expected(asked_))
-    told = [said for said in map(codec.from_device, sent) if isinstance(said, m.RoundTrip)]
-    assert (bool(told), bool(handed), bool(joint.report.changes)) == (scheduled, scheduled, scheduled)
+    distances = [said for said in map(codec.from_device, sent) if isinstance(said, m.RoundTrip)]
+    assert (bool(distances), bool(handed), bool(joint.report.changes)) == (scheduled, scheduled, scheduled)
 
 
 def without_round_trip(ask: Any) -> Any:

@@ -182,7 +182,7 @@ def test_the_line_of_the_scheduled_arm_keeps_to_its_bounds_and_its_weights_are_a
     for share in dragon_scheduled.SHARES:
         own, server = dragon_scheduled.levels(share)
         assert device_share(log_weight([own] * 2), log_weight([server] * 2)) == pytest.approx(share)
-    heard: list[float] = []
-    with dragon_scheduled.changing(heard.append, 0.25):
+    delays: list[float] = []
+    with dragon_scheduled.changing(delays.append, 0.25):
         time.sleep(0.02)
-    assert heard[0] == pytest.approx(0.3, abs=1e-3)
+    assert delays[0] == pytest.approx(0.3, abs=1e-3)

@@ -137,10 +137,10 @@ def test_who_would_settle_the_tokens_of_both_sides_is_told_with_its_forecast(
     for name, value in (("ANSWER_TEMPERATURE", temperature), ("LINK_PRIVACY", privacy), ("LINK_AGGREGATION", setting)):
         monkeypatch.setenv(f"JACKDAW_{name}", value)
     question = "Through which European countries does the Danube flow, where we rowed?"
-    told = explained(jackdaw, question)["beyond"]["aggregation"]
-    assert (told["way"], told["free"], told["learned_from"]) == (way, free, 0)
-    assert set(told["token_s"]) == ({"both", "device", "server", "scheduled"} if free else {way})
-    assert told["speedup"] >= 1
+    settled = explained(jackdaw, question)["beyond"]["aggregation"]
+    assert (settled["way"], settled["free"], settled["learned_from"]) == (way, free, 0)
+    assert set(settled["token_s"]) == ({"both", "device", "server", "scheduled"} if free else {way})
+    assert settled["speedup"] >= 1
     shown = words(jackdaw("why", question).out)
     assert said in shown
     assert "(equation 9)" in shown

@@ -30,10 +30,10 @@ def test_a_server_that_settles_is_told_each_new_distance_once() -> None:
     far = Far()
     watched = Scheduling(machine("server"), JointReport(), far, changes=True)
     assert watched.news_s() is None
-    told = []
+    news = []
     for far.seconds in (0.1, 0.1, 0.109, 0.111, 0.105, 0.3, 0.02):
-        told.append(watched.news_s())
-    assert told == [0.1, None, None, 0.111, None, 0.3, 0.02]
+        news.append(watched.news_s())
+    assert news == [0.1, None, None, 0.111, None, 0.3, 0.02]
 
 
 @pytest.mark.parametrize(
