@@ -104,6 +104,8 @@ class Server:
         """Ask the server for a joint answer, which runs until `end`."""
         options, request = self.request.options, self.request
         connection = self.connect()
+        if not connection.is_up:
+            return planner.Joint(refused=connection.why_not)
         position = self.public.memory.held.profile.device.mean_position
         times = _side_times(self.public.memory.held, position, connection.round_trip_s)
         self.aggregation = chosen = self._aggregation(times, connection.aggregation)

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from device_app.companion import opening
+from device_app.companion.dispatch.memory import Held, Memory
+from device_app.companion.dispatch.profile import Profile
 from device_app.companion.dispatch.situation import TOKEN_BYTES
 from device_app.companion.link import credentials
 from device_app.companion.link.credentials import Credentials
@@ -146,6 +148,20 @@ def test_who_would_settle_the_tokens_of_both_sides_is_told_with_its_forecast(
     assert "(equation 9)" in shown
     assert ("(forecast, equation 7)" in shown) is (way != "both")
     assert ("otherwise: " in shown) is free
+
+
+def test_an_older_server_leaves_nothing_to_choose_and_it_says_so(
+    jackdaw: Any, notes: Path, paths: Paths, connected: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / "rowed.md").write_text("We rowed on the Danube through Vienna in May.")
+    jackdaw("add", str(notes))
+    Memory(paths.dispatch).hold(Held(profile=Profile(offered=frozenset())))
+    for name, value in (("ANSWER_TEMPERATURE", "1"), ("LINK_PRIVACY", "open"), ("LINK_AGGREGATION", "scheduled")):
+        monkeypatch.setenv(f"JACKDAW_{name}", value)
+    question = "Through which European countries does the Danube flow, where we rowed?"
+    settled = explained(jackdaw, question)["beyond"]["aggregation"]
+    assert (settled["way"], settled["free"]) == ("both", False)
+    assert "the server's version offers no other way" in words(jackdaw("why", question).out)
 
 
 @pytest.mark.parametrize("server", [False, True])
