@@ -99,11 +99,12 @@ def aggregation_json(chosen: "AggregationChoice") -> dict[str, Any]:
 def aggregation_rows(chosen: "AggregationChoice") -> Iterator[tuple[str, object]]:
     """Yield the rows that show a person who settles the tokens of a joint answer, and what that takes."""
     learned = f", corrected by {counted(chosen.answers, 'such answer')}" if chosen.answers else ""
-    equation = "" if chosen.way == "both" else ", equation 7"
+    # The paper's equations are of one side that settles.
+    equation, ninth = ("", "as in equation 9") if chosen.way == "both" else (", equation 7", "equation 9")
     token_s = f"a token every {chosen.token_s[chosen.way]:.3f} s (forecast{equation}{learned})"
     lines = [
         f"if both sides write, {chosen.reason}",
-        f"{token_s}, {chosen.speedup:.2f} times as fast as without accepted drafts (equation 9)",
+        f"{token_s}, {chosen.speedup:.2f} times as fast as without accepted drafts ({ninth})",
     ]
     if chosen.is_free:
         others = [f"{way} {seconds:.3f} s" for way, seconds in chosen.token_s.items() if way != chosen.way]

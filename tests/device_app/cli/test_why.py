@@ -145,7 +145,7 @@ def test_who_would_settle_the_tokens_of_both_sides_is_told_with_its_forecast(
     assert settled["speedup"] >= 1
     shown = words(jackdaw("why", question).out)
     assert said in shown
-    assert "(equation 9)" in shown
+    assert ("(as in equation 9)" if way == "both" else "(equation 9)") in shown
     assert ("(forecast, equation 7)" in shown) is (way != "both")
     assert ("otherwise: " in shown) is free
 
