@@ -107,7 +107,7 @@ def any_server(data: bytes) -> None:
                 index[number], credit[number] = 0, 0
             case 6 if number in ours.alive:
                 with suppress(ProtocolError):
-                    ours.send(_from_both(script, number) if script.number(3) else _from_device(script, number))
+                    ours.send(_from_both(script, number) if script.number(3) else _fetch(script, number))
             case 2 if number in ours.alive:
                 credit[number] = max(script.number(65), credit[number])
                 ours.send(m.Credit(number, credit[number]))
@@ -199,7 +199,7 @@ def _device_frame(script: Script, version: int) -> Frame:
         case 9 | 10:
             said = _from_both(script, request)
         case 11:
-            said = _from_device(script, request)
+            said = _fetch(script, request) if script.number(2) else m.RoundTrip(request, 50_000)
         case 4:
             said = m.Start(request, script.number(65), (0,) * script.number(3))
         case 5:
@@ -231,11 +231,6 @@ def _from_both(script: Script, request: int) -> m.Weight | m.Drafts | m.Targets 
         case _:
             given = (WRONG if script.number(8) == 0 else RIGHT,) * (count if script.number(2) else 0)
             return m.Drafts(request, script.number(position + 1), position, (5,) * count, given)
-
-
-def _from_device(script: Script, request: int) -> m.Fetch | m.RoundTrip:
-    """Return a message about a joint answer that only a device may send, correct or not."""
-    return _fetch(script, request) if script.number(2) else m.RoundTrip(request, script.number(256) + 1)
 
 
 def _fetch(script: Script, request: int) -> m.Fetch:
