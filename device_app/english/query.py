@@ -86,6 +86,11 @@ def parse(question: str, today: date) -> Query:
     )
 
 
+def has_filter(text: str) -> bool:
+    """Return whether the text has a filter in it."""
+    return bool(_split(text)[1])
+
+
 def separate(filters: Filters) -> dict[str, Filters]:
     """Return each filter by itself, keyed by how it is written in a question; the days form one filter."""
     each = {f"from:{person}": Filters(people=(person,)) for person in filters.people}

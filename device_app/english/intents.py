@@ -1,0 +1,230 @@
+"""Decides by its words whether a request needs no file: write, translate, explain, summarise a text that it holds.
+
+Each of its first sentences is read for its verb. A verb that makes a new text ("write", "translate") needs no file,
+unless its object is something known ("the agenda", "Petra's mail"). A verb that treats a text ("summarise", "correct")
+needs none if the request holds that text: below its instructions, behind a colon, or in quotation marks. The others
+("explain", "suggest") need none if their object is general. Questions of fact, and all that is unsure, need files.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from device_app.english.query import has_filter
+from device_app.english.stop_words import word_set
+
+_READ: Final = 1_000
+"""The characters that are read of a request's instructions; a given text may be of any length."""
+
+_SENTENCES: Final = 6
+"""The sentences of the instructions that are read for a verb."""
+
+_GIVEN_WORDS, _MANY_WORDS, _QUOTED_WORDS = 4, 12, 8
+"""The words from which a text counts as given: below the instructions of a verb that treats a text, or of any other
+verb; and in quotation marks, where a few words may be a title.
+"""
+
+_PUZZLE_NUMBERS: Final = 3
+"""The numbers from which a text with a question at its end counts as a puzzle."""
+
+_MAKES = word_set(
+    """brainstorm calculate code compose compute construct convert craft create design develop draft generate implement
+    improvise invent paraphrase program proofread prove rephrase reword rewrite simulate solve translate write"""
+)
+_TREATS = word_set(
+    """add analyse analyze answer arrange categorise categorize change check choose classify complete condense continue
+    correct critique debug detect determine edit evaluate examine expand extract fill find fix format highlight identify
+    improve judge label link match modify order output parse polish predict rank rate read refactor remove reorder
+    replace reply respond review score select shorten simplify sort spell split state summarise summarize tell transform
+    unscramble verify"""
+)
+_LOOKS = word_set("answer check detect determine find identify judge read select state tell")
+"""Verbs behind whose colon a question may follow as well as a text."""
+
+_GENERAL = word_set(
+    """compare contrast define describe discuss elaborate explain give list make name outline plan propose provide
+    recommend share suggest teach"""
+)
+_ROLE = re.compile(
+    r"(?:act|assume|behave|imagine|pretend|respond|speak|suppose)(?: that)? (?:you\b|yourself|as\b|the role|to be)"
+    r"|you are (?:an?|now)\b",
+    re.IGNORECASE,
+)
+_MAKES_UP = re.compile(
+    r"(?:come|coming) up with|make up|tell (?:me|us) an? (?:\w+ )?(?:joke|poem|riddle|story|tale)\b", re.IGNORECASE
+)
+
+_POLITELY = re.compile(
+    r"\W*(?:(?:please|kindly|hi|hello|hey|ok|okay|now|then|first|also|help me|to|"
+    r"(?:can|could|would|will) you(?: please)?|i(?:['’]d| would) like you to|i (?:want|need) you to|"
+    r"you (?:need to|have to|are to|should|will|must)|try|"
+    r"your (?:task|job) is|in this task|(?:given|using|based on|in order to) [^,.:]{1,120},)(?!\w)[\s,:]*)+",
+    re.IGNORECASE,
+)
+_VERB = re.compile(r"\W*\d*[.)]?\W*([^\W\d_]+)\b\s*")
+_NEXT_SENTENCE = re.compile(r"(?<=[.?!;:])\s+|\n+")
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]+)[\"”»]")
+
+_POINTS = re.compile(
+    r"\b(?:following|below|given|provided|attached)\b"
+    r"|\bthis (?:text|passage|paragraph|sentence|code|function|poem|article)\b",
+    re.IGNORECASE,
+)
+"""Names of a given text."""
+
+_IS_KNOWN = re.compile(
+    r"(?:of|for|from|at|with|by|and|or)\b|\W*$|(?:(?:me|us|down|up|out) )*(?:(?:the|his|her|their|its|that|those|what|"
+    r"who|when|where|all|every)\b|[\w-]+['’]s? )|(?:(?:me|us|down) )*(?:(?:an?|the|some) )?(?:[\w-]+ )?(?:"
+    r"summary|overview|recap|timeline|record|report|account|transcript|minutes|reply|response|answer) (?:of|on|to)\b",
+    re.IGNORECASE,
+)
+"""The beginning of an object that is known already, or of the rest of a heading such as "Draft of the contract"."""
+
+_IS_GENERAL = re.compile(
+    r"(?:(?:me|us|out|about|on|simply|briefly) )*(?:(?:an?|some|several|few|any|different|various|possible|key|common|"
+    r"insights|ideas|tips|examples|ways|two|three|four|five|six|seven|eight|nine|ten|\d{1,3})\b(?! (?:[\w-]+ )?(?:list|"
+    r"summary|overview|recap|timeline|copy|reminder)\b)|(?:(?:the|an?) )?(?:[\w-]+ ){0,2}?(?:advantages|basics|"
+    r"benefits|causes|concepts?|correlation|definition|differences?|disadvantages|effects?|history|impact|importance|laws?"
+    r"|meaning|nature|principles?|process|pros and cons|similarit(?:y|ies)|stages|synonyms?|theor(?:y|em)|types)\b"
+    r"|(?:[\w-]+ )?[\w-]+(?:ology|ics|ism|esis|omy|ment|tion|graphy)\b(?: (?:to|in|for) .+)?\W*$)",
+    re.IGNORECASE,
+)
+"""The beginning of an object that is general: an indefinite one, or a concept."""
+
+_OWN = re.compile(r"\b(?:i|we|my|our|mine|ours)\b", re.IGNORECASE)
+_OWN_RECORDS = re.compile(
+    r"\b(?:my|our|mine|ours)\b|\b(?:i|we)(?:['’]ve| have| had)? (?:\w+ )?(?:said|wrote|sent|saved|noted|bought|paid|"
+    r"read|got|received|discussed|agreed|decided|added|planned|booked|met|asked|talked)\b",
+    re.IGNORECASE,
+)
+_RECIPIENT = re.compile(
+    r"\b(?:to|for|with|from|asking|telling|inviting|thanking) (?:my|our) (?:\w+ )?(?:aunt|boss|boyfriend|brother|class|"
+    r"colleagues?|cousin|customers?|dad|daughter|doctor|family|father|friends?|girlfriend|grand\w+|husband|kids|landlady|"
+    r"landlord|manager|mother|mum|mom|neighbou?rs?|niece|nephew|parents|partner|sister|son|students|supervisor|teacher|"
+    r"team|uncle|wife)\b(?!['’])",
+    re.IGNORECASE,
+)
+"""Whom a text is for, which needs no file."""
+
+_REPORTED = re.compile(
+    r"\b(?:said|says|told|mentioned|discussed|talked|agreed|disagreed|decided|promised|sent|recommended|replied|reported|"
+    r"wrote|written|emailed|messaged|posted|lent|borrowed|owes?|thinks?|thought|suggested|proposed)\b"
+    r"|\b(?:last|next|yesterday['’]?s?|today['’]?s?|tomorrow['’]?s?) (?:week|month|year|night|meeting|\w+day)\b",
+    re.IGNORECASE,
+)
+_RECORDS = re.compile(
+    r"\b(?:the|this|that|these|those|all|his|her|their|every|in|from|last|latest|recent|previous|[\w-]+['’]s?) "
+    r"(?:[\w-]+ ){0,3}?(?:e-?mails?|messages?|letters?|notes?|chats?|conversations?|discussions?|talks?|debates?|"
+    r"meetings?|minutes|appointments?|calendar|agenda|invoices?|bills?|contracts?|leases?|receipts?|files?|folders?|documents?|"
+    r"reports?|attachments?|pdfs?|photos?|spreadsheets?|presentations?|diary|journal|logs?|threads?|project|party|trip|visit"
+    r"|opinions?|tasks?|to-?dos?)\b",
+    re.IGNORECASE,
+)
+"""What is kept in files, named as something known."""
+
+_PROGRAM = re.compile(
+    r"(?:an? )?(?:[\w-]+ ){0,2}?(?:program|script|function|class|method|code|query|regex|website)\b", re.IGNORECASE
+)
+_NAME = re.compile(r"(?<=[\w,;] )(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)[A-Z]\w*[a-z]")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|twice|half|double)\b")
+_HOW_MANY = re.compile(
+    r"how (?:many|much|long|far|old|fast)\b|\b(?:probability|percentage|fraction|area|total)\b", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A request's instructions, and the given text; "" if there is none. `quoted`: it is in quotation marks."""
+
+    instructions: str
+    given: str = ""
+    quoted: bool = False
+
+
+def needs_no_file(text: str) -> bool:
+    """Return whether a request can be fulfilled without any file of the person's; False if that is unsure."""
+    parts = _parts(text)
+    instructions = parts.instructions[:_READ]
+    if has_filter(text.strip().partition("\n")[0][:_READ]):
+        return False
+    sentences = [sentence for sentence in _NEXT_SENTENCE.split(instructions) if sentence.strip()][:_SENTENCES]
+    if _ROLE.match(_without_polite_words(instructions)):
+        return True
+    if _is_private(instructions, parts):
+        return False
+    return any(_asks_for_text(sentence, parts) for sentence in sentences) or _is_puzzle(text[:_READ])
+
+
+def holds_text(text: str) -> bool:
+    """Return whether a request holds a given text: below its instructions, behind a colon, or in quotation marks."""
+    return bool(_parts(text).given)
+
+
+def _parts(text: str) -> _Parts:
+    head, _, block = text.strip().partition("\n")
+    if block.strip():
+        return _Parts(head, block)
+    if (quoted := _QUOTED.search(text[:_READ])) and _count(quoted[1]) >= _QUOTED_WORDS:
+        return _Parts(f"{text[: quoted.start()]}{text[quoted.end() :]}", quoted[1], quoted=True)
+    before, _, behind = text.partition(":")
+    if _count(behind) >= _GIVEN_WORDS and (
+        _POINTS.search(before[-_READ:]) or _verb(before)[0] in _MAKES | _TREATS - _LOOKS
+    ):
+        return _Parts(before, behind)
+    return _Parts(text)
+
+
+def _count(text: str) -> int:
+    return len(text[:_READ].split())
+
+
+def _verb(sentence: str) -> tuple[str, str]:
+    """Return the first word of a sentence after polite words, in lower case, and what follows it."""
+    rest = _without_polite_words(sentence)
+    word = _VERB.match(rest)
+    return (word[1].lower(), rest[word.end() :]) if word else ("", rest)
+
+
+def _without_polite_words(sentence: str) -> str:
+    polite = _POLITELY.match(sentence)
+    return sentence[polite.end() if polite else 0 :]
+
+
+def _asks_for_text(sentence: str, parts: _Parts) -> bool:
+    """Return whether a sentence asks for a text that needs no file."""
+    verb, rest = _verb(sentence)
+    count = _count(parts.given)
+    points = bool(_POINTS.search(rest))
+    if _ROLE.match(f"{verb} {rest}") or _MAKES_UP.match(f"{verb} {rest}"):
+        return True
+    if verb in _MAKES:
+        return bool(parts.given) or points or not _IS_KNOWN.match(rest)
+    if verb in _TREATS:
+        return count >= _GIVEN_WORDS or points
+    if verb not in _GENERAL:
+        return False
+    if count >= _MANY_WORDS or (points and count):
+        return True
+    is_general = _IS_GENERAL.match(rest) or (verb == "define" and not _IS_KNOWN.match(rest))
+    return bool(is_general) and not (_NAME.search(rest) or _OWN.search(rest))
+
+
+def _is_private(instructions: str, parts: _Parts) -> bool:
+    """Return whether instructions speak of what is the person's own, of what was said, or of known records."""
+    others = _RECIPIENT.sub("", instructions)
+    if _OWN_RECORDS.search(others):
+        return True
+    if parts.given and not parts.quoted:
+        return False
+    verb, rest = _verb(others)
+    is_program = verb in _MAKES and _PROGRAM.match(rest)
+    return not is_program and bool(_REPORTED.search(others) or _RECORDS.search(others))
+
+
+def _is_puzzle(text: str) -> bool:
+    """Return whether a text states numbers, and asks in a later sentence what follows from them."""
+    *stated, asked = [sentence for sentence in _NEXT_SENTENCE.split(text) if sentence.strip()] or [""]
+    is_own = bool(_OWN.search(text))
+    return (
+        bool(stated) and not is_own and len(_NUMBER.findall(text)) >= _PUZZLE_NUMBERS and bool(_HOW_MANY.search(asked))
+    )
