@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from device_app.settings import Cache, Settings
 from models import catalog
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from device_app.inference.local import LocalSource
     from device_app.knowledge.ingest import Ingestion
     from device_app.knowledge.retriever import Retriever
-    from device_app.question.options import Options
+    from device_app.question.options import Asked, Options
     from models.adapter import Adapter
     from models.engine import Embedder, Engine, EngineInfo
-    from shared.protocol.messages import ChosenPipeline
     from storage.conversations import ConversationStore
     from storage.counters import Counters
     from storage.database import Database
@@ -236,14 +235,11 @@ class Device:
 
         return population(self, give_way)
 
-    def options(
-        self, *, fresh: bool = False, public: bool = True, together: bool = False, pipeline: ChosenPipeline = ""
-    ) -> Options:
-        """Return the options for questions under the current settings; `Options` explains the parameters."""
+    def options(self, **asked: Unpack[Asked]) -> Options:
+        """Return the options for questions under the current settings, with what was `asked` for one question."""
         from device_app.answering.defaults import chosen
 
-        under = chosen(self.settings, self.weights, self._adapter_hash())
-        return replace(under, fresh=fresh, public=public, together=together, pipeline=pipeline)
+        return replace(chosen(self.settings, self.weights, self._adapter_hash()), **asked)
 
     def ingestion(self) -> Ingestion:
         """Return a new ingestion run, which reads files into the store."""

@@ -128,6 +128,12 @@ def forecast(weights: Weights, entry: Entry, room: Room) -> Forecast:
     )
 
 
+def memory_of(entry: Entry, room: Room) -> int:
+    """Return the approximate bytes of memory that a catalog's engine takes while it runs."""
+    assert entry.shape
+    return entry.shape.file + bytes_per_token(entry.shape.kv_values, room.kv) * room.tokens(entry.shape.context)
+
+
 def megabytes(size: int) -> str:
     """Return a size in megabytes."""
     return f"{size / 1e6:,.0f} MB"

@@ -162,10 +162,13 @@ def _own(passage: StoredPassage) -> int | None:
     return None if passage.kind == PUBLIC else passage.id
 
 
-def turn(text: str, template: ChatTemplate = CHATML) -> Prompt:
-    """Return a prompt of one user turn with this text, without instructions and passages."""
-    after = template.after_user + template.before_assistant
-    return Prompt((), (), (Segment(template.before_user, True), Segment(text), Segment(after, True)))
+def turn(text: str, template: ChatTemplate = CHATML, earlier: Sequence[Exchange] = ()) -> Prompt:
+    """Return a prompt of one user turn with this text, without instructions and passages.
+
+    `earlier` exchanges come before the text.
+    """
+    after, talk = template.after_user + template.before_assistant, "".join(map(_exchange, earlier))
+    return Prompt((), (), (Segment(template.before_user, True), Segment(f"{talk}{text}"), Segment(after, True)))
 
 
 def passage_text(passage: StoredPassage) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from device_app.english.following import begins_as_question
+from device_app.english.intents import needs_no_file
 
 MOST_CHARACTERS = 1_000
 """The most characters of a question that are searched; the embedder reads about that many."""
@@ -134,10 +135,10 @@ def searchable(text: str, *, is_whole: bool) -> str:
     """Return the part of the text to search for: its finished words, and the last word too if `is_whole`.
 
     If the text does not begin as a question, it is probably short and mostly names: its unfinished last word is then
-    searched from its fourth letter on, in steps of four letters. Return "" for an app command, and for a text that is
-    too long or too short.
+    searched from its fourth letter on, in steps of four letters. Return "" for an app command, for a request that needs
+    no file, and for a text that is too long or too short.
     """
-    if len(text) > MOST_CHARACTERS or text.lstrip().startswith("/"):
+    if len(text) > MOST_CHARACTERS or text.lstrip().startswith("/") or needs_no_file(text):
         return ""
     words = text.split()
     if words and not (is_whole or text[-1].isspace()):

@@ -101,9 +101,9 @@ class Assistant:
                         fetched = server.fetch(state.costed.attempt.hits if state.costed else ())
                         yield from fetched.rounds
                         state = replace(state, fetched=fetched)
-                    case Action("serve kept" | "quote" | "nothing") as action:
+                    case Action("serve kept" | "quote" | "nothing" | "decline") as action:
                         state = replace(state, concluded=(yield from self._at_once(request, state, action)))
-                    case Action("generate" | "fetch then generate" | "together") as action:
+                    case Action("generate" | "fetch then generate" | "together" | "write without files") as action:
                         state = replace(state, concluded=(yield from writer.written(state, action)))
                     case Action("race") as action:
                         state = replace(state, concluded=(yield from writer.raced(state, action)))
@@ -142,6 +142,9 @@ class Assistant:
         """
         facts = replace(self._facts, freshness=None)
         request = self._request(question, options, None)
+        if request.model_only:
+            step = plan(request, State())
+            return Explanation(request, State(), step, step)
         kept = facts.similar(request) if request.uses_kept else Kept(None)
         state = State(kept=Kept(None), retrieved=facts.retrieved(request))
         while True:
@@ -157,7 +160,7 @@ class Assistant:
     def similar(self, question: str, options: Options) -> Sequence[Considered]:
         """Return the kept answers that would be considered for the question. Raises UsageError, StoreError."""
         request = self._request(question, options, None)
-        return self._facts.similar(request).similar if request.uses_kept else ()
+        return self._facts.similar(request).similar if request.uses_kept and not request.model_only else ()
 
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
         """Return the first prompt that a model would answer; None if no relevant passage is found.
@@ -165,6 +168,8 @@ class Assistant:
         Raises UsageError, StoreError.
         """
         request = self._request(question, options, conversation)
+        if request.model_only:
+            return self._writer(request).attempt_without_files().prompt
         hits = replace(self._facts, freshness=None).retrieved(request, quotes=False).hits
         return self._writer(request).attempt(hits[: options.plan.passages]).prompt if hits else None
 
@@ -216,7 +221,9 @@ class Assistant:
         return self._facts.request(question, options, conversation, has_server=has_server)
 
     def _at_once(self, request: Request, state: State, action: Action) -> Generator[Found | Wrote, None, Concluded]:
-        """Answer without running a model: serve a kept answer, quote the files, or say that nothing was found."""
+        """Answer without a model: serve a kept answer, quote the files, say that nothing was found, or decline."""
+        if request.model_only:
+            return Concluded(action, conclusion.declined(request, action))
         if state.kept and state.kept.serving:
             cited = own_sources(state.kept.serving.entry.record)
             answer = conclusion.kept(state.kept.serving, self.retriever.store.passages(cited), request.trace)

@@ -53,6 +53,22 @@ def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: T
     )
 
 
+def declined(request: Request, action: Action) -> Answer:
+    """Return the answer that this device's model is too small for the request, and what it would take."""
+    text = request.options.unsuited
+    carried = {"found": False, "abstained": True, "model_only": True, "decided": action.reasons}
+    return Answer(text, (), None, request.trace, "", **carried)  # type: ignore[arg-type]
+
+
+def from_model(text: Written, info: EngineInfo, trace: Trace) -> Answer:
+    """Return the answer that a model wrote without files and passages. Raises NothingWritten."""
+    said = text.text
+    if not visible(said) or is_not_found(said):
+        raise NothingWritten
+    model_hash = f"{info.model_hash} {info.adapter}".rstrip()
+    return Answer(said, (), None, trace, info.model, cut=text.pieces[-1].cut, model_hash=model_hash, model_only=True)
+
+
 def quoted(quote: Quoted, action: Action, trace: Trace) -> Answer:
     """Return an answer quoted from the files."""
     carried = {"support": "word for word", "quoted": True, "decided": action.reasons, "lacks": action.lacks}

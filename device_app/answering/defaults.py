@@ -7,6 +7,7 @@ from device_app.knowledge import proof
 from device_app.question.options import Options, Plan
 from device_app.settings import Settings
 from models import catalog
+from models.forecast import Room, megabytes, memory_of
 from models.sampling import SamplingSettings
 from shared.prompt import SYSTEM
 
@@ -46,4 +47,18 @@ def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Option
         reach=link.together,
         open=link.privacy == "open",
         aggregation=link.aggregation,
+        unsuited=_unsuited(model, Room(settings.model.context, settings.model.kv)),
+    )
+
+
+def _unsuited(model: catalog.Entry, room: Room) -> str:
+    """Return why the model writes nothing without files unless it is told to, and what it takes; "" if it does."""
+    if not model.too_small:
+        return ""
+    larger = catalog.least_for_writing()
+    takes = f"{larger.name}, with about {megabytes(memory_of(larger, room))} of memory"
+    return (
+        f"This needs no file of yours, and {model.name}, the model of this device, is too small to write it well. "
+        f"It takes a larger model ({takes}: jackdaw models use {larger.name}) or a companion server (jackdaw connect). "
+        "To let the model write all the same: jackdaw ask --model-only, or /model-only in the app."
     )

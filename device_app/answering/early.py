@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from device_app.english import discourse
+from device_app.english import discourse, intents
 from storage.qa_entries import QAEntries
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ def needs_model(device: Device, question: str, *, fresh: bool) -> bool:
 
     Raises StoreError.
     """
+    if intents.needs_no_file(question):
+        return device.public is not None or not device.options().unsuited
     if discourse.subject(question) and device.options().plan.summaries == "quoted":
         return False
     return fresh or not QAEntries(device.database).answers(" ".join(question.split()))

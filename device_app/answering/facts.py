@@ -7,9 +7,9 @@ from typing import Final
 
 from device_app.answering import quoting
 from device_app.answering.generation import MOST_ATTEMPTS
-from device_app.answering.planner import Kept, Retrieved
+from device_app.answering.planner import AS_ASKED, NO_FILE, Kept, Retrieved
 from device_app.cache.answers.bank import Considered, QABank
-from device_app.english import beyond, private, query
+from device_app.english import beyond, intents, private, query
 from device_app.english.following import is_follow_up
 from device_app.english.query import Query
 from device_app.inference.sureness import LOOKED_THROUGH
@@ -42,12 +42,14 @@ class Facts:
     def request(self, question: str, options: Options, conversation: int | None, *, has_server: bool) -> Request:
         """Parse a question and return its request within that conversation. Raises UsageError."""
         trace = Trace()
-        asked = query.parse(question, date.today())
-        earlier, search_query = self._thread(asked, options, conversation)
+        model_only = _model_only(question, options)
+        asked = query.whole(question) if model_only else query.parse(question, date.today())
+        stands_alone = bool(model_only) and intents.holds_text(question)
+        earlier, search_query = self._thread(asked, options, None if stands_alone else conversation)
         with trace.step("look up"):
             vector = self.retriever.embedder.embed([asked.text])[0]
         local_only = self._local_only(asked, conversation)
-        return Request(asked, search_query, vector, options, earlier, local_only, has_server, trace=trace)
+        return Request(asked, search_query, vector, options, earlier, local_only, model_only, has_server, trace=trace)
 
     def kept(self, request: Request) -> Kept:
         """Return the saved answer to serve, after checking the files it cites and rereading those that changed."""
@@ -118,3 +120,11 @@ class Facts:
             conversation is not None and private.may_follow(asked) and bool(self.conversations.turns(conversation))
         )
         return private.reason(asked, follows, self.retriever.store.has_path)
+
+
+def _model_only(question: str, options: Options) -> str:
+    """Return why a model answers without files; "" if the files are asked first."""
+    if options.model_only:
+        return AS_ASKED
+    is_for_passages = options.together or bool(options.pipeline)
+    return NO_FILE if not is_for_passages and intents.needs_no_file(question) else ""

@@ -26,13 +26,25 @@ Fact = Literal["kept answers", "joint request", "retrieval", "connection", "cost
 """Facts that may have to be found out; a joint request and a connection need the network."""
 
 Kind = Literal[
-    "serve kept", "quote", "prefill", "generate", "fetch then generate", "together", "race", "nothing", "end"
+    "serve kept",
+    "quote",
+    "prefill",
+    "generate",
+    "fetch then generate",
+    "together",
+    "race",
+    "write without files",
+    "decline",
+    "nothing",
+    "end",
 ]
 
 OWN: Final = "your own files answer the question, so nothing leaves this device"
 FORCED: Final = "both sides wrote the answer, as you asked"
 NO_SERVER: Final = "no companion server is connected, or link.allowed is off (see: jackdaw status)"
 UNASKED: Final = "with link.together = asked, nothing is sent unless you ask with --together or /together"
+AS_ASKED: Final = "the model alone answers, as you asked"
+NO_FILE: Final = "the request needs no file of yours, so the model alone answers"
 NEARER: Final = "the server has no passage nearer to the question"
 
 
@@ -140,6 +152,8 @@ class State:
 
 def plan(request: Request, state: State) -> Action | Fact:
     """Return the next action, or the fact that has to be known first."""
+    if request.model_only:
+        return _without_files(request, state)
     if request.uses_kept and state.kept is None:
         return "kept answers"
     if state.kept and state.kept.serving:
@@ -149,6 +163,16 @@ def plan(request: Request, state: State) -> Action | Fact:
     if state.retrieved is None:
         return "retrieval"
     return _after(request, state.concluded) if state.concluded else _from_passages(request, state, state.retrieved)
+
+
+def _without_files(request: Request, state: State) -> Action | Fact:
+    """Choose who writes the answer to a request that needs no file."""
+    if state.concluded:
+        return Action("end")
+    options, reasons = request.options, (request.model_only,)
+    if options.unsuited and not options.model_only:
+        return Action("decline", reasons)
+    return Action("write without files", reasons)
 
 
 def _from_passages(request: Request, state: State, retrieved: Retrieved) -> Action | Fact:

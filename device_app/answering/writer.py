@@ -20,6 +20,7 @@ from device_app.question.answer import Found, LookedUp, Wrote
 from device_app.question.options import Options
 from device_app.question.request import Request
 from models.engine import Embedder, EngineInfo
+from shared import prompt as prompts
 from shared.errors import EngineError, LinkError, NotWritable, StoreFull
 from shared.prompt import Exchange, Prompt
 from shared.public import hit as public_hit
@@ -70,6 +71,8 @@ class Writer:
 
     def written(self, state: State, action: Action) -> Writes:
         """Let the model on this device write the answer, alone or jointly with the server."""
+        if action.kind == "write without files":
+            return (yield from self._without_files(action))
         options, trace, server = self.request.options, self.request.trace, self.server
         if state.costed is None:
             yield Found(self._first(state))
@@ -95,6 +98,20 @@ class Writer:
         answer = conclusion.written(self.request, text, state.hits, self._info, self._proves, check)
         answer = tokens.credited(answer, action)
         return Concluded(action, answer, bool(self.request.ledger.egress.bytes), written.prompt)
+
+    def attempt_without_files(self) -> Attempt:
+        """Return the prompt that holds the request alone, with the exchanges that it follows on."""
+        request = self.request
+        return Attempt(prompts.turn(request.query.text, self.model.template, request.earlier), ())
+
+    def _without_files(self, action: Action) -> Writes:
+        """Let the model on this device write the answer without files; no attention states are kept."""
+        request, options = self.request, self.request.options
+        tokens = Own(self.model, self.tree, options.sampling, options.max_tokens, request.trace)
+        attempt = self.attempt_without_files()
+        written = yield from Generation(tokens, request.trace, self.keep).events(attempt, iter(()))
+        answer = conclusion.from_model(written, self._info, request.trace)
+        return Concluded(action, tokens.credited(answer, action))
 
     def raced(self, state: State, action: Action) -> Writes:
         """Answer from the server's passages, written by the side that a race chooses.
@@ -138,7 +155,7 @@ class Writer:
     def settle(self, concluded: Concluded) -> None:
         """Keep the attention states of the last prompt, and update the estimates from how long the answer took."""
         self.keep(concluded.prompt)
-        if concluded.action.kind in ("generate", "fetch then generate", "together"):
+        if concluded.action.kind in ("generate", "fetch then generate", "together", "write without files"):
             self.server.learn(concluded.answer)
 
     def keep(self, prompt: Prompt | None) -> None:

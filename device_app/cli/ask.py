@@ -9,10 +9,10 @@ from rich.text import Text
 
 from device_app.cli.models import ensure_models, say_if_refused, yes_option
 from device_app.cli.opening import opened
-from device_app.commands.turns import advice, asked, last
+from device_app.commands.turns import advice, asked, last, was_model_only
 from device_app.presentation import ORIGINS, drawn_from
 from device_app.question.abstention import NEAREST
-from device_app.question.answer import GUESS, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, fell_short
+from device_app.question.answer import GUESS, MODEL_ONLY, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, fell_short
 from device_app.system.activity import Activity
 from shared.cli.frame import Command
 from shared.cli.output import age, console, print_json
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from device_app.device import Device
     from device_app.question.answer import Answer
+    from device_app.question.options import Asked
     from shared.protocol.messages import Pipeline
 
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         ("Ask about some of your files only", 'jackdaw ask "in:mail from:anna after:2026-03 what did she order?"'),
         ("Ask a follow-up question", 'jackdaw ask -c "And what did it cost?"'),
         ("Ask the last question again", "jackdaw ask --again"),
+        ("Let the model write without your files", 'jackdaw ask --model-only "Write a limerick about tea."'),
         ("Ask from a script", 'echo "Who has my drill?" | jackdaw ask --json'),
     ),
 )
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 @click.option("--fresh", is_flag=True, help="Write a new answer even if a saved answer exists.")
 @click.option("--together", is_flag=True, help="Write the answer jointly with the companion server's model.")
 @click.option("--local-only", is_flag=True, help="Do not ask the companion server; nothing leaves this device.")
+@click.option("--model-only", is_flag=True, help="Let the model answer alone: no file is read, no source is given.")
 @click.option("--pipeline", metavar="NAME", help="How the companion server answers where it is asked: plain, hyde, …")
 @click.option("--passages", type=int, help="Passages to answer from; 0 takes the number that measured best.")
 @yes_option
@@ -64,6 +67,7 @@ def command(
     fresh: bool,
     together: bool,
     local_only: bool,
+    model_only: bool,
     pipeline: str | None,
     passages: int | None,
     yes: bool,
@@ -75,6 +79,8 @@ def command(
     With --pipeline the companion server, where it is asked, answers by that one of its own; no kept answer serves.
     With --together, drafts of an answer from your files leave this device: the server can read what they repeat.
     If your files answer only a part, the companion server may be asked as well: link.together says what is sent then.
+    A request that needs no file (write, translate, explain, summarise a text in it) is for the model alone, if it is
+    large enough for that; with --model-only any is. Such an answer has no source, and is not served again.
     Cited files that have changed are read again first if that is quick; changed files that are not are named.
     Kinds are chat, data, event, mail, note, page, paper, table, task.
     With --again the last question is answered again. Its turn stays as it was if that gives no answer.
@@ -83,29 +89,24 @@ def command(
     """
     given = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed, "passages": passages}
     flags = {f"answer.{name}": value for name, value in given.items() if value is not None}
-    if together and local_only:
-        raise UsageError("--together asks the companion server, --local-only forbids that. Leave one option out.")
-    if pipeline is not None and (local_only or together):
-        other = "--local-only asks nobody" if local_only else "with --together both sides write"
-        raise UsageError(f"--pipeline says how the companion server answers, and {other}. Leave one of them out.")
-    if pipeline is not None and show_prompt:
-        raise UsageError("--show-prompt asks no server, and --pipeline is a server's. Leave one of them out.")
     if again and (question or follow or show_prompt):
         raise UsageError("--again repeats the last question as it was asked. Run: jackdaw ask --again")
+    _require_compatible(together, local_only, model_only, show_prompt, pipeline is not None)
     text, fresh = "" if again else _question(question), fresh or again
     with opened(flags) as device, Activity(device.paths.activity).noted():
         replaced = last(device.conversations) if again else None
-        text = replaced.question if replaced else text
+        text, model_only = replaced.question if replaced else text, model_only or was_model_only(replaced)
         ensure_models(device, yes=yes)
         chosen = "" if pipeline is None else _offered(device, pipeline)
         from device_app.answering.early import needs_model
 
-        if follow or show_prompt or together or needs_model(device, text, fresh=fresh):
+        if follow or show_prompt or together or model_only or needs_model(device, text, fresh=fresh):
             device.begin_loading()  # in the background, during the remaining imports and the search for passages
         from device_app.question.answer import Answer, Found, Wrote
 
         conversation = device.conversations.latest() if again or follow else None
-        options = device.options(fresh=fresh, public=not local_only, together=together, pipeline=chosen)
+        way: Asked = {"together": together, "pipeline": chosen, "model_only": model_only}
+        options = device.options(**way | {"fresh": fresh, "public": not local_only})
         refused = say_if_refused(device)
         if show_prompt:
             prompt = device.assistant.prompt(text, options, conversation)
@@ -126,6 +127,19 @@ def command(
                         click.echo(safe_line(reason), err=True)
         say_if_refused(device, refused)
         return code
+
+
+def _require_compatible(together: bool, local_only: bool, model_only: bool, show_prompt: bool, names: bool) -> None:
+    """Raise UsageError if options contradict each other; `names`: a pipeline is named."""
+    if together and local_only:
+        raise UsageError("--together asks the companion server, --local-only forbids that. Leave one option out.")
+    if names and (local_only or together):
+        other = "--local-only asks nobody" if local_only else "with --together both sides write"
+        raise UsageError(f"--pipeline says how the companion server answers, and {other}. Leave one of them out.")
+    if model_only and (together or names):
+        raise UsageError("--model-only takes no passages; --together and --pipeline do. Leave one option out.")
+    if names and show_prompt:
+        raise UsageError("--show-prompt asks no server, and --pipeline is a server's. Leave one of them out.")
 
 
 def _offered(device: "Device", name: str) -> "Pipeline":
@@ -169,7 +183,7 @@ def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | Non
         _print_support(answer, sources=sources)
     else:
         click.echo(answer.text)
-        for reason in answer.decided:
+        for reason in () if answer.model_only else answer.decided:
             click.echo(safe_line(reason), err=True)
     for file in () if as_json else answer.stale:
         click.echo(safe_line(file.reason), err=True)
@@ -219,7 +233,9 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
 def _print_carried(out: "Console", answer: "Answer") -> None:
     """Print the sentence that proves the answer, in quotation marks, or else the nearest sentence, without them."""
     proof, near = answer.evidence, answer.nearest
-    if answer.quoted:
+    if answer.model_only:
+        out.print(f"\n  {MODEL_ONLY}", style="yellow")
+    elif answer.quoted:
         out.print(f"\n  {QUOTED}", style="green")
     elif proof and answer.support == "word for word":
         out.print(f"\n  ✓ word for word in [{proof.source}]", style="green")

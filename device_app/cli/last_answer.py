@@ -7,7 +7,7 @@ import click
 
 from device_app.commands.turns import last_if_any
 from device_app.presentation import ORIGINS, STEPS, gains
-from device_app.question.answer import looked_up_line
+from device_app.question.answer import MODEL_ONLY, looked_up_line
 from shared.cli.output import age, print_blocks, print_json
 from shared.errors import ExitCode
 from shared.printable import counted, safe_line
@@ -83,5 +83,7 @@ def _origin(record: Mapping[str, Any], text: str) -> str:
     if record.get("quoted"):
         return f"on this device, quoted from {passages}"
     origin = ORIGINS.get(record["origin"], ORIGINS["device"]).sentence
+    if record.get("model_only"):
+        return f"{origin}, {MODEL_ONLY}, with {record['model']}"
     how = f"{origin}, from {passages}, with {record['model']}"
     return f"{text} Judged {how}" if record.get("abstained") else how

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shared.types import Hit
 
 Block = list[tuple[str, object]]
-AnsweredFrom = Literal["kept", "files", "both", "server", "nothing"]
+AnsweredFrom = Literal["kept", "files", "both", "server", "model", "nothing"]
 
 BOTH = {
     "fetch": "Your files answer a part of the question: the question is sent, and this device "
@@ -35,6 +35,7 @@ BOTH = {
 
 FILES = "The answer is written on this device, from your own files"
 QUOTED = "The answer is quoted on this device, from your own files"
+MODEL = "The request needs no file of yours: the model of this device writes the answer alone, without a source"
 FILES_AGAIN = "The question is tried again on this device, with your own files"
 NOTHING_SENT = "nothing is sent."
 OR_SERVER = "the question is sent if your files turn out not to answer it."
@@ -97,6 +98,7 @@ class Outlook:
     may_fetch: bool = False
     quoted: bool = False
     uses_kept: bool = True
+    model_only: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `why QUESTION --json` prints."""
@@ -124,6 +126,7 @@ class Outlook:
             "public": None if self.weighed is None else plan_json(self.weighed),
             "not_asked": self.not_asked,
             "quoted": self.quoted,
+            "model_only": self.model_only,
             "beyond": self.beyond
             and {
                 "reason": self.beyond[0],
@@ -141,9 +144,15 @@ class Outlook:
             "files": self._files,
             "both": BOTH.get(self.beyond[1].plan, "") if self.beyond else "",
             "server": "Your own files have nothing on this question, so the companion server is asked.",
-            "nothing": "Nothing relevant would be found.",
+            "model": f"{MODEL}; {NOTHING_SENT}",
+            "nothing": "" if self.is_declined else "Nothing relevant would be found.",
         }
         return "\n".join(filter(None, (sentences[self.answered_from], self.not_asked)))
+
+    @property
+    def is_declined(self) -> bool:
+        """Whether the model of this device is too small for the request."""
+        return self.model_only and self.answered_from == "nothing"
 
     @property
     def _files(self) -> str:
@@ -200,7 +209,9 @@ def _outlook(device: Device, question: str) -> Outlook:
     weighed, why_not = None, ""
     if answered_from == "server" and device.public:
         weighed = device.public.weighed(question, request.options.max_tokens)
-    if answered_from == "nothing":
+    if answered_from == "nothing" and request.model_only:
+        why_not = request.options.unsuited
+    elif answered_from == "nothing":
         connected, allowed = device.paths.link.exists(), device.public is not None
         refused = not_asked(question, connected=connected, allowed=allowed) or request.local_only
         why_not = "\n".join((*reasons(device.knowledge, question), refused))
@@ -215,7 +226,8 @@ def _outlook(device: Device, question: str) -> Outlook:
         _beyond(state, otherwise),
         may_fetch=request.may_fetch and not request.local_only,
         quoted=is_quoted,
-        uses_kept=request.uses_kept,
+        uses_kept=request.uses_kept and not request.model_only,
+        model_only=bool(request.model_only),
     )
 
 
@@ -231,6 +243,8 @@ def _answered_from(step: "Action | Fact") -> AnsweredFrom:
             return "files"
         case "race":
             return "server"
+        case "write without files":
+            return "model"
         case _:
             return "nothing"
 

@@ -30,6 +30,11 @@ def last(conversations: ConversationStore) -> Turn:
     return turn
 
 
+def was_model_only(turn: Turn | None) -> bool:
+    """Return whether a model answered the turn's question without files."""
+    return bool(turn and turn.record.get("model_only") and turn.record.get("found"))
+
+
 def asked(device: Device, question: str, options: Options, conversation: int | None, replaced: Turn | None) -> Events:
     """Answer a question and yield all events of `Assistant.ask`.
 

@@ -55,6 +55,16 @@ class Query:
         )
 
 
+def whole(request: str) -> Query:
+    """Return a request as it was typed, line breaks and all, without filters and days.
+
+    Raises UsageError for an empty and for an over-long request.
+    """
+    text = request.strip()
+    _require_length(text)
+    return Query(text)
+
+
 def parse(question: str, today: date) -> Query:
     """Split a question into its text and its filters, and parse the days it names.
 
@@ -63,13 +73,7 @@ def parse(question: str, today: date) -> Query:
     double quotes. Raises UsageError for an empty or over-long question and for an invalid date.
     """
     text, filters = _split(question)
-    if not text:
-        raise UsageError('There is no question. Ask one, for example: jackdaw ask "When is the dentist?"')
-    if len(text) > MOST_CHARACTERS:
-        raise UsageError(
-            f"The question has {len(text):,} characters; at most {MOST_CHARACTERS:,} are allowed. "
-            "Put long text into a file, read the file with `jackdaw add`, and ask about it."
-        )
+    _require_length(text)
     spans = {name: [_span(name, value) for value in filters.get(name, [])] for name in ("after", "before", "on")}
     firsts = [first for first, _ in spans["after"] + spans["on"]]
     lasts = [last for _, last in spans["before"] + spans["on"]]
@@ -99,6 +103,16 @@ def separate(filters: Filters) -> dict[str, Filters]:
     if days := [f"{name}:{day}" for name, day in (("after", filters.after), ("before", filters.before)) if day]:
         each[" ".join(days)] = Filters(after=filters.after, before=filters.before)
     return each
+
+
+def _require_length(text: str) -> None:
+    if not text:
+        raise UsageError('There is no question. Ask one, for example: jackdaw ask "When is the dentist?"')
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError(
+            f"The question has {len(text):,} characters; at most {MOST_CHARACTERS:,} are allowed. "
+            "Put long text into a file, read the file with `jackdaw add`, and ask about it."
+        )
 
 
 def _split(question: str) -> tuple[str, dict[str, list[str]]]:

@@ -21,7 +21,8 @@ def thread(asked: Query, turns: Sequence[Turn], today: date) -> tuple[list[Excha
     before: list[Query] = []
     for turn in turns:
         if turn.complete:
-            earlier = query.parse(turn.question, today)
+            model_only = turn.record.get("model_only")  # then it has no filters
+            earlier = query.whole(turn.question) if model_only else query.parse(turn.question, today)
             if not is_follow_up(earlier):
                 said, before = [], []
             if before:

@@ -25,6 +25,9 @@ NOTHING_ANYWHERE = "I found nothing about that in your files, nor did the server
 NOT_FOLLOWED = "A follow-up question is never sent to a server. Ask the question in full."
 NOT_NAMED = "The question may name a filter, file or folder of yours, so no server was asked. Ask without that name."
 
+MODEL_ONLY = "from the model alone: no source"
+"""The line below an answer that a model wrote without files and passages."""
+
 QUOTED = "✓ quoted from your files"
 """The line below an answer that is quoted."""
 
@@ -118,6 +121,7 @@ class Answer:
     asked for it. `quoted`: it is in the files' words, and no model wrote it. `stale` are files that have changed since
     they were read, or are gone. `model_hash` is that of this device's model and adapter. `marked_wrong`: it abstains in
     place of an answer that was marked wrong. `typed` is what was read while the question was typed, or None.
+    `model_only`: a model wrote it without files and passages.
     """
 
     text: str
@@ -143,6 +147,7 @@ class Answer:
     marked_wrong: bool = False
     rounds: tuple[LookedUp, ...] = ()
     typed: dict[str, Any] | None = None
+    model_only: bool = False
 
     @property
     def origin(self) -> Origin:
@@ -165,6 +170,7 @@ class Answer:
             "cut": self.cut,
             "quoted": self.quoted,
             "origin": self.origin,
+            "model_only": self.model_only,
             "sources": sources(self.hits, whole=self.abstained),
             "evidence": None if self.evidence is None else asdict(self.evidence),
             "nearest": None if self.nearest is None else asdict(self.nearest),

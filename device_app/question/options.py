@@ -1,7 +1,7 @@
 """The options of one question."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 from models.sampling import SamplingSettings
 from shared.protocol.messages import ChosenPipeline
@@ -28,6 +28,16 @@ class Plan:
     summaries: Literal["written", "quoted"] = "written"
 
 
+class Asked(TypedDict, total=False):
+    """The options that a person chooses for one question; `Options` explains them."""
+
+    fresh: bool
+    public: bool
+    together: bool
+    pipeline: ChosenPipeline
+    model_only: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of one question. `relevance` is the lowest score that a passage needs to be a source.
@@ -37,7 +47,8 @@ class Options:
     own files have nothing; its kept answers are served even without that, as that sends nothing. `reach` says what may
     leave if the files answer only a part. `together` lets the server write along in any case: then drafts of the answer
     leave and, with `open`, their distributions; `aggregation` then says who settles tokens. `pipeline` is the server's
-    pipeline; "" leaves the choice to the server.
+    pipeline; "" leaves the choice to the server. `model_only` answers without files, whatever is asked. `unsuited` is
+    why this device's model does not do so otherwise, and what it would take, for the person; "" if it is large enough.
     """
 
     plan: Plan
@@ -54,6 +65,8 @@ class Options:
     open: bool = False
     aggregation: Aggregation = "auto"
     pipeline: ChosenPipeline = ""
+    model_only: bool = False
+    unsuited: str = ""
 
     @property
     def fingerprint(self) -> str:

@@ -25,6 +25,7 @@ class Request:
 
     The latter is the question, extended with `earlier` exchanges, or the subject of a quote. `vector` is the question's
     embedding. `local_only` is why it must stay on this device, for the person; "" if a server may be asked.
+    `model_only` is why a model answers without files, for the person; "" if the files are asked first.
     `has_server`: a server is connected and may be asked. `origin` is who wants the answer; without `decode`, only its
     attention states are computed. `trace`, `ledger` and `looked` record the work, the data that left the device, and
     the state of the files; `typed` is what was read before the question was sent.
@@ -36,6 +37,7 @@ class Request:
     options: Options
     earlier: Sequence[Exchange] = ()
     local_only: str = ""
+    model_only: str = ""
     has_server: bool = False
     origin: Origin = "asked"
     decode: bool = True

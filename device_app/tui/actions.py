@@ -84,6 +84,9 @@ ACTIONS = (
     Action("together", "together", "Ask together", "Write the answer jointly with the companion server; "
     "drafts of it are sent.",
            takes="[question]", letter="g", needs=frozenset({AppState.IDLE})),
+    Action("model_only", "model-only", "Ask the model alone", "Let the model answer alone: no file is read, no source "
+    "is given.",
+           takes="[question]", letter="o", needs=frozenset({AppState.IDLE})),
     Action("edit", "edit", "Edit the question", "Change a question and ask it again; later turns are deleted.",
            letter="e", needs=_SETTLED),
     Action("copy", "copy", "Copy", "Copy the answer, or the code in it.", takes="[code]", letter="y", hint="copy",

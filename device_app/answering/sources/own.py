@@ -94,6 +94,6 @@ class Fetched(Own):
 
 
 def similarities(attempt: Attempt) -> list[float]:
-    """Return the similarity of each row's passage to the question."""
+    """Return the similarity of each row's passage to the question; 1 for the only row of a prompt without passages."""
     assert attempt.prompt
-    return [hit.similarity for hit in attempt.hits][: len(attempt.prompt.passages)]
+    return [hit.similarity for hit in attempt.hits][: len(attempt.prompt.passages)] or [1.0]

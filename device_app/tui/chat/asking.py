@@ -74,7 +74,13 @@ class Asking(AnswerActions):
         self.status.states = self.states()
 
     async def _ask(
-        self, question: str, *, instead_of: TurnView | None = None, fresh: bool = False, together: bool = False
+        self,
+        question: str,
+        *,
+        instead_of: TurnView | None = None,
+        fresh: bool = False,
+        together: bool = False,
+        model_only: bool = False,
     ) -> None:
         if self._answering:
             self._announce("Still answering. Esc stops it.")
@@ -96,7 +102,8 @@ class Asking(AnswerActions):
         self.status.doing = "answering together" if together else "answering"
         self.title_bar.talk = self.title_bar.talk or question
         self.refresh_states()
-        self._answers.ask(Request(self._ticket, question, self._conversation, replaced, fresh, together))
+        how = fresh, together, model_only
+        self._answers.ask(Request(self._ticket, question, self._conversation, replaced, *how))
 
     async def _follow(self, event: messages.Event) -> None:
         view = self._answering
@@ -159,7 +166,17 @@ class Asking(AnswerActions):
             return
         if self.transcript.views:
             last = self.transcript.views[-1]
-            await self._ask(last.question, instead_of=last, fresh=True)
+            record = last.turn.record if last.turn else {}
+            model_only = bool(record.get("model_only") and record["found"])
+            await self._ask(last.question, instead_of=last, fresh=True, model_only=model_only)
+
+    async def action_model_only(self, question: str = "") -> None:
+        """Let the model alone answer this question, or the last one in its place."""
+        last = None if question or not self.transcript.views else self.transcript.views[-1]
+        if question or last:
+            await self._ask(question or (last.question if last else ""), instead_of=last, model_only=True)
+        else:
+            self._announce("Type your request after the command: /model-only REQUEST")
 
     async def action_together(self, question: str = "") -> None:
         """Ask this or the last question for a joint answer of device and server. The person has to agree once."""

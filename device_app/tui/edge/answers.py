@@ -35,7 +35,8 @@ Result = TypeVar("Result")
 class Request:
     """A question to answer. `instead_of` is the id of the turn that it replaces, with all later turns.
 
-    `together` lets the companion server write along. `typed` is what was read while the question was typed.
+    `together` lets the companion server write along; `model_only` answers without files. `typed` is what was read while
+    the question was typed.
     """
 
     ticket: int
@@ -44,6 +45,7 @@ class Request:
     instead_of: int | None = None
     fresh: bool = False
     together: bool = False
+    model_only: bool = False
     stop: Event = field(default_factory=Event)
     typed: ReadWhileTyping = field(default_factory=ReadWhileTyping)
 
@@ -245,13 +247,13 @@ class Answers:
         from device_app.question.answer import Answer, Found, LookedUp, Wrote, sources
 
         assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
-        options = device.options(fresh=request.fresh, together=request.together)
+        options = device.options(fresh=request.fresh, together=request.together, model_only=request.model_only)
         events = cast("Events", assistant.ask(request.question, options, request.conversation, request.typed))
         with closing(events):
             for event in events:
                 if isinstance(event, Answer):
                     writing.finish(event.text, event.as_json())
-                    lines = () if event.found else tuple(advice(device, request.question))
+                    lines = () if event.found or event.model_only else tuple(advice(device, request.question))
                     self._post(messages.Finished(request.ticket, writing.whole(), lines))
                 elif isinstance(event, Found):
                     self._post(messages.FoundSources(request.ticket, sources(event.hits)))

@@ -278,3 +278,35 @@ def test_asked_for_together_in_vain_it_is_said(jackdaw: Any) -> None:
 )
 def test_it_is_told_whose_passages_this_device_wrote_from(origin: str, sides: set[str], expected: str) -> None:
     assert drawn_from(origin, sides) == expected
+
+
+def test_a_model_that_is_too_small_says_what_it_takes_and_writes_if_told_to(jackdaw: Any) -> None:
+    request = "Translate this text into German:\nPetra has the drill.\nShe is away."
+    outcome = jackdaw("ask", request)
+    assert outcome.code == 3
+    assert "smollm2-135m, the model of this device, is too small" in outcome.out
+    assert "jackdaw models use smollm2-1.7b" in outcome.out
+    assert "--model-only" in outcome.out
+    assert outcome.err == ""
+    alone = jackdaw("ask", "--model-only", request)
+    assert alone.code == 0
+    assert alone.out.startswith("Petra has the drill.\n")
+    assert "from the model alone: no source" in alone.out
+    again = json.loads(jackdaw("ask", "--again", "--json").out)
+    assert (again["model_only"], again["origin"], again["sources"]) == (True, "device", [])
+    assert "from the model alone: no source, with fake" in jackdaw("why").out
+
+
+def test_the_model_alone_takes_no_passages(jackdaw: Any) -> None:
+    for others in (("--together",), ("--pipeline", "hyde")):
+        outcome = jackdaw("ask", "--model-only", *others, "Who has the drill?")
+        assert outcome.code == 2
+        assert "--model-only takes no passages" in outcome.err
+
+
+def test_a_request_of_a_megabyte_is_refused_with_a_sentence(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pasted = f"Summarise this text:\n{'word ' * 200_000}"
+    for options in ((), ("--model-only",)):
+        outcome = jackdaw("ask", *options, pasted)
+        assert outcome.code == 2
+        assert "at most 4,000 are allowed" in outcome.err

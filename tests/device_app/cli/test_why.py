@@ -402,3 +402,13 @@ def test_an_answer_that_was_broken_off_is_not_explained(jackdaw: Any) -> None:
     database.close()
     assert explained(jackdaw)["complete"] is False
     assert "only complete answers are explained" in jackdaw("why").out
+
+
+def test_a_request_that_needs_no_file_is_explained_as_such(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    explanation = explained(jackdaw, "Write a poem about tea")
+    assert (explanation["road"], explanation["model_only"]) == ("nothing", True)
+    assert "is too small" in explanation["not_asked"]
+    monkeypatch.setenv("JACKDAW_MODEL_NAME", "smollm2-1.7b")
+    explanation = explained(jackdaw, "Write a poem about tea")
+    assert (explanation["road"], explanation["model_only"], explanation["similar"]) == ("model", True, [])
+    assert "the model of this device writes the answer alone" in jackdaw("why", "Write a poem about tea").out

@@ -29,7 +29,7 @@ SCREENS = {
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
 def test_every_action_has_a_command_a_key_and_somebody_who_does_it(action: Any) -> None:
-    assert re.fullmatch(r"[a-z]+( [a-z]+)?", action.slash)
+    assert re.fullmatch(r"[a-z]+([ -][a-z]+)?", action.slash)
     assert action.key or action.letter
     assert action.help.endswith(".")
     assert callable(getattr(SCREENS[action.place], f"action_{action.id}"))

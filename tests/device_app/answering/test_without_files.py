@@ -1,0 +1,120 @@
+"""Requests that need no file: what plans them, what writes them, and what is kept of them."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from device_app.answering.planner import AS_ASKED, NO_FILE, Action, Fact, State, plan
+from device_app.english.query import Query
+from device_app.question.answer import Answer, Found
+from device_app.question.request import Request
+from shared.errors import UsageError
+from storage.database import Database
+from storage.qa_entries import QAEntries
+from tests.device_app.conftest import answered, assistant, options
+
+POEM = "Write a poem about the blue drill"
+TEXT = "Summarise this text:\nPetra has the drill and the saw.\nShe is in the boathouse."
+UNSUITED = "The model is too small."
+
+
+def request(**facts: Any) -> Request:
+    """A request; what is no field of it is an option."""
+    fields = {name: facts.pop(name) for name in tuple(facts) if name in Request.__dataclass_fields__}
+    query = Query(POEM)
+    return replace(Request(query, query, np.zeros(3, np.float32), replace(options(), **facts)), **fields)
+
+
+CASES: dict[str, tuple[Request, Action | Fact]] = {
+    "recognised": (request(model_only=NO_FILE), Action("write without files", (NO_FILE,))),
+    "recognised, by too small a model": (request(model_only=NO_FILE, unsuited=UNSUITED), Action("decline", (NO_FILE,))),
+    "a question of fact": (request(unsuited=UNSUITED), "kept answers"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_done_next(case: str) -> None:
+    asked, step = CASES[case]
+    assert plan(asked, State()) == step
+
+
+def test_asked_for_on_purpose_even_a_small_model_writes() -> None:
+    asked = replace(
+        request(unsuited=UNSUITED), model_only=AS_ASKED, options=replace(options(), model_only=True, unsuited=UNSUITED)
+    )
+    assert plan(asked, State()) == Action("write without files", (AS_ASKED,))
+
+
+def test_the_model_writes_from_the_request_alone(database: Database) -> None:
+    room = assistant(database)
+    events = list(room.ask(TEXT, options()))
+    answer = events[-1]
+    assert isinstance(answer, Answer)
+    assert answer.text == "Petra has the drill and the saw."  # the fake engine repeats the line before the last
+    assert not any(isinstance(event, Found) for event in events)
+    assert (answer.model_only, answer.hits, answer.evidence, answer.quoted) == (True, (), None, False)
+    record = answer.as_json()
+    assert (record["origin"], record["model_only"], record["sources"]) == ("device", True, [])
+    assert record["trace"]["decided"] == [NO_FILE]
+    assert not QAEntries(database).answers(" ".join(TEXT.split()))
+
+
+def test_no_kept_answer_serves_and_none_is_kept(database: Database) -> None:
+    room = assistant(database)
+    question = "Who has the drill?"
+    answered(room, question, options())
+    kept = QAEntries(database).answers(question)
+    alone = answered(room, question, replace(options(), model_only=True))
+    assert alone.model_only
+    assert alone.matched is None
+    assert QAEntries(database).answers(question) == kept
+    assert answered(room, question, options()).matched
+
+
+def test_no_attention_states_are_kept(database: Database) -> None:
+    room = assistant(database)
+    answered(room, TEXT, options())
+    assert not list(database.execute("SELECT 1 FROM kv_slices"))
+
+
+def test_a_small_model_says_what_it_would_take(database: Database) -> None:
+    room = assistant(database)
+    small = replace(options(), unsuited=UNSUITED)
+    answer = answered(room, POEM, small)
+    assert (answer.text, answer.found, answer.abstained, answer.model_only) == (UNSUITED, False, True, True)
+    assert answered(room, POEM, replace(small, model_only=True)).found
+
+
+def test_filters_and_days_in_a_given_text_are_text(database: Database) -> None:
+    room = assistant(database)
+    mail = "Translate this mail into German:\nfrom: petra on: 2026-02-30\nThe drill is yours."
+    prompt = room.prompt(mail, options())
+    assert prompt is not None
+    assert mail in prompt.text()
+
+
+def test_a_follow_up_is_read_with_what_it_follows_on(database: Database) -> None:
+    room = assistant(database)
+    first = answered(room, TEXT, options())
+    prompt = room.prompt("And make it shorter", replace(options(), model_only=True), first.conversation_id)
+    assert prompt is not None
+    assert f"Earlier answer: {first.text}" in prompt.text()
+    other = room.prompt(TEXT, options(), first.conversation_id)
+    assert other is not None
+    assert "Earlier" not in other.text()
+
+
+def test_a_pasted_text_of_a_megabyte_is_refused_at_once(database: Database) -> None:
+    room = assistant(database)
+    with pytest.raises(UsageError, match="characters"):
+        list(room.ask(f"Summarise this:\n{'word ' * 200_000}", options()))
+
+
+def test_what_is_recognised_can_be_explained(database: Database) -> None:
+    room = assistant(database)
+    explained = room.explain(POEM, replace(options(), unsuited=UNSUITED))
+    assert explained.step == Action("decline", (NO_FILE,))
+    assert json.dumps(answered(room, POEM, options()).as_json())
