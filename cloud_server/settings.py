@@ -211,6 +211,13 @@ class Limits:
         float, Meta(ge=0, le=1e6, description="Most searches per minute and access token.")
     ] = 120.0
     max_tokens: Annotated[int, Meta(ge=1, le=8192, description="Most tokens of one answer.")] = 1_024
+    model_only: Annotated[
+        bool,
+        Meta(
+            description="Also answer requests without passages, from the model alone (write, translate); off: every "
+            "answer is written from passages."
+        ),
+    ] = True
     waiting: Annotated[
         int, Meta(ge=1, le=100_000, description="Most requests that wait for the model, over all access tokens.")
     ] = 256

@@ -20,7 +20,16 @@ PAGE = Path(__file__).parent.parent / "shared" / "protocol" / "PROTOCOL.md"
 SESSION = "kD3vN0t4SecretAtAll"
 USAGE = m.Usage(412, 390, 2, 0)
 OFFER = m.Offer(
-    "smollm2-135m", "sha256:5f0c", "minilm", 2048, 4, 512, 60.0, pipelines=("plain", "hyde"), aggregation=OFFERED
+    model="smollm2-135m",
+    vocabulary="sha256:5f0c",
+    embedder="minilm",
+    context=2048,
+    requests=4,
+    max_tokens=512,
+    resume_for_s=60.0,
+    pipelines=("plain", "hyde"),
+    aggregation=OFFERED,
+    model_only=True,
 )
 PASSAGE = m.PublicPassage(7, "Bergen", "cities.jsonl", "A city in Norway.", 0.5, 0.75)
 LIKELY = Top(np.array([314, 504]), np.array([0.25, 0.5], np.float32), whole=False)
@@ -43,6 +52,7 @@ FROM_DEVICE: tuple[m.FromDevice, ...] = (
     m.Switch(6, 9, 4, 7),
     m.RoundTrip(6, 48000),
     m.Ask(7, "Where is Bergen?", True, 3, 64, 16, pipeline="hyde"),
+    m.Ask(8, "Write a poem about Bergen.", True, 0, 64, 16),
 )
 FROM_SERVER: tuple[m.FromServer, ...] = (
     m.Welcome(2, SESSION, True, 2, OFFER),

@@ -29,6 +29,11 @@ class KeywordIndex:
         ids = np.array([row[0] for row in rows], np.int64)
         return ids if among is None else ids[np.isin(ids, among, kind="table")][:count]
 
+    def some(self, term: str, most: int) -> Ids:
+        """Return up to `most` passages that match the term, without ranking them."""
+        matching = "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? LIMIT ?"
+        return np.array([row[0] for row in self.database.execute(matching, (quoted(term), most))], np.int64)
+
     def held(self, term: str, most: int) -> int:
         """Return how many passages match the term, counting up to `most`, without ranking them."""
         counted = "SELECT COUNT(*) FROM (SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? LIMIT ?)"

@@ -90,7 +90,7 @@ class Raced:
         self.shown: list[Piece] = []
         self.at: list[float] = []
         with self.race:
-            self.sources = drained(self.race.search())
+            self.sources = () if question.is_alone else drained(self.race.search())
             for piece in self.race.pieces():
                 self.text += piece.text
                 self.shown.append(piece)

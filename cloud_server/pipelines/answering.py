@@ -15,7 +15,7 @@ from cloud_server.retrieval.corpus import Corpus, Ticket, Vector
 from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
 from shared.aggregation.weights import row_similarities, row_weights
-from shared.prompt import ChatTemplate, Segment, divided
+from shared.prompt import ChatTemplate, Segment, divided, turn
 from shared.protocol.messages import Ask, Pipeline, PublicPassage, Sampling, Start
 from shared.public import public_prompt
 
@@ -104,9 +104,12 @@ class Answering:
 
         The passages, the best first, are divided into `ask.rows` rows of about equal size, or one row per passage if
         there are fewer passages. A row is weighted by the log-sum-exp of its passages' similarities. `said` are the
-        answer's tokens that the device has received since.
+        answer's tokens that the device has received since. Where the model alone answers, the question is the prompt.
         """
-        prompt = public_prompt(ask.question, passages, self.template, ask.rows)
+        if ask.model_only:
+            prompt = turn(ask.question, self.template).joined()
+        else:
+            prompt = public_prompt(ask.question, passages, self.template, ask.rows)
         log_weights = row_weights(row_similarities([passage.similarity for passage in passages], ask.rows))
         accepted = begin.accepted or tuple(self.engine.tokenize(begin.accepted_text))
         # Text that the device hands over does not count towards its `max_tokens`, because its tokens are different.

@@ -39,4 +39,5 @@ def offer(settings: Settings, answering: Answering) -> m.Offer:
         resume_for_s=settings.serve.resume_s,
         pipelines=tuple(PIPELINES),
         aggregation=scheduler.OFFERED,
+        model_only=settings.limits.model_only,
     )

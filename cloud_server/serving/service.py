@@ -86,6 +86,7 @@ class Service:
             self.metrics,
             settings.log.questions,
             lambda: self.draining,
+            settings.limits.model_only,
         )
 
     @property

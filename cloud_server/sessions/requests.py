@@ -138,6 +138,8 @@ class Requests:
         now, quota = time.monotonic(), self._device.quota
         if self._device.parts.draining():
             return "going_away", "The server is shutting down. Ask again in a minute.", None
+        if ask.model_only and not self._device.parts.model_only:
+            return "no_source", "This server writes answers from passages only.", None
         if unknown := self._unknown(ask):
             return unknown
         if ask.generate and (used_up := self._used_up(now)):

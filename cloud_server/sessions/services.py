@@ -15,7 +15,9 @@ from shared.protocol.server import ServerSession
 
 @dataclass(frozen=True, slots=True)
 class RequestServices:
-    """The services that requests use. `draining` returns whether the server accepts no new requests."""
+    """The services that requests use. `draining` returns whether the server accepts no new requests;
+    `model_only` is whether the model answers without passages.
+    """
 
     answering: Answering
     pipeline: Pipeline
@@ -24,6 +26,7 @@ class RequestServices:
     metrics: Metrics
     log_questions: bool
     draining: Callable[[], bool]
+    model_only: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ class Assistant:
                     case Action("generate" | "fetch then generate" | "together" | "write without files") as action:
                         state = replace(state, concluded=(yield from writer.written(state, action)))
                     case Action("race") as action:
-                        state = replace(state, concluded=(yield from writer.raced(state, action)))
+                        state = state.after((yield from writer.raced(state, action)))
                     case Action("prefill"):
                         writer.prefill(state)
                         self.bank.wait(request.query, request.vector, writer.fingerprint(), request.origin)
@@ -144,6 +144,8 @@ class Assistant:
         request = self._request(question, options, None)
         if request.model_only:
             step = plan(request, State())
+            if step == "connection":  # assume that the server can be reached
+                step = plan(request, State(connection=Connection(is_up=True)))
             return Explanation(request, State(), step, step)
         kept = facts.similar(request) if request.uses_kept else Kept(None)
         state = State(kept=Kept(None), retrieved=facts.retrieved(request))

@@ -16,6 +16,7 @@ from device_app.question.answer import (
     NOT_NAMED,
     NOTHING_ANYWHERE,
     NOTHING_FOUND,
+    WENT_ON,
     Answer,
     Matched,
     evidence_of,
@@ -55,7 +56,10 @@ def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: T
 
 def declined(request: Request, action: Action) -> Answer:
     """Return the answer that this device's model is too small for the request, and what it would take."""
-    text = request.options.unsuited
+    _, *why_here = action.reasons
+    text = " ".join(
+        (request.options.unsuited, *(f"No server wrote it: {why.removeprefix(f'{WENT_ON}: ')}." for why in why_here))
+    )
     carried = {"found": False, "abstained": True, "model_only": True, "decided": action.reasons}
     return Answer(text, (), None, request.trace, "", **carried)  # type: ignore[arg-type]
 

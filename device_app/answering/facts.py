@@ -13,6 +13,7 @@ from device_app.english import beyond, intents, private, query
 from device_app.english.following import is_follow_up
 from device_app.english.query import Query
 from device_app.inference.sureness import LOOKED_THROUGH
+from device_app.knowledge import names
 from device_app.knowledge.freshness import Freshness
 from device_app.knowledge.retriever import Retriever
 from device_app.knowledge.thread import thread
@@ -44,11 +45,14 @@ class Facts:
         trace = Trace()
         model_only = _model_only(question, options)
         asked = query.whole(question) if model_only else query.parse(question, date.today())
-        stands_alone = bool(model_only) and intents.holds_text(question)
+        holds_text = bool(model_only) and intents.holds_text(question)
+        stands_alone = holds_text or options.send
         earlier, search_query = self._thread(asked, options, None if stands_alone else conversation)
         with trace.step("look up"):
             vector = self.retriever.embedder.embed([asked.text])[0]
-        local_only = self._local_only(asked, conversation)
+        local_only = "" if options.send else self._local_only(asked, conversation)
+        if has_server and model_only and not (local_only or options.send):
+            local_only = private.HOLDS_TEXT if holds_text else self._names_known(asked)
         return Request(asked, search_query, vector, options, earlier, local_only, model_only, has_server, trace=trace)
 
     def kept(self, request: Request) -> Kept:
@@ -113,6 +117,11 @@ class Facts:
         if conversation is None or not is_follow_up(asked):
             return [], quoting.search_query(asked, options)
         return thread(asked, self.conversations.turns(conversation), date.today())
+
+    def _names_known(self, asked: Query) -> str:
+        """Return why a request must stay on this device for what it names; "" if nothing in it is known here."""
+        known = names.known_name(asked.text, self.retriever.keywords, self.retriever.store)
+        return private.NAMES_KNOWN if known else ""
 
     def _local_only(self, asked: Query, conversation: int | None) -> str:
         """Return why the question must stay on this device; "" if a server may be asked."""

@@ -7,7 +7,7 @@ thus not looked up needlessly: no model is loaded for a quote, and no server is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from device_app.question.answer import APART, WENT_ON
@@ -45,6 +45,7 @@ NO_SERVER: Final = "no companion server is connected, or link.allowed is off (se
 UNASKED: Final = "with link.together = asked, nothing is sent unless you ask with --together or /together"
 AS_ASKED: Final = "the model alone answers, as you asked"
 NO_FILE: Final = "the request needs no file of yours, so the model alone answers"
+UNSENT: Final = "with link.together = asked, no request is sent unless you ask with --send or /send"
 NEARER: Final = "the server has no passage nearer to the question"
 
 
@@ -144,6 +145,12 @@ class State:
     fetched: Fetched | None = None
     concluded: Concluded | None = None
 
+    def after(self, outcome: Concluded | Connection) -> State:
+        """Return the state after an action that gave an answer, or found out that the server cannot be asked."""
+        if isinstance(outcome, Connection):
+            return replace(self, connection=outcome)
+        return replace(self, concluded=outcome)
+
     @property
     def hits(self) -> Sequence[Hit]:
         """The passages nearest to the question, the best first."""
@@ -169,10 +176,17 @@ def _without_files(request: Request, state: State) -> Action | Fact:
     """Choose who writes the answer to a request that needs no file."""
     if state.concluded:
         return Action("end")
-    options, reasons = request.options, (request.model_only,)
-    if options.unsuited and not options.model_only:
-        return Action("decline", reasons)
-    return Action("write without files", reasons)
+    options, why_here = request.options, ""
+    if request.has_server:
+        why_here = request.local_only or ("" if request.may_fetch or options.send else UNSENT)
+        if not why_here and state.connection is None:
+            return "connection"
+        if not why_here and state.connection:
+            if state.connection.is_up:
+                return Action("race", (request.model_only,))
+            why_here = _alone(state.connection.why_not)
+    reasons = tuple(filter(None, (request.model_only, why_here)))
+    return Action("decline" if options.unsuited and not options.model_only else "write without files", reasons)
 
 
 def _from_passages(request: Request, state: State, retrieved: Retrieved) -> Action | Fact:

@@ -27,7 +27,7 @@ from device_app.companion.joint.aggregated import Aggregated, JointQuestion
 from device_app.companion.joint.joint_request import JointReport
 from device_app.inference.local import ROW_COST, LocalSource
 from device_app.inference.prompting import SHORT_ANSWER
-from device_app.question.answer import Answer
+from device_app.question.answer import AT, Answer
 from device_app.question.options import Options
 from device_app.question.request import Request
 from models.engine import Embedder
@@ -97,6 +97,8 @@ class Server:
         state = link.wait(waiting.LIMITS.connect_s)
         if not state.connected:
             return planner.Connection(False, state.why_not())
+        if self.request.model_only and not (state.offer and state.offer.model_only):
+            return planner.Connection(False, f"{AT}{state.server} writes answers from its passages only")
         offered = frozenset(state.offer.aggregation) if state.offer else None
         return planner.Connection(True, "", state.round_trip_s, link.incompatible_reason, offered)
 
@@ -166,10 +168,14 @@ class Server:
 
     @contextmanager
     def race(self, trace: Trace) -> Iterator[Race]:
-        """Return a race for the answer, which retrieves first. Raises LinkError if the server cannot be asked."""
-        options = self.request.options
-        how = options.sampling, options.max_tokens, options.plan.passages, options.pipeline
-        question = Question(self.request.query.text, *how)
+        """Return a race for the answer, which retrieves first unless a model answers alone.
+
+        Raises LinkError if the server cannot be asked.
+        """
+        options, is_alone = self.request.options, bool(self.request.model_only)
+        how = options.sampling, options.max_tokens, 0 if is_alone else options.plan.passages, options.pipeline
+        server_begins = is_alone and bool(options.unsuited) and not options.model_only
+        question = Question(self.request.query.text, *how, server_begins=server_begins)
         with trace.step("decide"):
             race = self.public.race(question, trace)
         try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from device_app.answering import conclusion
 from device_app.answering.checking import Check
 from device_app.answering.generation import MOST_ATTEMPTS, Generation
-from device_app.answering.planner import Action, Concluded, Costed, State
+from device_app.answering.planner import Action, Concluded, Connection, Costed, State
 from device_app.answering.server import Server, arranged
 from device_app.answering.sources.joint import Joint
 from device_app.answering.sources.own import Fetched, Own
@@ -113,11 +113,31 @@ class Writer:
         answer = conclusion.from_model(written, self._info, request.trace)
         return Concluded(action, tokens.credited(answer, action))
 
-    def raced(self, state: State, action: Action) -> Writes:
+    def _raced_without_files(self, action: Action) -> Generator[Found | Wrote, None, Concluded | Connection]:
+        """Let the side that a race chooses write the answer to a request that needs no file.
+
+        Return the connection's state if the server cannot be asked, or fails before its first token and this device's
+        model is too small to begin.
+        """
+        trace = self.request.trace
+        try:
+            with self.server.race(trace) as race:
+                tokens = Raced(race)
+                written = yield from Generation(tokens, trace, self.keep).events(Attempt(None, ()), iter(()))
+        except LinkError as error:
+            return Connection(is_up=False, why_not=str(error))
+        self._loaded = self._loaded or self.source()  # the race has waited for the model
+        answer = tokens.credited(conclusion.from_model(written, self._info, trace), action)
+        self.server.public.learn(race, len(written.pieces), cut=answer.cut)
+        return Concluded(action, answer, has_sent=True)
+
+    def raced(self, state: State, action: Action) -> Generator[Found | LookedUp | Wrote, None, Concluded | Connection]:
         """Answer from the server's passages, written by the side that a race chooses.
 
         The files' abstention stands if that brings no answer either, or fails before any text is shown.
         """
+        if self.request.model_only:
+            return (yield from self._raced_without_files(action))
         self.server.end()
         trace, silent = self.request.trace, state.concluded and state.concluded.answer
         if state.concluded and silent:

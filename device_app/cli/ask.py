@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 @click.option("--together", is_flag=True, help="Write the answer jointly with the companion server's model.")
 @click.option("--local-only", is_flag=True, help="Do not ask the companion server; nothing leaves this device.")
 @click.option("--model-only", is_flag=True, help="Let the model answer alone: no file is read, no source is given.")
+@click.option("--send", is_flag=True, help="Let the companion server's model answer too, whatever the request names.")
 @click.option("--pipeline", metavar="NAME", help="How the companion server answers where it is asked: plain, hyde, …")
 @click.option("--passages", type=int, help="Passages to answer from; 0 takes the number that measured best.")
 @yes_option
@@ -68,6 +69,7 @@ def command(
     together: bool,
     local_only: bool,
     model_only: bool,
+    send: bool,
     pipeline: str | None,
     passages: int | None,
     yes: bool,
@@ -81,6 +83,8 @@ def command(
     If your files answer only a part, the companion server may be asked as well: link.together says what is sent then.
     A request that needs no file (write, translate, explain, summarise a text in it) is for the model alone, if it is
     large enough for that; with --model-only any is. Such an answer has no source, and is not served again.
+    The companion server may write it, unless the request holds a text or a name of your files, or follows on something.
+    With --send any request may leave, without your files: it is shown first.
     Cited files that have changed are read again first if that is quick; changed files that are not are named.
     Kinds are chat, data, event, mail, note, page, paper, table, task.
     With --again the last question is answered again. Its turn stays as it was if that gives no answer.
@@ -91,7 +95,9 @@ def command(
     flags = {f"answer.{name}": value for name, value in given.items() if value is not None}
     if again and (question or follow or show_prompt):
         raise UsageError("--again repeats the last question as it was asked. Run: jackdaw ask --again")
-    _require_compatible(together, local_only, model_only, show_prompt, pipeline is not None)
+    _require_compatible(together, local_only, model_only or send, show_prompt, pipeline is not None)
+    if send and (local_only or show_prompt):
+        raise UsageError("--send asks the companion server; the other option asks nobody. Leave one of them out.")
     text, fresh = "" if again else _question(question), fresh or again
     with opened(flags) as device, Activity(device.paths.activity).noted():
         replaced = last(device.conversations) if again else None
@@ -105,7 +111,9 @@ def command(
         from device_app.question.answer import Answer, Found, Wrote
 
         conversation = device.conversations.latest() if again or follow else None
-        way: Asked = {"together": together, "pipeline": chosen, "model_only": model_only}
+        if send and not _shown_and_agreed(device, text, yes=yes):
+            return ExitCode.FAILED
+        way: Asked = {"together": together, "pipeline": chosen, "model_only": model_only or send, "send": send}
         options = device.options(**way | {"fresh": fresh, "public": not local_only})
         refused = say_if_refused(device)
         if show_prompt:
@@ -137,7 +145,9 @@ def _require_compatible(together: bool, local_only: bool, model_only: bool, show
         other = "--local-only asks nobody" if local_only else "with --together both sides write"
         raise UsageError(f"--pipeline says how the companion server answers, and {other}. Leave one of them out.")
     if model_only and (together or names):
-        raise UsageError("--model-only takes no passages; --together and --pipeline do. Leave one option out.")
+        raise UsageError(
+            "--model-only and --send take no passages; --together and --pipeline do. Leave one option out."
+        )
     if names and show_prompt:
         raise UsageError("--show-prompt asks no server, and --pipeline is a server's. Leave one of them out.")
 
@@ -149,6 +159,16 @@ def _offered(device: "Device", name: str) -> "Pipeline":
     if device.public is None:
         raise UsageError(f"--pipeline says how the companion server answers, and {NO_SERVER}. Leave it out.")
     return device.public.check_pipeline(name)
+
+
+def _shown_and_agreed(device: "Device", text: str, *, yes: bool) -> bool:
+    """Show the request that is to leave; on a terminal, return whether the person agrees. Raises UsageError."""
+    from device_app.answering.planner import NO_SERVER
+
+    if device.public is None:
+        raise UsageError(f"--send is for the companion server, and {NO_SERVER}. Leave it out.")
+    click.echo(f"This leaves your device for the companion server:\n{safe(text)}\n", err=True)
+    return yes or not sys.stdin.isatty() or click.confirm("Send it?", err=True)
 
 
 def _question(words: tuple[str, ...]) -> str:

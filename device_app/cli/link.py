@@ -95,7 +95,8 @@ def connect(target: str, host: str, authority: str | None, yes: bool, as_json: b
         return
     click.echo(f"Connected to {stored.url}. It answers with {safe_line(offer.model)}.")
     click.echo(
-        "The server gets questions that your files do not answer, or answer in part (link.together), never your files."
+        "The server gets questions that your files do not answer, or answer in part (link.together), and requests that "
+        "need no file; never your files."
     )
     if link.by_text:
         click.echo("The server's model has another vocabulary: answers move there as text.")

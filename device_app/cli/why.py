@@ -36,6 +36,11 @@ BOTH = {
 FILES = "The answer is written on this device, from your own files"
 QUOTED = "The answer is quoted on this device, from your own files"
 MODEL = "The request needs no file of yours: the model of this device writes the answer alone, without a source"
+NOTHING_OWN = "Your own files have nothing on this question, so the companion server is asked."
+SERVER = (
+    "The request needs no file of yours: the model of this device or of the companion server writes the answer alone, "
+    "without a source. The request is sent if the server writes."
+)
 FILES_AGAIN = "The question is tried again on this device, with your own files"
 NOTHING_SENT = "nothing is sent."
 OR_SERVER = "the question is sent if your files turn out not to answer it."
@@ -143,7 +148,7 @@ class Outlook:
             "kept": "A saved answer would be used.",
             "files": self._files,
             "both": BOTH.get(self.beyond[1].plan, "") if self.beyond else "",
-            "server": "Your own files have nothing on this question, so the companion server is asked.",
+            "server": SERVER if self.model_only else NOTHING_OWN,
             "model": f"{MODEL}; {NOTHING_SENT}",
             "nothing": "" if self.is_declined else "Nothing relevant would be found.",
         }
@@ -208,9 +213,12 @@ def _outlook(device: Device, question: str) -> Outlook:
     kept = set() if is_quoted else device.assistant.states_kept(request, hits)
     weighed, why_not = None, ""
     if answered_from == "server" and device.public:
-        weighed = device.public.weighed(question, request.options.max_tokens)
-    if answered_from == "nothing" and request.model_only:
-        why_not = request.options.unsuited
+        weighed = device.public.weighed(
+            request.query.text, request.options.max_tokens, model_only=bool(request.model_only)
+        )
+    if request.model_only and answered_from in ("nothing", "model"):
+        reasons_here = () if isinstance(otherwise, str) else otherwise.reasons[1:]
+        why_not = "\n".join((*reasons_here, *([request.options.unsuited] if answered_from == "nothing" else [])))
     elif answered_from == "nothing":
         connected, allowed = device.paths.link.exists(), device.public is not None
         refused = not_asked(question, connected=connected, allowed=allowed) or request.local_only

@@ -36,6 +36,7 @@ class Asked(TypedDict, total=False):
     together: bool
     pipeline: ChosenPipeline
     model_only: bool
+    send: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Options:
     leave and, with `open`, their distributions; `aggregation` then says who settles tokens. `pipeline` is the server's
     pipeline; "" leaves the choice to the server. `model_only` answers without files, whatever is asked. `unsuited` is
     why this device's model does not do so otherwise, and what it would take, for the person; "" if it is large enough.
+    `send` lets such a request leave for the server, whatever it names.
     """
 
     plan: Plan
@@ -66,6 +68,7 @@ class Options:
     aggregation: Aggregation = "auto"
     pipeline: ChosenPipeline = ""
     model_only: bool = False
+    send: bool = False
     unsuited: str = ""
 
     @property

@@ -18,8 +18,8 @@ class Link:
         Literal["asked", "question", "fitting"],
         Meta(
             description="What may be sent if your files answer a question only in part: asked, nothing without "
-            "--together; question, the question, to get the server's passages; fitting, also drafts of the answer "
-            "where that is faster. Drafts repeat text of your files."
+            "--together or --send; question, the question, to get the server's passages; fitting, also drafts of the "
+            "answer where that is faster. Drafts repeat text of your files."
         ),
     ] = "question"
     privacy: Annotated[

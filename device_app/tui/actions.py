@@ -87,6 +87,9 @@ ACTIONS = (
     Action("model_only", "model-only", "Ask the model alone", "Let the model answer alone: no file is read, no source "
     "is given.",
            takes="[question]", letter="o", needs=frozenset({AppState.IDLE})),
+    Action("send", "send", "Send to the server", "Let the companion server's model answer too, whatever it names; "
+    "asks first.",
+           takes="[question]", letter="p", needs=frozenset({AppState.IDLE})),
     Action("edit", "edit", "Edit the question", "Change a question and ask it again; later turns are deleted.",
            letter="e", needs=_SETTLED),
     Action("copy", "copy", "Copy", "Copy the answer, or the code in it.", takes="[code]", letter="y", hint="copy",
@@ -218,11 +221,13 @@ def is_command(text: str) -> bool:
 
 
 def completions(text: str) -> list[Action]:
-    """Return the actions whose command begins with the text after the slash."""
+    """Return the actions whose command begins with the text after the slash; first the one that it spells out."""
     if not text.startswith("/") or "\n" in text:
         return []
     typed = text[1:].lower()
-    return [action for action in ACTIONS if action.slash.startswith(typed)]
+    return sorted(
+        (action for action in ACTIONS if action.slash.startswith(typed)), key=lambda each: each.slash != typed
+    )
 
 
 def parse(text: str) -> tuple[Action, str]:

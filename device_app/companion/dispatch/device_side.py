@@ -8,16 +8,15 @@ from dataclasses import replace
 from msgspec import structs
 
 from device_app.companion.dispatch.events import Ended, Failed, Token
+from device_app.companion.dispatch.race_report import Question
 from device_app.companion.dispatch.sides import Broke, Inbox, Wrote, spelled
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import SHORT_ANSWER
 from models.interruptible import interruptible
-from models.sampling import SamplingSettings
 from shared.ending import Piece
 from shared.errors import GaveWay, JackdawError
 from shared.prompt import Prompt
 from shared.protocol import messages as m
-from shared.public import public_prompt
 from shared.trace import Trace
 
 
@@ -27,15 +26,13 @@ class DeviceSide:
     def __init__(
         self,
         source: Callable[[], LocalSource],
-        question: str,
-        sampling: SamplingSettings,
-        max_tokens: int,
+        question: Question,
         inbox: Inbox,
     ) -> None:
         """Prepare the side; `source` may still wait for the model to load."""
         self.trace = Trace()
         self._source, self._question = source, question
-        self._sampling, self._max_tokens, self._inbox = sampling, max_tokens, inbox
+        self._sampling, self._max_tokens, self._inbox = question.sampling, question.max_tokens, inbox
         self._stopped = threading.Event()
         self._allowed: float = float("inf")
         self._more = threading.Condition()
@@ -106,7 +103,7 @@ class DeviceSide:
         """Return the prompt with as many passages, and as much of the first, as leave room for a short answer."""
         needed = min(self._max_tokens, SHORT_ANSWER)
         while True:
-            prompt = public_prompt(self._question, passages, source.template)
+            prompt = self._question.prompt(passages, source.template)
             if source.room(prompt) >= needed or not passages:
                 return prompt
             if len(passages) > 1:

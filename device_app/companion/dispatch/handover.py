@@ -20,8 +20,8 @@ class Terms:
     side continues its prefill if `plan_handover` would move the answer there. `remaining(written)`: expected tokens to
     come. Rates are tokens a second. `resume_s`: seconds until a paused source writes again. `allowed` are the sides
     that may take this answer over; an answer from private passages never moves. A side in `used_up` has spent its
-    budget of the day, and takes over only from a side that failed. `guarded` keeps the reader's buffer filled while the
-    server writes, in case it fails.
+    budget of the day, and takes over only from a side that failed, as does one in `unsuited`, whose model is too small.
+    `guarded` keeps the reader's buffer filled while the server writes, in case it fails.
     """
 
     costs: Costs
@@ -32,6 +32,7 @@ class Terms:
     remaining: Callable[[int], float]
     allowed: frozenset[Side] = frozenset({"device", "server"})
     used_up: frozenset[Side] = frozenset()
+    unsuited: frozenset[Side] = frozenset()
     held: Mapping[Side, int] = field(default_factory=dict)
     margin: float = 0.0
     resume_s: float = 0.2
@@ -63,6 +64,8 @@ def plan_handover(terms: Terms, source: Side, written: int, waiting: int = 0) ->
         return f"the {target} may not continue an answer"
     if target in terms.used_up:
         return f"today's budget of the {target} is used up"
+    if target in terms.unsuited:
+        return f"the model of the {target} is too small for this"
     for side in (source, target):
         if terms.rates[side] <= terms.reading_rate:
             return f"the {side} writes no faster than you read"

@@ -106,11 +106,16 @@ class PublicQuestions:
         offer = state.offer
         if not state.connected or offer is None:
             raise LinkError(state.why_not())
-        weighed = self.weighed(question.text, question.max_tokens)
+        weighed = self.weighed(question.text, question.max_tokens, model_only=question.is_alone)
         decision = weighed.decide(self.chance.random())
+        few = too_few(offer, question.max_tokens)
+        if question.server_begins:
+            if few or (few := weighed.server_refused):
+                raise LinkError(self.link.blamed(few))
+            decision = Decision(None, 0.0, "the server alone: the model of this device is too small for this")
         if question.pipeline:
             decision = Decision(None, 0.0, f"the server answers by {question.pipeline}, as was asked for")
-        if few := too_few(offer, question.max_tokens):
+        elif few:
             decision = Decision(0.0, None, self.link.blamed(few))
 
         # The server declares what it accepts; without the answer so far it cannot continue one.
@@ -119,7 +124,8 @@ class PublicQuestions:
 
         def terms(prompt: int) -> Terms:
             known = weighed.terms(prompt, state.round_trip_s or 0.0)
-            return replace(known, allowed=sides, guarded=self.prices.steady)
+            unsuited: frozenset[Side] = frozenset({"device"} if question.server_begins else ())
+            return replace(known, allowed=sides, unsuited=unsuited, guarded=self.prices.steady)
 
         return Race(self.link, self.source, question, decision, terms, trace)
 
@@ -143,11 +149,14 @@ class PublicQuestions:
         self.link.wait(waiting.LIMITS.connect_s)
         return Aggregated(self.link, source, asked, trace, tree)
 
-    def weighed(self, text: str, max_tokens: int) -> Weighed:
-        """Return the estimates, costs and budget that decide on a question. Sends nothing."""
+    def weighed(self, text: str, max_tokens: int, *, model_only: bool = False) -> Weighed:
+        """Return the estimates, costs and budget that decide on a question. Sends nothing.
+
+        With `model_only` its prompt is the text alone; otherwise it is as long as usual, for its passages.
+        """
         held = self.memory.held
-        knowledge = held.knowledge
-        prompt = max(knowledge.prompts.quantile(0.5), len(text.split()) * _WORD_TOKENS)
+        knowledge, own = held.knowledge, len(text.split()) * _WORD_TOKENS
+        prompt = own if model_only else max(knowledge.prompts.quantile(0.5), own)
         costs = self._costs(self.source(), round(prompt), max_tokens)
         budget = cost.budget(self.prices.spare, costs)
         estimate = knowledge.energy.estimate(self.prices.joules_per_gflop)

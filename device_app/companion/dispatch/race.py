@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Self
 
 from device_app.companion import waiting
-from device_app.companion.dispatch.events import Allow, Begin, Command, Ended, Failed, Finish, GiveUp, Stop, Tick, Token
+from device_app.companion.dispatch.events import Allow, Begin, Command, Ended, Failed, Stop, Tick, Token
 from device_app.companion.dispatch.handover import Handover, Terms, plan_handover
 from device_app.companion.dispatch.interruption import Interruption
 from device_app.companion.dispatch.migration import Migration, MigrationPhase
@@ -24,7 +24,6 @@ from device_app.question.answer import LookedUp
 from shared.ending import Piece, Speller
 from shared.errors import EngineError, LinkError
 from shared.protocol import messages as m
-from shared.public import public_prompt
 from shared.side import Side, other
 from shared.trace import Trace
 
@@ -52,8 +51,7 @@ class Race:
         self._sides = RaceSides(link, source, question)
         self._failed: dict[Side, str] = {}
         self._passages: tuple[m.PublicPassage, ...] = ()
-        self._prompt = 0
-        self._moving = ""
+        self._prompt, self._moving = 0, ""
 
     def __enter__(self) -> Self:
         """Start to watch the state of the link to the server."""
@@ -80,7 +78,9 @@ class Race:
         return self._sides.rounds
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield the answer from the passages as it is written. Raises EngineError if neither side can write."""
+        """Yield the answer as it is written. Raises EngineError; LinkError if only the server may begin, and fails."""
+        if self._question.is_alone and self._decision.server_after_s == 0:
+            self._sides.start("server", ())  # the model of this device may still be loading
         source = self._source()
         self._sides.vocabulary = source.engine.info.vocabulary
         yield from self._spelled(self._written(self._first_token(source)), source)
@@ -160,7 +160,7 @@ class Race:
                 now = time.monotonic()
                 if waits["device"] is None and self._sides.is_stuck(now):
                     waits["device"] = 0.0
-                    self.report.blame(self._link.blamed("the server's first token is too late"))
+                    self._blame("server", "the server's first token is too late")
                 for side, at in due.items():
                     if at <= now:
                         self._sides.start(side, self._passages)
@@ -183,11 +183,17 @@ class Race:
     def _fail(self, side: Side, why: str, waits: dict[Side, float | None]) -> None:
         """Record that a side failed, and let the other side start now."""
         waits[other(side)] = 0.0
-        if side == "server":
-            self.report.blame(self._link.blamed(why))
-        else:
-            self.report.reasons.append(why)
+        self._blame(side, why)
         self._failed[side] = self.report.reasons[-1]
+
+    def _blame(self, side: Side, why: str) -> None:
+        """Add why a side failed to the reasons. Raises LinkError if nobody else may write the first token."""
+        if side == "device":
+            self.report.reasons.append(why)
+            return
+        self.report.blame(self._link.blamed(why))
+        if self._question.server_begins and self.report.winner is None:
+            raise LinkError(self._link.blamed(why))
 
     def _won(self, wrote: Wrote, source: LocalSource) -> None:
         side = wrote.token.side
@@ -195,7 +201,7 @@ class Race:
         self._sides.first[side] = wrote.at
         offer = self._link.state.offer
         self.report.model = offer.model if side == "server" and offer else source.engine.info.model
-        self._prompt = source.count(public_prompt(self._question.text, self._passages, source.template))
+        self._prompt = source.count(self._question.prompt(self._passages, source.template))
         loser = other(side)
         if loser in self._sides.started and loser not in self._failed:
             aimed = plan_handover(self._terms_of(self._prompt), side, 0)
@@ -224,7 +230,7 @@ class Race:
                     return
                 commands += self._received(interruption, self._until(migration, interruption))
                 if Allow("device", migration.epoch, None) in commands and "server" in migration.failed:
-                    self.report.blame(self._link.blamed("the server did not continue the answer"))
+                    self._blame("server", "the server did not continue the answer")
 
     def _read(self, migration: Migration[Piece]) -> Iterator[Piece]:
         """Yield the pieces that are due; the time that the reader takes does not count against the server's wait."""
@@ -248,10 +254,7 @@ class Race:
             case Ended():
                 return interruption.receive(event)
             case Broke(failed, why, _):
-                if failed.side == "server":
-                    self.report.blame(self._link.blamed(why))
-                else:
-                    self.report.reasons.append(why)
+                self._blame(failed.side, why)
                 return interruption.receive(failed)
             case Linked(False):
                 return interruption.lost(now)
@@ -273,8 +276,6 @@ class Race:
                 self._sides.allow(side, upto)
             case Stop(side, _):
                 self._sides.stop(side)
-            case Finish() | GiveUp():
-                pass
 
     def _moves(self, why: str) -> None:
         self._moving = why
@@ -285,6 +286,8 @@ class Race:
     def _note(self) -> None:
         """Complete the report with what the race measured."""
         sides = self._sides
+        if self._question.is_alone and sides.server_starts:
+            self.report.sent.insert(0, "the question")
         self.report.sent_bytes = sides.sent_bytes
         self.report.server_read = sum(self._prompt + accepted for accepted in sides.server_starts)
         self.report.server_wrote = sides.server_tokens
@@ -292,6 +295,6 @@ class Race:
             self._trace.tokens_prefilled += sides.trace.tokens_prefilled
             self._trace.tokens_cached += sides.trace.tokens_cached
         self.report.rates = {side: rate for side, times in sides.times.items() if (rate := pace(times))}
-        if self._passages:
+        if self._passages or (self._question.is_alone and self._prompt):
             now = time.monotonic()
             self.report.outcome = measured(sides.started, sides.first, self.report.winner, self._prompt, now)

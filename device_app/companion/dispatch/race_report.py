@@ -8,7 +8,9 @@ from device_app.companion.dispatch.dispatcher import Outcome
 from device_app.question.answer import AT
 from models.sampling import SamplingSettings
 from shared.printable import counted
-from shared.protocol.messages import ChosenPipeline
+from shared.prompt import ChatTemplate, Prompt, turn
+from shared.protocol.messages import ChosenPipeline, PublicPassage
+from shared.public import public_prompt
 from shared.side import Side
 
 _DOUBTS = ("the server may have failed", "the server failed")
@@ -17,13 +19,27 @@ _DOUBTS = ("the server may have failed", "the server failed")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the limits of its answer. If `pipeline` is "", the server chooses."""
+    """A question and the limits of its answer. If `pipeline` is "", the server chooses.
+
+    If `passages` is 0, a model answers alone. `server_begins`: only the server may write the first token, as this
+    device's model is too small for the question.
+    """
 
     text: str
     sampling: SamplingSettings
     max_tokens: int
     passages: int
     pipeline: ChosenPipeline = ""
+    server_begins: bool = False
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether a model answers alone, without passages."""
+        return self.passages == 0
+
+    def prompt(self, passages: Sequence[PublicPassage], template: ChatTemplate) -> Prompt:
+        """Return the prompt, which is the same on both sides."""
+        return turn(self.text, template) if self.is_alone else public_prompt(self.text, passages, template)
 
 
 @dataclass(slots=True)

@@ -54,7 +54,7 @@ class RaceSides:
         self._link, self._source = link, source
         self._inbox: SimpleQueue[SideEvent | Linked] = SimpleQueue()
         inbox: Inbox = self._inbox  # type: ignore[assignment]  # the sides put only some of the queue's types
-        self._device = DeviceSide(source, question.text, question.sampling, question.max_tokens, inbox)
+        self._device = DeviceSide(source, question, inbox)
         self._server = ServerSide(link, ask, inbox)
         self.began = time.monotonic()
         self.patience = ServerPatience(waiting.LIMITS.token_s, self.began)

@@ -42,8 +42,14 @@ class ServerSide:
         self._open(structs.replace(self._ask, generate=generate, credit=self._window(0) if generate else 0), 0, 0)
 
     def start(self) -> None:
-        """Let the request that searched write the answer from the first token, as epoch 0."""
-        self._streams[-1].request.start(self._window(0))
+        """Let the request that searched write the answer from the first token, as epoch 0; ask first if none did."""
+        if self._streams:
+            self._streams[-1].request.start(self._window(0))
+            return
+        try:
+            self.search(generate=True)
+        except LinkError as error:
+            self._inbox.put(Broke(Failed("server", 0), str(error), time.monotonic()))
 
     def begin(self, epoch: int, accepted: Sequence[Piece], text: str) -> None:
         """Continue after the accepted tokens, as this epoch; `text` is their text."""

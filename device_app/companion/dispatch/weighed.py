@@ -46,6 +46,12 @@ class Weighed:
         """The share of prompt tokens that the constrained side may read, after what earlier answers used."""
         return self.knowledge.ledger.allowed(self.budget.share)
 
+    @property
+    def server_refused(self) -> str:
+        """Why the budgets forbid asking the server, even where no other side can write; "" if they allow it."""
+        spared = self.budget.constraint == "server" and self.allowed <= 0
+        return self.used_up.get("server", "link.spare saves money on the server" if spared else "")
+
     def decide(self, coin: float) -> Decision:
         """Decide when each side starts; `coin` is uniform over [0, 1)."""
         if within := within_limits(self.used_up):

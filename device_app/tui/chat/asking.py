@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from time import monotonic
+from typing import TYPE_CHECKING, Unpack
 
 from textual import on
 
@@ -22,7 +23,11 @@ from device_app.tui.edge.records import Records
 from device_app.tui.knowledge.first_run import FirstRun
 from device_app.tui.knowledge.places import Places
 from device_app.tui.status import StatusLine, TitleBar
+from device_app.tui.wording import safe
 from shared.errors import JackdawError
+
+if TYPE_CHECKING:
+    from device_app.question.options import Asked
 
 LATE_S = 1.0
 """Seconds after the end of an answer in which Esc is taken as a late attempt to stop it."""
@@ -73,15 +78,7 @@ class Asking(AnswerActions):
         """Update the states of the footer."""
         self.status.states = self.states()
 
-    async def _ask(
-        self,
-        question: str,
-        *,
-        instead_of: TurnView | None = None,
-        fresh: bool = False,
-        together: bool = False,
-        model_only: bool = False,
-    ) -> None:
+    async def _ask(self, question: str, *, instead_of: TurnView | None = None, **asked: Unpack[Asked]) -> None:
         if self._answering:
             self._announce("Still answering. Esc stops it.")
             self.composer.take_back(question)
@@ -99,11 +96,10 @@ class Asking(AnswerActions):
             self._announce(str(error), "error")
             self.composer.take_back(question)
             return
-        self.status.doing = "answering together" if together else "answering"
+        self.status.doing = "answering together" if asked.get("together") else "answering"
         self.title_bar.talk = self.title_bar.talk or question
         self.refresh_states()
-        how = fresh, together, model_only
-        self._answers.ask(Request(self._ticket, question, self._conversation, replaced, *how))
+        self._answers.ask(Request(self._ticket, question, self._conversation, replaced, asked))
 
     async def _follow(self, event: messages.Event) -> None:
         view = self._answering
@@ -177,6 +173,27 @@ class Asking(AnswerActions):
             await self._ask(question or (last.question if last else ""), instead_of=last, model_only=True)
         else:
             self._announce("Type your request after the command: /model-only REQUEST")
+
+    async def action_send(self, question: str = "") -> None:
+        """Let the server's model, too, answer this question, or the last one in its place. The person has to agree."""
+        last = None if question or not self.transcript.views else self.transcript.views[-1]
+        request = question or (last.question if last else "")
+        if not request:
+            self._announce("Type your request after the command: /send REQUEST")
+            return
+        if question:  # keep it there until it is sent
+            self.composer.take_back(f"/send {question}")
+        if self.status.link.phase != "connected":
+            self._announce(
+                "No companion server is connected that a request could be sent to: jackdaw status", "warning"
+            )
+            return
+        send = partial(self._send, request, last)
+        self.app.confirm(f"send this to the companion server: “{safe(request)}”", send)  # type: ignore[attr-defined]
+
+    async def _send(self, request: str, instead_of: TurnView | None) -> None:
+        self.composer.text = ""
+        await self._ask(request, instead_of=instead_of, model_only=True, send=True)
 
     async def action_together(self, question: str = "") -> None:
         """Ask this or the last question for a joint answer of device and server. The person has to agree once."""

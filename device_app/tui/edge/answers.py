@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from device_app.device import Device
     from device_app.inference.local import LocalSource
     from device_app.question.answer import Events
+    from device_app.question.options import Asked
     from device_app.tui.edge.typing import Typing
     from device_app.tui.edge.writing import Writing
 
@@ -35,17 +36,14 @@ Result = TypeVar("Result")
 class Request:
     """A question to answer. `instead_of` is the id of the turn that it replaces, with all later turns.
 
-    `together` lets the companion server write along; `model_only` answers without files. `typed` is what was read while
-    the question was typed.
+    `asked` are the options that the person chose. `typed` is what was read while the question was typed.
     """
 
     ticket: int
     question: str
     conversation: int | None = None
     instead_of: int | None = None
-    fresh: bool = False
-    together: bool = False
-    model_only: bool = False
+    asked: Asked = field(default_factory=dict)  # type: ignore[assignment]
     stop: Event = field(default_factory=Event)
     typed: ReadWhileTyping = field(default_factory=ReadWhileTyping)
 
@@ -247,7 +245,7 @@ class Answers:
         from device_app.question.answer import Answer, Found, LookedUp, Wrote, sources
 
         assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
-        options = device.options(fresh=request.fresh, together=request.together, model_only=request.model_only)
+        options = device.options(**request.asked)
         events = cast("Events", assistant.ask(request.question, options, request.conversation, request.typed))
         with closing(events):
             for event in events:

@@ -100,7 +100,8 @@ def ways(companion: Companion | None) -> Content:
         asked = f"Questions are answered on this device alone: {address} may not be asked, as link.allowed is off."
         if own.allowed:
             asked = (
-                f"A question that your own files do not answer is sent to {address}. If the answer moves "
+                f"A question that your own files do not answer is sent to {address}, as is a request that needs no "
+                "file, unless it holds a text or names of your files. If the answer moves "
                 "there, its text so far is sent, too. Your files, their names and passages are never "
                 f"sent. To send nothing, set link.allowed = false.\n\n{_REACH[own.together]} {_DRAFTS}"
             )

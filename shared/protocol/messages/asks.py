@@ -66,9 +66,16 @@ class Ask(AskV1, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1
     tokens beyond those it knows to be settled; credit does not apply. `place` is the side that settles tokens first,
     `rows` the number of prompts among which the server divides its passages, `round_trip_ms` the device's measurement,
     0 if there is none. `pipeline` is one that the server offers; if empty, the server decides. Not in version 1.
+
+    Without `passages`, `sources` and `ahead`, the model alone answers; only for a server that offers `model_only`.
     """
 
     pipeline: ChosenPipeline = ""
+
+    @property
+    def model_only(self) -> bool:
+        """Whether the model is to answer alone, without passages."""
+        return not (self.passages or self.sources or self.ahead)
 
 
 class Start(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=2, gc=False):

@@ -44,6 +44,7 @@ class Offer(Struct, frozen=True):
     answers. `pipelines` are the names that an Ask may use, in version 2; a later server may offer unknown names.
     `aggregation` names who may settle a joint answer's tokens besides both sides: one side throughout, or `scheduled`,
     with hand-overs by the device's RoundTrip. An older server names none.
+    `model_only`: the model also answers alone, if an Ask wants no passages, with the question as the whole prompt.
     """
 
     model: Name
@@ -60,6 +61,7 @@ class Offer(Struct, frozen=True):
     )
     pipelines: Annotated[tuple[Annotated[str, Meta(max_length=32)], ...], Meta(max_length=16)] = ()
     aggregation: Annotated[tuple[Annotated[str, Meta(max_length=32)], ...], Meta(max_length=16)] = ()
+    model_only: bool = False
 
 
 class Welcome(Struct, frozen=True, tag_field="type", tag="welcome"):

@@ -301,7 +301,7 @@ def test_the_model_alone_takes_no_passages(jackdaw: Any) -> None:
     for others in (("--together",), ("--pipeline", "hyde")):
         outcome = jackdaw("ask", "--model-only", *others, "Who has the drill?")
         assert outcome.code == 2
-        assert "--model-only takes no passages" in outcome.err
+        assert "--model-only and --send take no passages" in outcome.err
 
 
 def test_a_request_of_a_megabyte_is_refused_with_a_sentence(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,3 +310,24 @@ def test_a_request_of_a_megabyte_is_refused_with_a_sentence(jackdaw: Any, monkey
         outcome = jackdaw("ask", *options, pasted)
         assert outcome.code == 2
         assert "at most 4,000 are allowed" in outcome.err
+
+
+def test_a_request_is_shown_before_it_is_sent(
+    jackdaw: Any, serve: Serve, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = "Summarise this text:\nPetra has the drill.\nShe is away."
+    refused = jackdaw("ask", "--send", request)
+    assert refused.code == 2
+    assert "no companion server is connected" in refused.err
+    served = serve()
+    credentials.save(paths.link, Credentials(served.url, served.token()))
+    stays = json.loads(jackdaw("ask", "--model-only", request, "--json").out)
+    assert (stays["origin"], stays["egress"]["bytes"]) == ("device", 0)
+    assert "holds a text of its own" in jackdaw("why").out
+    monkeypatch.setenv("JACKDAW_LINK_SPARE", "0")
+    sent = jackdaw("ask", "--send", request, "--json")
+    answer = json.loads(sent.out)
+    assert (answer["origin"], answer["model_only"], answer["egress"]["items"]) == ("cloud", True, ["the question"])
+    assert f"This leaves your device for the companion server:\n{request}" in sent.err
+    both = jackdaw("ask", "--send", "--local-only", request)
+    assert both.code == 2

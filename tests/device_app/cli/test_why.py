@@ -412,3 +412,13 @@ def test_a_request_that_needs_no_file_is_explained_as_such(jackdaw: Any, monkeyp
     explanation = explained(jackdaw, "Write a poem about tea")
     assert (explanation["road"], explanation["model_only"], explanation["similar"]) == ("model", True, [])
     assert "the model of this device writes the answer alone" in jackdaw("why", "Write a poem about tea").out
+
+
+def test_why_a_request_without_files_would_leave_or_stay(jackdaw: Any, connected: Served) -> None:
+    explanation = explained(jackdaw, "Write a poem about tea")
+    assert (explanation["road"], explanation["model_only"]) == ("server", True)
+    assert explanation["public"]["prompt_tokens"] < 20
+    assert "The request is sent if the server writes" in jackdaw("why", "Write a poem about tea").out
+    stays = explained(jackdaw, "Write a poem about the drill of Petra")
+    assert stays["road"] == "nothing"
+    assert "may name a person" in stays["not_asked"]

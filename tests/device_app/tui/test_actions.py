@@ -157,3 +157,7 @@ async def test_help_begins_with_the_screen_at_hand_and_names_the_screen_of_each_
         await person.until(lambda: "Esc back ─" in person.sees())
         seen = person.sees()
         assert seen.index("Cache  ") < seen.index("/cache answers [words]  a") < seen.index("Chat  ")
+
+
+def test_the_command_that_is_spelled_out_comes_first() -> None:
+    assert [action.slash for action in completions("/model")] == ["model", "model-only"]

@@ -129,3 +129,25 @@ async def test_what_follows_on_a_servers_answer_is_told_to_be_asked_whole(
         await person.asks(DANUBE)
         await person.asks("And where does it rise?")
         assert "never sent to a server" in person.sees()
+
+
+PASTED = "Summarise this text:\nThe key lies under the stone.\nThat is all."
+
+
+async def test_a_request_is_shown_and_agreed_to_before_it_is_sent(
+    person: Any, notes: Path, connected: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JACKDAW_LINK_SPARE", "0")
+    async with person.at(100, 40):
+        await person.until(lambda: "companion server is asked" in person.sees())
+        await person.sends("/send")
+        await person.until(lambda: "Type your request after the command" in person.sees())
+        await person.asks(PASTED)
+        assert "holds a text of its own" in " ".join(person.sees().split())
+        await person.sends("/send")
+        await person.until(lambda: "Press y to send this" in person.sees())
+        assert "under the stone" in person.sees()
+        await person.presses("y")
+        await person.until(lambda: "● server" in person.sees())
+        assert "from the model alone: no source" in person.sees()
+        assert len(person.chat.transcript.views) == 1

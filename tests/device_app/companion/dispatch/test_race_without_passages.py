@@ -1,0 +1,96 @@
+"""A request without passages, raced between this process' model and a real server over real sockets."""
+
+from dataclasses import replace
+
+import pytest
+
+from device_app.companion.dispatch.policy import Decision
+from device_app.companion.dispatch.race_report import Question
+from models.engine import Logits
+from models.fake import FakeEngine
+from models.sampling import SamplingSettings
+from shared.errors import EngineError, LinkError
+from tests.companion import Serve, Slow, serve
+from tests.device_app.companion.dispatch.test_race import DEAR_DEVICE, DEVICE, at, linked
+from tests.racing import BOTH, DEAR_SERVER, SERVER, Raced, terms
+
+__all__ = ["serve"]
+
+LINE = "The key of the boathouse lies under the third stone beside the door."
+REQUEST = Question(f"Repeat this text:\n{LINE}\nThat is all.", SamplingSettings(), 200, 0)
+"""What the fake engine answers by its line before the last."""
+LARGE_ALONE = Question(REQUEST.text, SamplingSettings(), 200, 0, server_begins=True)
+"""The same where this device's model is too small to begin."""
+
+
+class Failing(FakeEngine):
+    """Cannot compute anything."""
+
+    def prefill(self, *_: object) -> Logits:
+        raise EngineError("It broke.")
+
+
+@pytest.mark.parametrize(("decision", "origin", "sent"), [(SERVER, "cloud", ["the question"]), (DEVICE, "device", [])])
+@pytest.mark.parametrize("vocabulary", ["fake", "others"])
+def test_either_side_alone_answers_the_request(
+    serve: Serve, decision: Decision, origin: str, sent: list[str], vocabulary: str
+) -> None:
+    with linked(serve(), vocabulary) as link:
+        raced = Raced(link, decision, question=REQUEST)
+        assert (raced.text, raced.report.origin, raced.report.sent) == (LINE, origin, sent)
+        assert (raced.report.sent_bytes > 0) is bool(sent)
+        assert raced.report.outcome
+
+
+def test_the_first_token_wins(serve: Serve) -> None:
+    with linked(serve()) as link:
+        assert Raced(link, Decision(5.0, 0.0, "the server first"), question=REQUEST).report.origin == "cloud"
+        assert Raced(link, BOTH, question=REQUEST).text == LINE
+    with linked(serve(Slow(0.02))) as link:
+        late = Raced(link, Decision(0.0, 30.0, "the device first"), question=REQUEST)
+        assert (late.text, late.report.origin, late.report.sent) == (LINE, "device", [])
+        assert late.report.sent_bytes == 0
+
+
+@pytest.mark.parametrize(("costs", "first"), [(DEAR_SERVER, SERVER), (DEAR_DEVICE, DEVICE)])
+@pytest.mark.parametrize("vocabulary", ["fake", "others"])
+def test_an_answer_moves_to_the_side_that_costs_less(
+    serve: Serve, costs: object, first: Decision, vocabulary: str
+) -> None:
+    with linked(serve(Slow(0.005)), vocabulary) as link:
+        raced = Raced(link, first, terms(costs), Slow(0.005), question=REQUEST)  # type: ignore[arg-type]
+        assert (raced.text, raced.report.origin) == (LINE, "migrated")
+        assert raced.report.sent[0] == "the question"
+
+
+def test_where_the_server_is_lost_the_device_completes_the_answer(serve: Serve) -> None:
+    served = serve(Slow(0.01))
+    with linked(served) as link:
+        raced = Raced(link, SERVER, engine=Slow(0.001), acting=at({9: served.dies}), question=LARGE_ALONE)
+        assert (raced.text, raced.report.origin) == (LINE, "migrated")
+
+
+def test_where_the_device_fails_the_server_writes(serve: Serve) -> None:
+    with linked(serve()) as link:
+        raced = Raced(link, Decision(0.0, 5.0, "the device first"), engine=Failing(), question=REQUEST)
+        assert (raced.text, raced.report.origin) == (LINE, "cloud")
+
+
+@pytest.mark.parametrize("question", [REQUEST, LARGE_ALONE])
+def test_where_the_server_never_begins_only_a_large_enough_model_does(
+    serve: Serve, question: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cloud_server.access.quota.Quota.tokens_wait_s", lambda *_: 60.0)
+    with linked(serve()) as link:
+        if question.server_begins:
+            with pytest.raises(LinkError, match="failed"):
+                Raced(link, SERVER, question=question)
+        else:
+            assert Raced(link, SERVER, question=question).text == LINE
+
+
+def test_an_unsuited_device_takes_nothing_over_for_its_price(serve: Serve) -> None:
+    with linked(serve(Slow(0.005))) as link:
+        cheaper = replace(terms(DEAR_SERVER), unsuited=frozenset({"device"}))
+        raced = Raced(link, SERVER, cheaper, Slow(0.005), question=LARGE_ALONE)
+        assert (raced.text, raced.report.origin) == (LINE, "cloud")
