@@ -51,7 +51,8 @@ _ROLE = re.compile(
     re.IGNORECASE,
 )
 _MAKES_UP = re.compile(
-    r"(?:come|coming) up with|make up|tell (?:me|us) an? (?:\w+ )?(?:joke|poem|riddle|story|tale)\b", re.IGNORECASE
+    r"(?:come|coming) up with \w|make up \w|tell (?:me|us) an? (?:\w+ )?(?:joke|poem|riddle|story|tale)\b",
+    re.IGNORECASE,
 )
 
 _POLITELY = re.compile(
@@ -80,16 +81,36 @@ _IS_KNOWN = re.compile(
 )
 """The beginning of an object that is known already, or of the rest of a heading such as "Draft of the contract"."""
 
-_IS_GENERAL = re.compile(
-    r"(?:(?:me|us|out|about|on|simply|briefly) )*(?:(?:an?|some|several|few|any|different|various|possible|key|common|"
-    r"insights|ideas|tips|examples|ways|two|three|four|five|six|seven|eight|nine|ten|\d{1,3})\b(?! (?:[\w-]+ )?(?:list|"
-    r"summary|overview|recap|timeline|copy|reminder)\b)|(?:(?:the|an?) )?(?:[\w-]+ ){0,2}?(?:advantages|basics|"
-    r"benefits|causes|concepts?|correlation|definition|differences?|disadvantages|effects?|history|impact|importance|laws?"
-    r"|meaning|nature|principles?|process|pros and cons|similarit(?:y|ies)|stages|synonyms?|theor(?:y|em)|types)\b"
+_INDEFINITE = re.compile(
+    r"(?:(?:me|us|out|about|on|simply|briefly) )*(?:an?|some|several|few|any|different|various|possible|key|common|"
+    r"insights|ideas|tips|examples|ways|this|two|three|four|five|six|seven|eight|nine|ten|\d{1,3})\b",
+    re.IGNORECASE,
+)
+"""The beginning of an indefinite object."""
+
+_LOOKED_UP = re.compile(
+    r" (?:[\w-]+ )?(?:list|summary|overview|recap|timeline|cop(?:y|ies)|reminder|number|address|password|date|time|"
+    r"status|update)s?\b|.*\b(?:the|his|her|their)\b(?! (?:best|most|\w+est)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The rest of an indefinite object that is looked up all the same: "a list of …", "a description of the boathouse"."""
+
+_CONCEPT = re.compile(
+    r"(?:(?:me|us|about|on|simply|briefly) )*(?:(?:the|an?) )?(?:(?:[\w-]+ ){0,2}?(?:advantages|basics|benefits|causes|"
+    r"concepts?|correlation|definition|differences?|disadvantages|effects?|history|impact|importance|laws?|meaning|nature|"
+    r"principles?|process|pros and cons|similarit(?:y|ies)|stages|synonyms?|theor(?:y|em)|types)\b"
     r"|(?:[\w-]+ )?[\w-]+(?:ology|ics|ism|esis|omy|ment|tion|graphy)\b(?: (?:to|in|for) .+)?\W*$)",
     re.IGNORECASE,
 )
-"""The beginning of an object that is general: an indefinite one, or a concept."""
+"""The beginning of an object that is a concept."""
+
+_NOUNS = word_set("code design draft program")
+"""Verbs that may be nouns, as in "Code of the garage"; an indefinite object follows the verbs."""
+
+_FACTS = re.compile(
+    r"\bfrom the (?!point|perspective)[a-z]|\b(?:when|where|how much|how many) (?:the|he|she|they|it|i|we)\b"
+)
+"""Clauses that a text has to have facts for."""
 
 _OWN = re.compile(r"\b(?:i|we|my|our|mine|ours)\b", re.IGNORECASE)
 _OWN_RECORDS = re.compile(
@@ -198,15 +219,18 @@ def _asks_for_text(sentence: str, parts: _Parts) -> bool:
     if _ROLE.match(f"{verb} {rest}") or _MAKES_UP.match(f"{verb} {rest}"):
         return True
     if verb in _MAKES:
-        return bool(parts.given) or points or not _IS_KNOWN.match(rest)
+        is_noun = verb in _NOUNS and not _INDEFINITE.match(rest)
+        return bool(parts.given) or points or not (is_noun or _IS_KNOWN.match(rest) or _FACTS.search(rest))
     if verb in _TREATS:
         return count >= _GIVEN_WORDS or points
     if verb not in _GENERAL:
         return False
     if count >= _MANY_WORDS or (points and count):
         return True
-    is_general = _IS_GENERAL.match(rest) or (verb == "define" and not _IS_KNOWN.match(rest))
-    return bool(is_general) and not (_NAME.search(rest) or _OWN.search(rest))
+    indefinite = _INDEFINITE.match(rest)
+    is_open = bool(indefinite and not _LOOKED_UP.match(rest, indefinite.end()))
+    is_general = is_open or bool(_CONCEPT.match(rest)) or (verb == "define" and not _IS_KNOWN.match(rest))
+    return is_general and not (_NAME.search(rest) or _OWN.search(rest))
 
 
 def _is_private(instructions: str, parts: _Parts) -> bool:

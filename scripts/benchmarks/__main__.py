@@ -25,6 +25,7 @@ BENCHMARKS = {
     "dovetail": "answers drafted from what was read, against none, on targets of several sizes: speed, the same text",
     "dragon": "one answer written by two sides, against one side and the paper's ways; perplexity, the scheduler",
     "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",
+    "intents": "which requests are taken to need no file",
     "kills": "processes killed at random moments: the server in an answer, work ahead, reading; what is lost",
     "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",
     "predict": "which questions find an answer that was predicted: by the paper's prompts, by rules, by the questioner",
