@@ -186,7 +186,7 @@ def _without_files(request: Request, state: State) -> Action | Fact:
                 return Action("race", (request.model_only,))
             why_here = _alone(state.connection.why_not)
     reasons = tuple(filter(None, (request.model_only, why_here)))
-    return Action("decline" if options.unsuited and not options.model_only else "write without files", reasons)
+    return Action("decline" if request.server_begins else "write without files", reasons)
 
 
 def _from_passages(request: Request, state: State, retrieved: Retrieved) -> Action | Fact:

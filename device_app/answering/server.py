@@ -174,8 +174,7 @@ class Server:
         """
         options, is_alone = self.request.options, bool(self.request.model_only)
         how = options.sampling, options.max_tokens, 0 if is_alone else options.plan.passages, options.pipeline
-        server_begins = is_alone and bool(options.unsuited) and not options.model_only
-        question = Question(self.request.query.text, *how, server_begins=server_begins)
+        question = Question(self.request.query.text, *how, server_begins=self.request.server_begins)
         with trace.step("decide"):
             race = self.public.race(question, trace)
         try:

@@ -220,7 +220,8 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
         return
     out = console()
     _print_carried(out, answer)
-    out.print(f"\n{NEAREST}" if answer.abstained else "")
+    if answer.hits or answer.abstained:
+        out.print(f"\n{NEAREST}" if answer.abstained else "")
     for number, hit in enumerate(answer.hits, 1):
         out.print(f"[{number}] {safe_line(hit.passage.title)}", style="bold")
         for passage in (hit.passage, *hit.copies):

@@ -1,7 +1,7 @@
 """`jackdaw why`: explains how a question would be answered now, or how the last one was answered. Sends nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -199,6 +199,7 @@ class Outlook:
 
 def _outlook(device: Device, question: str) -> Outlook:
     from device_app.answering.planner import Action
+    from device_app.companion.dispatch.public import SERVER_BEGINS
     from device_app.knowledge.absence import not_asked, reasons
 
     explained = device.assistant.explain(question, device.options())
@@ -216,6 +217,8 @@ def _outlook(device: Device, question: str) -> Outlook:
         weighed = device.public.weighed(
             request.query.text, request.options.max_tokens, model_only=bool(request.model_only)
         )
+        if request.server_begins:
+            weighed = replace(weighed, fixed=SERVER_BEGINS)
     if request.model_only and answered_from in ("nothing", "model"):
         reasons_here = () if isinstance(otherwise, str) else otherwise.reasons[1:]
         why_not = "\n".join((*reasons_here, *([request.options.unsuited] if answered_from == "nothing" else [])))

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from device_app.english.following import begins_as_question
 from device_app.english.query import has_filter
 from device_app.english.stop_words import word_set
 
@@ -19,31 +20,38 @@ _READ: Final = 1_000
 _SENTENCES: Final = 6
 """The sentences of the instructions that are read for a verb."""
 
-_GIVEN_WORDS, _MANY_WORDS, _QUOTED_WORDS = 4, 12, 8
-"""The words from which a text counts as given: below the instructions of a verb that treats a text, or of any other
-verb; and in quotation marks, where a few words may be a title.
+_GIVEN_WORDS, _MANY_WORDS, _QUOTED_WORDS, _LONG_WORDS = 4, 12, 8, 25
+"""The words from which a text counts as given: with a verb that treats a text, or one that may treat something general;
+in quotation marks, where a few words may be a title; and below instructions of any other verb.
 """
 
 _PUZZLE_NUMBERS: Final = 3
 """The numbers from which a text with a question at its end counts as a puzzle."""
 
 _MAKES = word_set(
-    """brainstorm calculate code compose compute construct convert craft create design develop draft generate implement
-    improvise invent paraphrase program proofread prove rephrase reword rewrite simulate solve translate write"""
+    """brainstorm calculate code compose compute concoct construct convert craft create design develop devise draft
+    formulate generate implement improvise invent narrate paraphrase produce program proofread prove recite rephrase
+    reword rewrite sketch simulate solve translate write"""
 )
 _TREATS = word_set(
-    """add analyse analyze answer arrange categorise categorize change check choose classify complete condense continue
-    correct critique debug detect determine edit evaluate examine expand extract fill find fix format highlight identify
-    improve judge label link match modify order output parse polish predict rank rate read refactor remove reorder
-    replace reply respond review score select shorten simplify sort spell split state summarise summarize tell transform
-    unscramble verify"""
+    """abbreviate add analyse analyze annotate anonymise anonymize answer arrange assess categorise categorize change
+    check choose classify clean complete condense conjugate continue correct count critique debug decode deduce detect
+    determine edit encode estimate evaluate examine expand extract fill find fix format group guess highlight identify
+    improve infer insert interpret judge label link match merge modify order output pair parse polish predict punctuate
+    rank rate read recognise recognize refactor reformat remove reorder replace reply respond restate restructure
+    reverse review score select separate shorten simplify sort spell split spot state summarise summarize tag tell
+    transform unscramble verify"""
 )
 _LOOKS = word_set("answer check detect determine find identify judge read select state tell")
 """Verbs behind whose colon a question may follow as well as a text."""
 
+_LOOKS_UP = word_set("get inform know look lookup open remember remind retrieve search see show")
+"""Verbs that ask for what is known, so that a long text below them is no text to treat."""
+
 _GENERAL = word_set(
-    """compare contrast define describe discuss elaborate explain give list make name outline plan propose provide
-    recommend share suggest teach"""
+    """advise argue characterise characterize clarify compare contrast define demonstrate describe discuss elaborate
+    enumerate explain give illustrate justify list make name offer outline plan present propose provide recommend share
+    suggest teach"""
 )
 _ROLE = re.compile(
     r"(?:act|assume|behave|imagine|pretend|respond|speak|suppose)(?: that)? (?:you\b|yourself|as\b|the role|to be)"
@@ -214,19 +222,23 @@ def _without_polite_words(sentence: str) -> str:
 def _asks_for_text(sentence: str, parts: _Parts) -> bool:
     """Return whether a sentence asks for a text that needs no file."""
     verb, rest = _verb(sentence)
-    count = _count(parts.given)
-    points = bool(_POINTS.search(rest))
-    if _ROLE.match(f"{verb} {rest}") or _MAKES_UP.match(f"{verb} {rest}"):
+    is_given, points = bool(parts.given), bool(_POINTS.search(rest))
+    if _ROLE.match(f"{verb} {rest}") or _MAKES_UP.match(f"{verb} {rest}") or (points and is_given):
         return True
     if verb in _MAKES:
         is_noun = verb in _NOUNS and not _INDEFINITE.match(rest)
-        return bool(parts.given) or points or not (is_noun or _IS_KNOWN.match(rest) or _FACTS.search(rest))
+        return is_given or points or not (is_noun or _IS_KNOWN.match(rest) or _FACTS.search(rest))
     if verb in _TREATS:
-        return count >= _GIVEN_WORDS or points
-    if verb not in _GENERAL:
-        return False
-    if count >= _MANY_WORDS or (points and count):
-        return True
+        return points or _count(parts.given) >= _GIVEN_WORDS
+    if verb in _GENERAL:
+        return _count(parts.given) >= _MANY_WORDS or _is_general(verb, rest)
+    is_asked = verb in _LOOKS_UP or begins_as_question(sentence) or begins_as_question(parts.given)
+    is_instruction = _count(sentence) >= _GIVEN_WORDS and not (is_asked or parts.quoted or _OWN.search(sentence))
+    return is_instruction and _count(parts.given) >= _LONG_WORDS
+
+
+def _is_general(verb: str, rest: str) -> bool:
+    """Return whether a verb's object is general, and names nobody."""
     indefinite = _INDEFINITE.match(rest)
     is_open = bool(indefinite and not _LOOKED_UP.match(rest, indefinite.end()))
     is_general = is_open or bool(_CONCEPT.match(rest)) or (verb == "define" and not _IS_KNOWN.match(rest))
@@ -247,8 +259,6 @@ def _is_private(instructions: str, parts: _Parts) -> bool:
 
 def _is_puzzle(text: str) -> bool:
     """Return whether a text states numbers, and asks in a later sentence what follows from them."""
-    *stated, asked = [sentence for sentence in _NEXT_SENTENCE.split(text) if sentence.strip()] or [""]
-    is_own = bool(_OWN.search(text))
-    return (
-        bool(stated) and not is_own and len(_NUMBER.findall(text)) >= _PUZZLE_NUMBERS and bool(_HOW_MANY.search(asked))
-    )
+    _, *later = [sentence for sentence in _NEXT_SENTENCE.split(text) if sentence.strip()] or [""]
+    is_asked = any(_HOW_MANY.search(sentence) for sentence in later)
+    return is_asked and not _OWN.search(text) and len(_NUMBER.findall(text)) >= _PUZZLE_NUMBERS

@@ -63,6 +63,11 @@ class Request:
         return not (options.fresh or options.together or options.pipeline) and self.search_query == self.query
 
     @property
+    def server_begins(self) -> bool:
+        """Whether this device's model is too small to write the answer to this request, which needs no file."""
+        return bool(self.model_only and self.options.unsuited) and not self.options.model_only
+
+    @property
     def may_fetch(self) -> bool:
         """Whether a server may be asked for information that the files lack, without the person requesting it."""
         return self.has_server and self.options.reach != "asked"

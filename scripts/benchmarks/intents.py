@@ -1,14 +1,15 @@
 """Which requests are taken to need no file (`device_app.english.intents`).
 
-`files`: questions that files answer, per set, and how many of them are `taken` all the same. `assistant`: the first turns
-of what people ask of an assistant, with the texts that they hold; `recognised` is the share that is taken to need no
-file, `alone` that of the same requests without their texts. Of these sets the reader was fitted to the `even` lines,
-counted from 0; the `odd` ones were not looked at before it was done.
+`files`: questions that files answer, per set, and how many of them are `taken` all the same. `assistant`: the first
+turns of what people ask of an assistant, with the texts that they hold; `recognised` is the share that is taken to need
+no file, `alone` that of the same requests without their texts. The reader was fitted to the `even` lines of these sets,
+counted from 0; nobody has looked at the `odd` ones.
 """
 
 import json
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     files = {name: _taken(questions) for name, questions in _files(arguments.data).items()}
     requests = [list(lines(arguments.data / "prompts" / f"{name}.jsonl")) for name in ("mt_bench", "instructions")]
     halves = {name: [row for rows in requests for row in rows[first::2]] for first, name in enumerate(("even", "odd"))}
-    assistant = {name: _recognised(rows) for name, rows in {**halves, "all": sum(requests, [])}.items()}
+    assistant = {name: _recognised(rows) for name, rows in {**halves, "all": [*chain(*requests)]}.items()}
     taken = sum(counts["taken"] for counts in files.values())
     ok = taken <= MOST_TAKEN and assistant["odd"]["recognised"] >= LEAST_RECOGNISED
     return {"files": files, "assistant": assistant, "ok": ok}

@@ -40,6 +40,9 @@ from shared.types import Hit
 
 _WORD_TOKENS = 1.4
 
+SERVER_BEGINS = Decision(None, 0.0, "the server alone: the model of this device is too small for this")
+"""The decision on a request that this device's model is too small for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prices:
@@ -112,7 +115,7 @@ class PublicQuestions:
         if question.server_begins:
             if few or (few := weighed.server_refused):
                 raise LinkError(self.link.blamed(few))
-            decision = Decision(None, 0.0, "the server alone: the model of this device is too small for this")
+            decision = SERVER_BEGINS
         if question.pipeline:
             decision = Decision(None, 0.0, f"the server answers by {question.pipeline}, as was asked for")
         elif few:

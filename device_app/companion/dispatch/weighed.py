@@ -25,7 +25,7 @@ class Weighed:
 
     `rates` are tokens a second. The device's costs were computed from the estimate `energy` and the rate `exchange`.
     `used_up` are sides whose budget of the day is spent, each with the reason. `is_metered`: the server's costs include
-    the network's. `policy` is the policy in force.
+    the network's. `policy` is the policy in force, unless the decision is `fixed`.
     """
 
     knowledge: Estimates
@@ -40,6 +40,7 @@ class Weighed:
     used_up: Mapping[Side, str] = field(default_factory=dict)
     is_metered: bool = False
     policy: PolicyName = "ours"
+    fixed: Decision | None = None
 
     @property
     def allowed(self) -> float:
@@ -54,8 +55,8 @@ class Weighed:
 
     def decide(self, coin: float) -> Decision:
         """Decide when each side starts; `coin` is uniform over [0, 1)."""
-        if within := within_limits(self.used_up):
-            return within
+        if decided := self.fixed or within_limits(self.used_up):
+            return decided
         return self._policy.decide(self.prompt, self.allowed, coin)
 
     def decisions(self) -> tuple[Decision, ...]:

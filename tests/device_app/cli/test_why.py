@@ -418,6 +418,7 @@ def test_why_a_request_without_files_would_leave_or_stay(jackdaw: Any, connected
     explanation = explained(jackdaw, "Write a poem about tea")
     assert (explanation["road"], explanation["model_only"]) == ("server", True)
     assert explanation["public"]["prompt_tokens"] < 20
+    assert [decision["device_after_s"] for decision in explanation["public"]["decisions"]] == [None]  # it is too small
     assert "The request is sent if the server writes" in jackdaw("why", "Write a poem about tea").out
     stays = explained(jackdaw, "Write a poem about the drill of Petra")
     assert stays["road"] == "nothing"

@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 from device_app.english.intents import holds_text, needs_no_file
 
 NO_FILE = (
+    "Ponder the moral of it\nAn old man planted a tree. He was asked why, since he would never sit in its shade. He "
+    "said that he had sat in the shade of trees that others had planted.",
+    "Is the following sentence polite?\nSend it.",
     "Write a poem about autumn",
     "write a birthday card for my sister",
     "Please write an email to my landlord asking for a new lock",
@@ -42,6 +45,10 @@ NO_FILE = (
     "A train travels 60 km in 2 hours and 90 km in 3 hours. How many kilometres an hour is that on average?",
 )
 FILES = (
+    "Boathouse\nwho has the key, and when was the door repaired for the last time, and what did the plumber write "
+    "about the price of that, please, and where is the bill?",
+    "Remind me about the boathouse\nThe key, the door that was repaired, what the plumber wrote about its price, and "
+    "all the rest that was said about it in spring by him and by others",
     "Write me a packing list based on the trip notes",
     "Make a list of everyone who has borrowed something",
     "Make a list of the birthdays",
