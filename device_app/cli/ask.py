@@ -220,7 +220,7 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
         return
     out = console()
     _print_carried(out, answer)
-    if answer.hits or answer.abstained:
+    if answer.hits:
         out.print(f"\n{NEAREST}" if answer.abstained else "")
     for number, hit in enumerate(answer.hits, 1):
         out.print(f"[{number}] {safe_line(hit.passage.title)}", style="bold")
@@ -254,7 +254,7 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
 def _print_carried(out: "Console", answer: "Answer") -> None:
     """Print the sentence that proves the answer, in quotation marks, or else the nearest sentence, without them."""
     proof, near = answer.evidence, answer.nearest
-    if answer.model_only:
+    if answer.model_only and not answer.abstained:
         out.print(f"\n  {MODEL_ONLY}", style="yellow")
     elif answer.quoted:
         out.print(f"\n  {QUOTED}", style="green")

@@ -25,7 +25,7 @@ class Standing:
     """A server and the state of its link; unknown values are None. `why` and `cause` say what is wrong.
 
     `refused` is true if only the person can fix the problem. `round_trip_ms` is measured once. `receives` are the kinds
-    of the person's data that the server may receive.
+    of the person's data that the server may receive. `model_only`: it also answers requests that need no file.
     """
 
     url: str | None
@@ -39,6 +39,7 @@ class Standing:
     receives: tuple[str, ...] = ()
     cause: "Cause | None" = None
     privacy: str = "drafts"
+    model_only: bool | None = None
 
     def summary(self) -> str:
         """Return the state of the link in lines for a person."""
@@ -58,7 +59,7 @@ class Standing:
             else "another vocabulary: answers move to the server as text"
         )
         takes = {
-            "question": "questions",
+            "question": "questions, and requests that need no file" if self.model_only else "questions",
             "answer": "the beginnings of answers that move to the server",
             "drafts": "drafts of answers that both sides write, with --together or link.together = fitting"
             + (", with your model's token probabilities (link.privacy = open)" if self.privacy == "open" else ""),
@@ -106,6 +107,7 @@ def standing(device: "Device") -> Standing | None:
         same_vocabulary=not by_text,
         receives=tuple(offer.receives),
         privacy=device.settings.link.privacy,
+        model_only=offer.model_only,
     )
 
 

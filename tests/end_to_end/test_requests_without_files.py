@@ -107,7 +107,7 @@ def test_too_small_a_device_leaves_it_to_the_server(home: Home) -> None:
     home.public.prices = replace(DEVICE_FREE, day=DayLimits(money=1e-9))
     declined = home.ask(POEM, unsuited="Too small.", **SENT)
     assert (declined.found, declined.egress.bytes) == (False, 0)
-    assert "link.day_money" in declined.text
+    assert "No server wrote it: today's 1e-09 in your currency (link.day_money) is used up." in declined.text
     assert home.ask(POEM, unsuited="Too small.", model_only=True, **SENT).found
 
 

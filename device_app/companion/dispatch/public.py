@@ -113,8 +113,8 @@ class PublicQuestions:
         decision = weighed.decide(self.chance.random())
         few = too_few(offer, question.max_tokens)
         if question.server_begins:
-            if few or (few := weighed.server_refused):
-                raise LinkError(self.link.blamed(few))
+            if few or weighed.server_refused:
+                raise LinkError(self.link.blamed(few) if few else weighed.server_refused)
             decision = SERVER_BEGINS
         if question.pipeline:
             decision = Decision(None, 0.0, f"the server answers by {question.pipeline}, as was asked for")

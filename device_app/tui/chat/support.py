@@ -160,8 +160,9 @@ def _carried(record: Mapping[str, Any]) -> list[Content]:
     support = record.get("support")
     proof = record["evidence"] if support in ("proven", "word for word") else None
     near = record.get("nearest") or (record["evidence"] if support == "near" else None)
-    if record.get("model_only") or record.get("quoted"):
-        said = (MODEL_ONLY, "$warning") if record.get("model_only") else (QUOTED, "$success")
+    is_model_only = record.get("model_only") and not record.get("abstained")
+    if is_model_only or record.get("quoted"):
+        said = (MODEL_ONLY, "$warning") if is_model_only else (QUOTED, "$success")
         return [Content.assemble("  ", said)]
     if proof and support == "word for word":
         return [Content.assemble("  ", (f"✓ word for word in [{proof['source']}]", "$success"))]

@@ -295,6 +295,12 @@ def test_a_model_that_is_too_small_says_what_it_takes_and_writes_if_told_to(jack
     again = json.loads(jackdaw("ask", "--again", "--json").out)
     assert (again["model_only"], again["origin"], again["sources"]) == (True, "device", [])
     assert "from the model alone: no source, with fake" in jackdaw("why").out
+    jackdaw("wrong")
+    marked = jackdaw("ask", "--model-only", request)
+    assert marked.code == 3
+    assert "You marked the answer" in marked.out
+    assert "Nearest" not in marked.out
+    assert "from the model alone" not in marked.out
 
 
 def test_the_model_alone_takes_no_passages(jackdaw: Any) -> None:

@@ -99,11 +99,13 @@ def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected
         "same_vocabulary": True,
         "receives": ["question", "answer", "drafts"],
         "privacy": "drafts",
+        "model_only": True,
     }
     shown = words(jackdaw("status").out)
     assert "connected, " in shown
     assert "It answers with fake (the same vocabulary as your model)." in shown
-    assert "It may receive questions; the beginnings of answers that move to the server; drafts of answers" in shown
+    assert "It may receive questions, and requests that need no file; the beginnings of answers that move" in shown
+    assert "to the server; drafts of answers" in shown
     assert "your files never." in shown
     (entry,) = finding(jackdaw)
     assert (entry["level"], entry["mend"]) == ("ok", "")
