@@ -99,7 +99,7 @@ class FakeEngine:
         rows = [self._row(sequence) for sequence in sorted(tokens)]
         count = sum(map(len, tokens.values()))
         if not all(map(self._checked, tokens.values())) or not 0 < count <= self._info.verifies:
-            raise EngineError(f"{count} tokens cannot be verified.")
+            raise EngineError(f"{count} tokens cannot be verified at once, only 1 to {self._info.verifies}.")
         self._cells.require(count)
         return {sequence: [self.decode({sequence: token})[sequence] for token in tokens[sequence]] for sequence in rows}
 

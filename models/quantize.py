@@ -57,7 +57,7 @@ def _write(source: Path, target: Path, to: Quantisation, threads: int) -> None:
     try:
         LlamaModel(target).close()
     except WeightsDamaged as error:
-        raise WeightsError(f"{target.parent} has no room: the new weights were cut short. {error}") from error
+        raise WeightsError(f"There is too little disk space in {target.parent} for the new weights. {error}") from error
 
 
 def _commit(written: Path, target: Path) -> None:

@@ -80,7 +80,7 @@ class ConversationStore:
         )
 
     def replace(self, first: int, turn: Turn) -> None:
-        """Delete the turns from `first` up to `turn` from the conversation, so that `turn` replaces them."""
+        """Delete the conversation's turns from the id `first` on that came before `turn`, which replaces them."""
         self.database.execute(
             "DELETE FROM turns WHERE conversation_id = ? AND id >= ? AND id < ?",
             (turn.conversation_id, first, turn.id),

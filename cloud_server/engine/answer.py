@@ -1,4 +1,5 @@
-"""One answer being generated: its prompt is prefilled in chunks, row by row, then its tokens are drawn.
+"""One answer being generated: its prompts (`Job.rows`) are prefilled in chunks, one after the other, then its
+tokens are drawn.
 
 The batch decodes the drawn tokens of all its answers together. An answer that a device drafts too (a joint answer) is
 drafted ahead and rolled back at a rejected token (DRAGON, section 4.1). An answer knows no other answers.

@@ -13,7 +13,7 @@ Vector = npt.NDArray[np.float32]
 
 
 class Ticket(Protocol):
-    """The look-ahead for one question (TeleRAG, section 4): prefetches for its search while its text is refined."""
+    """The look-ahead for one question (TeleRAG, section 4): prefetches clusters while a pipeline rewrites it."""
 
     def starts(self) -> None:
         """Record that the model writes its first token now, so that time in the queue does not count as writing.

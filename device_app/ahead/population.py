@@ -79,7 +79,7 @@ class Population:
             yield Step.free("evict", f"{evicted} answers", f"over the limit of {self.bank.limit:,} bytes")
 
     def _measure(self) -> Iterator[Step]:
-        """Measure once what drafting answers would gain with this model on this machine."""
+        """Measure once how much faster speculative decoding makes answers, with this model on this machine."""
         source, trace = self.assistant.source(), Trace()
         if source.drafting.is_unmeasured(source.engine.info):
             before = source.engine.computed

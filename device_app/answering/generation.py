@@ -22,10 +22,11 @@ MOST_ATTEMPTS = 2
 
 @dataclass(slots=True)
 class Generation:
-    """Generates one answer from `source`. If there is a `check` of the finished text, no text is shown before it.
+    """Generates one answer from `source`. With a `check`, no text is shown until the finished text has passed
+    it.
 
-    `keep` saves the attention states of a prompt in the engine before the next prompt replaces them. `has_shown`: some
-    text was shown already.
+    `keep` saves the attention states of a prompt in the engine before the next prompt replaces them. `has_shown`:
+    whether any text was shown already.
     """
 
     source: TokenSource

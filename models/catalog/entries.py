@@ -13,7 +13,7 @@ Kind = Literal["engine", "embedder"]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The facts that determine an engine's memory, known before its weights are downloaded.
+    """What decides how much memory an engine needs, known before its weights are downloaded.
 
     `file`: bytes of the file to open. `kv_values`: values of attention state (K and V of every layer) per token.
     `context`: tokens of context that it was trained for.

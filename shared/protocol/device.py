@@ -24,7 +24,7 @@ A device also acknowledges at the end of each request.
 class Lost(NamedTuple):
     """A request that the server does not know: it restarted, forgot the session, or never received the request.
 
-    `why` is the server's mistake, if the device left the server because of one.
+    `why` is the server's protocol error, if the device closed the connection because of one; otherwise "".
     """
 
     request: int

@@ -96,7 +96,7 @@ class Session:
             case m.Cancel():
                 request.cancelled = True
             case m.RoundTrip() if not (self.offer and "scheduled" in self.offer.aggregation):
-                raise ProtocolError(CloseCode.ILLEGAL, "The server does not hand over by the device's round trip.")
+                raise ProtocolError(CloseCode.ILLEGAL, "The server did not offer to take round trips.")
             case _:
                 return request.on_message(message)
         return True

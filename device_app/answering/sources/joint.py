@@ -45,7 +45,7 @@ class Joint:
         return 0, self._own.stream(attempt, sureness)
 
     def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the attempt's passages and those that the server found."""
+        """Return these passages of the files, and after them those that the server found."""
         return [*hits, *map(public_hit, () if self._is_given_up else self._aggregated.report.passages)]
 
     def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:

@@ -100,7 +100,7 @@ class DeviceSide:
             raise
 
     def _fitted(self, passages: Sequence[m.PublicPassage], source: LocalSource) -> Prompt:
-        """Return the prompt with as many passages, and as much of the first, as leave room for a short answer."""
+        """Return the prompt with as many passages as leave room for a short answer, at least a part of the first."""
         needed = min(self._max_tokens, SHORT_ANSWER)
         while True:
             prompt = self._question.prompt(passages, source.template)

@@ -178,12 +178,12 @@ def _by_server(server: Distribution, ratios: Array, takes: Array, tail_weight: f
 
 
 def _priced(gains: Array, costs: Array, weights: Array) -> tuple[Array, Array]:
-    """Return prices per token, falling, and for each price the share of all tokens that are prefilled at that price,
-    rising from 0; both shape (n,).
+    """Return prices, falling, and for each price the share of all tokens that are prefilled if every choice is taken
+    that gains at least the price for each prefilled token, rising from 0; both shape (n,).
 
-    `gains`, shape (lengths, choices), are per token; `costs`, shape (choices,), are probabilities; `weights`, shape
-    (lengths,), are each length's share of all tokens. For all lengths at once, follows the upper convex hull of the
-    points (cost, gain) from the choice `never` on, steepest slope first.
+    `gains`, shape (lengths, choices), are per token; `costs`, shape (choices,), are the probabilities that a choice
+    prefills, 0 for `never`; `weights`, shape (lengths,), are each length's share of all tokens. For all lengths at
+    once, follows the upper convex hull of the points (cost, gain) from the choice `never` on, steepest slope first.
     """
     rows = np.arange(len(gains))
     at = np.full(len(gains), len(costs) - 1)

@@ -1,8 +1,9 @@
 """A joint answer, written by device and server token by token (DRAGON, section 4): the device's side.
 
-`shared.aggregation` decides; this module has the threads, the link and the clock. Private passages and the model's
-distributions over them stay here, unless `open`: the question, draft or settled tokens, one number for how relevant the
-passages are, and acknowledgements leave. If the server fails, the device writes the rest alone.
+`shared.aggregation` decides; this module has the threads, the link and the clock. Private passages never leave. The
+next-token distributions computed from them leave only with `link.privacy = open`. What always leaves: the question, the
+drafted or settled tokens, one number for how relevant the passages are, and acknowledgements. If the server fails, the
+device writes the rest alone.
 """
 
 import time

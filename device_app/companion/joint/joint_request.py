@@ -152,7 +152,7 @@ class JointRequest:
         self._say(m.RoundTrip(self._ask.request, min(max(round(seconds * 1e6), 1), 2**31 - 1)))
 
     def flush(self, step_s: float = 0.0) -> None:
-        """Send the gathered messages; `step_s` is the duration of a draft here."""
+        """Send the gathered messages; `step_s` is how long this device takes to draft one token, in seconds."""
         self._sent_at = time.monotonic()
         for waiting in self._gathering.take():
             for message in to_wire(self._ask.request, waiting, step_s):
