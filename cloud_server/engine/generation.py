@@ -237,7 +237,7 @@ class Generation:
         self._carry_out(key)
 
     def _displace(self, key: int) -> None:
-        """Displace an answer; queue it again once its client allows more tokens."""
+        """Take an answer out of the running batch; queue it again once its client allows more tokens."""
         asked, rest = self._asked[key], self._batch.displace(key)
         if rest is None:
             return

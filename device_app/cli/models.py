@@ -47,7 +47,7 @@ command = models_group(PROGRAM)
 
 
 def ensure_models(device: Device, *kinds: catalog.Kind, yes: bool = False) -> None:
-    """Download the missing models that the device loads, limited to `kinds` if any are given; see `Program.ensure`."""
+    """Download the missing models that the device loads, only those of `kinds` if any are given (`Program.ensure`)."""
     PROGRAM.ensure(device.weights, *device.loads(*kinds), yes=yes)
 
 

@@ -120,7 +120,7 @@ def _parts(match: re.Match[str]) -> dict[str, str]:
 
 
 def _on(year: int, month: int, day: int, today: date) -> Iterator[Span]:
-    """Yield a day, the month if `day` is 0, the year if `month` is 0; the last and the next of them if `year` is 0."""
+    """Yield a day; its month if `day` is 0, its year if `month` is 0. If `year` is 0, yield the last and the next."""
     if year:
         spans = [_span(year, month, day)]
     else:

@@ -25,9 +25,10 @@ class Judged:
     shifts: Sequence[float] = ()
 
     def given_an_answer(self, mixture: Logits, drawn: Sequence[int]) -> Logits:
-        """Return the log probabilities of the token after those drawn, up to a constant. Shape (vocabulary,).
+        """Return the next token's log probabilities, given that the answer is no abstention. Shape (vocabulary,).
 
-        These are the `mixture` without the share that would have become the abstention.
+        They are those of `mixture`, the next token's without that condition after the tokens `drawn`, less the share of
+        continuing to the abstention's text; up to a constant.
         """
         place = len(drawn)
         if place >= len(self.shifts) or list(drawn) != list(self.tokens[:place]):

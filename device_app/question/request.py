@@ -58,7 +58,7 @@ class Request:
 
     @property
     def uses_kept(self) -> bool:
-        """Whether a kept answer may be served. Not where the files are quoted, which takes no longer and is newer."""
+        """Whether a kept answer may be served. Not where the files are quoted: that is as fast, and up to date."""
         options = self.options
         return not (options.fresh or options.together or options.pipeline) and self.search_query == self.query
 

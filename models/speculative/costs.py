@@ -49,7 +49,9 @@ class PassCosts:
         """Raise ValueError unless there are at least two numbers of tokens, ascending from one, and no ratio falls."""
         sizes, ratios = [size for size, _ in self.ratios], [ratio for _, ratio in self.ratios]
         if len(sizes) < 2 or sizes[0] != 1 or sizes != sorted(set(sizes)) or ratios != sorted(ratios):
-            raise ValueError(f"Passes of {sizes} tokens in {ratios} times that of one give no costs.")
+            raise ValueError(
+                f"Passes over {sizes} tokens that took {ratios} times as long as one over 1 give no costs."
+            )
 
     def ratio(self, tokens: int, context: int = 0) -> float:
         """Return the relative time of a pass over `tokens` tokens with `context` tokens before them.

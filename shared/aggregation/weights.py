@@ -37,10 +37,10 @@ def log_weight(scores: Sequence[float], temperature: float = RELEVANCE_TEMPERATU
 
 
 def row_similarities(similarities: Sequence[float], rows: int) -> list[float]:
-    """Return, per row of `shared.prompt.divided`, the similarity that a single passage of the row's total weight would
-    have.
+    """Return one similarity per row, which gives the row the total weight of its passages (a log-sum-exp).
 
-    Without passages there is one row, of arbitrary weight. Raises ValueError for a non-finite similarity.
+    `shared.prompt.divided` divides the passages into rows, the prompts whose distributions are mixed. Without passages
+    there is one row, whose value does not matter. Raises ValueError for a non-finite similarity.
     """
     parts = divided(similarities, rows)
     return [RELEVANCE_TEMPERATURE * log_weight(part) if part else 1.0 for part in parts]

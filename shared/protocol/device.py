@@ -165,7 +165,7 @@ class DeviceSession(Session):
                 return self._event(message, len(frame))
             case m.Pong():
                 if not self._ponged < message.number <= self._pinged:
-                    raise ProtocolError(CloseCode.ORDER, "The server sent a pong that no ping waits for.")
+                    raise ProtocolError(CloseCode.ORDER, "The server sent a pong without a ping.")
                 self._ponged = message.number
             case m.Welcome():
                 return self._welcome(message)

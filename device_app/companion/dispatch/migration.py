@@ -44,7 +44,7 @@ class Migration(Generic[T]):
     """
 
     def __init__(self, terms: Terms, side: Side, epoch: int = 0) -> None:
-        """Begin with the owner writing; the reader is paced from the start if a hand-over will save money."""
+        """Begin with `side` writing. If a hand-over will save money, tokens are shown at the reader's pace at once."""
         self.terms = terms
         self.buffer: TokenBuffer[T] = TokenBuffer(terms.reading_rate)
         self.phase = MigrationPhase.WRITING

@@ -113,7 +113,9 @@ class Support(Static):
 def about(
     record: dict[str, Any], width: int, now: datetime, advice: tuple[str, ...] = (), *, shows_guess: bool = False
 ) -> Content:
-    """Return all lines below a finished answer for this width; the guess is hidden unless `shows_guess`."""
+    """Return all lines below a finished answer for this width; what the model wrote though nothing supports it only if
+    `shows_guess`.
+    """
     origin, detail = badge(record, now)
     abstained = record.get("abstained") or not record["found"]
     style = "$warning" if abstained else {"qa_bank": "$success"}.get(record["origin"], "$primary")

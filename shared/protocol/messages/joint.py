@@ -87,9 +87,9 @@ class Rest(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag
 
 
 class RoundTrip(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=13, gc=False):
-    """The device's current round trip to the server, by which a server that settles tokens decides to hand over.
+    """The device's current round-trip time, by which a server that settles tokens decides when the device should.
 
-    Only to a server that offers the aggregation `scheduled`. The newest counts.
+    Sent only to a server that offers the aggregation `scheduled`. A newer message replaces an older one.
     """
 
     request: RequestNumber
