@@ -80,8 +80,9 @@ class Arm:
         shown = (time.perf_counter() - entered) * 1000
         self.app.drain(0.5)
         record = self._record()
-        steps = {item["name"]: item["ms"] for item in record["trace"]["steps"]}
-        read = record["trace"].get("read_while_typing", {"passages": 0, "served": 0})
+        trace = record.get("trace", {"steps": ()})  # without one, if the answer failed
+        steps = {item["name"]: item["ms"] for item in trace["steps"]}
+        read = trace.get("read_while_typing", {"passages": 0, "served": 0})
         self.in_vain.append(read["passages"] - read["served"])
         self.read.append(read["passages"])
         if "prefill" not in steps:
