@@ -9,7 +9,7 @@ from device_app.answering import quoting
 from device_app.answering.generation import MOST_ATTEMPTS
 from device_app.answering.planner import AS_ASKED, NO_FILE, Kept, Retrieved
 from device_app.cache.answers.bank import Considered, QABank
-from device_app.english import beyond, intents, private, query
+from device_app.english import beyond, given, intents, private, query
 from device_app.english.following import is_follow_up
 from device_app.english.query import Query
 from device_app.inference.sureness import LOOKED_THROUGH
@@ -45,14 +45,13 @@ class Facts:
         trace = Trace()
         model_only = _model_only(question, options)
         asked = query.whole(question) if model_only else query.parse(question, date.today())
-        holds_text = bool(model_only) and intents.holds_text(question)
-        stands_alone = holds_text or options.send
+        stands_alone = options.send or (bool(model_only) and intents.stands_alone(question))
         earlier, search_query = self._thread(asked, options, None if stands_alone else conversation)
         with trace.step("look up"):
             vector = self.retriever.embedder.embed([asked.text])[0]
         local_only = "" if options.send else self._local_only(asked, conversation)
         if has_server and model_only and not (local_only or options.send):
-            local_only = private.HOLDS_TEXT if holds_text else self._names_known(asked)
+            local_only = private.HOLDS_TEXT if given.may_hold_text(question) else self._names_known(asked)
         return Request(asked, search_query, vector, options, earlier, local_only, model_only, has_server, trace=trace)
 
     def kept(self, request: Request) -> Kept:

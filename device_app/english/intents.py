@@ -11,6 +11,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from device_app.english.following import begins_as_question
+from device_app.english.instructions import (
+    LOOKS,
+    MAKES,
+    MAKES_UP,
+    NEXT_SENTENCE,
+    POINTS,
+    ROLE,
+    TREATS,
+    first_verb,
+    without_polite_words,
+)
 from device_app.english.query import has_filter
 from device_app.english.stop_words import word_set
 
@@ -28,23 +39,6 @@ in quotation marks, where a few words may be a title; and below instructions of 
 _PUZZLE_NUMBERS: Final = 3
 """The numbers from which a text with a question at its end counts as a puzzle."""
 
-_MAKES = word_set(
-    """brainstorm calculate code compose compute concoct construct convert craft create design develop devise draft
-    formulate generate implement improvise invent narrate paraphrase produce program proofread prove recite rephrase
-    reword rewrite sketch simulate solve translate write"""
-)
-_TREATS = word_set(
-    """abbreviate add analyse analyze annotate anonymise anonymize answer arrange assess categorise categorize change
-    check choose classify clean complete condense conjugate continue correct count critique debug decode deduce detect
-    determine edit encode estimate evaluate examine expand extract fill find fix format group guess highlight identify
-    improve infer insert interpret judge label link match merge modify order output pair parse polish predict punctuate
-    rank rate read recognise recognize refactor reformat remove reorder replace reply respond restate restructure
-    reverse review score select separate shorten simplify sort spell split spot state summarise summarize tag tell
-    transform unscramble verify"""
-)
-_LOOKS = word_set("answer check detect determine find identify judge read select state tell")
-"""Verbs behind whose colon a question may follow as well as a text."""
-
 _LOOKS_UP = word_set("get inform know look lookup open remember remind retrieve search see show")
 """Verbs that ask for what is known, so that a long text below them is no text to treat."""
 
@@ -53,33 +47,7 @@ _GENERAL = word_set(
     enumerate explain give illustrate justify list make name offer outline plan present propose provide recommend share
     suggest teach"""
 )
-_ROLE = re.compile(
-    r"(?:act|assume|behave|imagine|pretend|respond|speak|suppose)(?: that)? (?:you\b|yourself|as\b|the role|to be)"
-    r"|you are (?:an?|now)\b",
-    re.IGNORECASE,
-)
-_MAKES_UP = re.compile(
-    r"(?:come|coming) up with \w|make up \w|tell (?:me|us) an? (?:\w+ )?(?:joke|poem|riddle|story|tale)\b",
-    re.IGNORECASE,
-)
-
-_POLITELY = re.compile(
-    r"\W*(?:(?:please|kindly|hi|hello|hey|ok|okay|now|then|first|also|help me|to|"
-    r"(?:can|could|would|will) you(?: please)?|i(?:['’]d| would) like you to|i (?:want|need) you to|"
-    r"you (?:need to|have to|are to|should|will|must)|try|"
-    r"your (?:task|job) is|in this task|(?:given|using|based on|in order to) [^,.:]{1,120},)(?!\w)[\s,:]*)+",
-    re.IGNORECASE,
-)
-_VERB = re.compile(r"\W*\d*[.)]?\W*([^\W\d_]+)\b\s*")
-_NEXT_SENTENCE = re.compile(r"(?<=[.?!;:])\s+|\n+")
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]+)[\"”»]")
-
-_POINTS = re.compile(
-    r"\b(?:following|below|given|provided|attached)\b"
-    r"|\bthis (?:text|passage|paragraph|sentence|code|function|poem|article)\b",
-    re.IGNORECASE,
-)
-"""Names of a given text."""
 
 _IS_KNOWN = re.compile(
     r"(?:of|for|from|at|with|by|and|or)\b|\W*$|(?:(?:me|us|down|up|out) )*(?:(?:the|his|her|their|its|that|those|what|"
@@ -176,16 +144,16 @@ def needs_no_file(text: str) -> bool:
     instructions = parts.instructions[:_READ]
     if has_filter(text.strip().partition("\n")[0][:_READ]):
         return False
-    sentences = [sentence for sentence in _NEXT_SENTENCE.split(instructions) if sentence.strip()][:_SENTENCES]
-    if _ROLE.match(_without_polite_words(instructions)):
+    sentences = [sentence for sentence in NEXT_SENTENCE.split(instructions) if sentence.strip()][:_SENTENCES]
+    if ROLE.match(without_polite_words(instructions)):
         return True
     if _is_private(instructions, parts):
         return False
     return any(_asks_for_text(sentence, parts) for sentence in sentences) or _is_puzzle(text[:_READ])
 
 
-def holds_text(text: str) -> bool:
-    """Return whether a request holds a given text: below its instructions, behind a colon, or in quotation marks."""
+def stands_alone(text: str) -> bool:
+    """Return whether a request surely holds the text that it speaks of, so that it follows on nothing said before."""
     return bool(_parts(text).given)
 
 
@@ -197,7 +165,7 @@ def _parts(text: str) -> _Parts:
         return _Parts(f"{text[: quoted.start()]}{text[quoted.end() :]}", quoted[1], quoted=True)
     before, _, behind = text.partition(":")
     if _count(behind) >= _GIVEN_WORDS and (
-        _POINTS.search(before[-_READ:]) or _verb(before)[0] in _MAKES | _TREATS - _LOOKS
+        POINTS.search(before[-_READ:]) or first_verb(before)[0] in MAKES | TREATS - LOOKS
     ):
         return _Parts(before, behind)
     return _Parts(text)
@@ -207,28 +175,16 @@ def _count(text: str) -> int:
     return len(text[:_READ].split())
 
 
-def _verb(sentence: str) -> tuple[str, str]:
-    """Return the first word of a sentence after polite words, in lower case, and what follows it."""
-    rest = _without_polite_words(sentence)
-    word = _VERB.match(rest)
-    return (word[1].lower(), rest[word.end() :]) if word else ("", rest)
-
-
-def _without_polite_words(sentence: str) -> str:
-    polite = _POLITELY.match(sentence)
-    return sentence[polite.end() if polite else 0 :]
-
-
 def _asks_for_text(sentence: str, parts: _Parts) -> bool:
     """Return whether a sentence asks for a text that needs no file."""
-    verb, rest = _verb(sentence)
-    is_given, points = bool(parts.given), bool(_POINTS.search(rest))
-    if _ROLE.match(f"{verb} {rest}") or _MAKES_UP.match(f"{verb} {rest}") or (points and is_given):
+    verb, rest = first_verb(sentence)
+    is_given, points = bool(parts.given), bool(POINTS.search(rest))
+    if ROLE.match(f"{verb} {rest}") or MAKES_UP.match(f"{verb} {rest}") or (points and is_given):
         return True
-    if verb in _MAKES:
+    if verb in MAKES:
         is_noun = verb in _NOUNS and not _INDEFINITE.match(rest)
         return is_given or points or not (is_noun or _IS_KNOWN.match(rest) or _FACTS.search(rest))
-    if verb in _TREATS:
+    if verb in TREATS:
         return points or _count(parts.given) >= _GIVEN_WORDS
     if verb in _GENERAL:
         return _count(parts.given) >= _MANY_WORDS or _is_general(verb, rest)
@@ -252,13 +208,13 @@ def _is_private(instructions: str, parts: _Parts) -> bool:
         return True
     if parts.given and not parts.quoted:
         return False
-    verb, rest = _verb(others)
-    is_program = verb in _MAKES and _PROGRAM.match(rest)
+    verb, rest = first_verb(others)
+    is_program = verb in MAKES and _PROGRAM.match(rest)
     return not is_program and bool(_REPORTED.search(others) or _RECORDS.search(others))
 
 
 def _is_puzzle(text: str) -> bool:
     """Return whether a text states numbers, and asks in a later sentence what follows from them."""
-    _, *later = [sentence for sentence in _NEXT_SENTENCE.split(text) if sentence.strip()] or [""]
+    _, *later = [sentence for sentence in NEXT_SENTENCE.split(text) if sentence.strip()] or [""]
     is_asked = any(_HOW_MANY.search(sentence) for sentence in later)
     return is_asked and not _OWN.search(text) and len(_NUMBER.findall(text)) >= _PUZZLE_NUMBERS

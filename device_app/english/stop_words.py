@@ -17,6 +17,12 @@ STOP_WORDS = word_set(
 )
 """Words that only ask or join. "s", "ll" … are the remains of contractions."""
 
+LANGUAGES = word_set(
+    """arabic chinese czech danish dutch english finnish french german greek hindi hungarian italian japanese korean
+    latin norwegian polish portuguese russian spanish swedish turkish ukrainian"""
+)
+"""Languages that a text may be written in."""
+
 OF_ANY_DAY = word_set(
     """agenda anything appointment appointments calendar diary event events everything going happen happened
     happening happens plan planned plans schedule scheduled something"""

@@ -53,6 +53,8 @@ def test_what_is_the_persons_own_stays(dear_device: Home) -> None:
     before = home.proxy.sent
     for request, why in (
         (TEXT, HOLDS_TEXT),
+        ("Translate 'I was fired' into German", HOLDS_TEXT),
+        ("Please explain this: the tumour is malignant and has spread", HOLDS_TEXT),
         ("Write a poem for Petra", NAMES_KNOWN),
         ("write a poem for petra", NAMES_KNOWN),
         ("Write a story about harbour road", NAMES_KNOWN),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.english.intents import holds_text, needs_no_file
+from device_app.english.intents import needs_no_file, stands_alone
 
 NO_FILE = (
     "Ponder the moral of it\nAn old man planted a tree. He was asked why, since he would never sit in its shade. He "
@@ -210,8 +210,8 @@ def test_what_asks_for_facts_or_is_unsure_needs_files(request_text: str) -> None
         ("Tell me: when is the dentist, and where?", False),
     ],
 )
-def test_a_given_text_is_below_a_line_behind_a_colon_or_quoted(request_text: str, holds: bool) -> None:
-    assert holds_text(request_text) is holds
+def test_a_request_with_a_given_text_follows_on_nothing(request_text: str, holds: bool) -> None:
+    assert stands_alone(request_text) is holds
 
 
 @given(st.text(max_size=300))
@@ -223,4 +223,4 @@ def test_any_text_can_be_read(text: str) -> None:
 def test_a_pasted_text_of_a_megabyte_is_read_at_once(part: str) -> None:
     text = f"Summarise this text:\n{part * (1_000_000 // len(part))}"
     needs_no_file(text)
-    holds_text(part * (1_000_000 // len(part)))
+    stands_alone(part * (1_000_000 // len(part)))
