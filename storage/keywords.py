@@ -34,6 +34,11 @@ class KeywordIndex:
         matching = "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? LIMIT ?"
         return np.array([row[0] for row in self.database.execute(matching, (quoted(term), most))], np.int64)
 
+    def names(self, term: str) -> bool:
+        """Return whether the term, in any form, is part of the name or address of somebody in a document."""
+        matching = "SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? LIMIT 1"
+        return bool(self.database.execute(matching, (f"people : {quoted(term)}",)))
+
     def held(self, term: str, most: int) -> int:
         """Return how many passages match the term, counting up to `most`, without ranking them."""
         counted = "SELECT COUNT(*) FROM (SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? LIMIT ?)"

@@ -119,8 +119,8 @@ class Facts:
 
     def _names_known(self, asked: Query) -> str:
         """Return why a request must stay on this device for what it names; "" if nothing in it is known here."""
-        known = names.known_name(asked.text, self.retriever.keywords, self.retriever.store)
-        return private.NAMES_KNOWN if known else ""
+        is_known = names.holds_known_name(asked.text, self.retriever.keywords, self.retriever.store)
+        return private.NAMES_KNOWN if is_known else ""
 
     def _local_only(self, asked: Query, conversation: int | None) -> str:
         """Return why the question must stay on this device; "" if a server may be asked."""

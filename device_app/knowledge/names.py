@@ -1,14 +1,15 @@
 """Finds names of persons, addresses and numbers in a request that the person's files hold too.
 
-A word is a name where the files write it with a capital letter inside a sentence, or never without one, or where it is
-part of the name or address of somebody in a mail or chat. In doubt, it is one.
+A word is a name where it is part of the name or address of somebody in a mail, chat or appointment, where the files
+write it with a capital letter inside a sentence, or never without one. Numbers are compared digit by digit, however
+they are grouped. In doubt, a word is a name.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from device_app.english.stop_words import HOW_ASKED, STOP_WORDS, word_set
+from device_app.english.stop_words import HOW_ASKED, LANGUAGES, STOP_WORDS, word_set
 from device_app.english.terms import plain
 from shared.types import StoredPassage
 from storage.keywords import KeywordIndex
@@ -20,46 +21,60 @@ MOST_WORDS: Final = 100
 _PASSAGES: Final = 20
 """The passages that are looked at for a word."""
 
-_DIGITS: Final = 5
-"""The digits from which a number may be part of an address, or of a telephone or an account."""
+_NUMBERED: Final = 100
+"""The passages that are looked at for a number, the likeliest first."""
 
-_EVERYBODYS = word_set(
-    """arabic chinese czech danish dutch english finnish french german greek hindi hungarian italian japanese korean
-    latin norwegian polish portuguese russian spanish swedish turkish ukrainian monday tuesday wednesday thursday friday
-    saturday sunday january february march april may june july august september october november december"""
+_DIGITS, _SURELY, _MOST_DIGITS = 5, 7, 40
+"""The digits from which a number may be part of an address, or of a telephone or an account; those in a row by which
+two numbers are the same, whatever precedes or follows; and those of the longest number that is looked up.
+"""
+
+_GROUP: Final = range(2, 13)
+"""The digits of a group of a number, as files may write it."""
+
+_NAMES_TOO = word_set("can will")
+"""Stop words that are names too, so that they are looked up in small letters as well."""
+
+_NO_NAMES = (STOP_WORDS | HOW_ASKED | LANGUAGES) | word_set(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december"""
 )
-"""Words with a capital letter that name nobody."""
+"""Words that name nobody unless somebody is called so."""
 
 _WORD = re.compile(r"[^\W_]+")
 _INSIDE = re.compile(r"(?<=[\w,;] )[^\W_]+")
+_NUMBER = re.compile(r"[^\W\d_]*\d(?:[^\w\n]{0,3}\d)*")
+"""Matches a number in any groups, such as "(555) 123-4567", with letters before it, as an IBAN has."""
 
 
-def known_name(text: str, keywords: KeywordIndex, store: KnowledgeStore) -> str:
-    """Return a word of the text that the files hold as a name, or as a number of an address; "" if there is none.
+def holds_known_name(text: str, keywords: KeywordIndex, store: KnowledgeStore) -> bool:
+    """Return whether the files hold a word of the text as a name, or one of its numbers.
 
-    Return the text's beginning if it has too many words to look up, or an e-mail address. Raises StoreError.
+    Return True as well if the text has too many words to look up, or an e-mail address. Raises StoreError.
     """
-    words: list[str] = [word for word in dict.fromkeys(_WORD.findall(text)) if _may_name(word)]
+    words: list[str] = [word for word in dict.fromkeys(_WORD.findall(text)) if not word.isdigit()]
     if "@" in text or len(words) > MOST_WORDS:
-        return text[:_PASSAGES]
+        return True
+    if any(_is_known_number(number, keywords, store) for number in _NUMBER.findall(text)):
+        return True
+    if any(keywords.names(plain(word)) for word in words if _may_be_somebody(word)):
+        return True
     inside = {word for word in _INSIDE.findall(text) if word[0].isupper()}
     for word in words:
-        passages = list(store.passages(keywords.some(plain(word), _PASSAGES).tolist()).values())
-        if passages and (word in inside or word.isdigit() or _is_name(plain(word), passages)):
-            return word
-    return ""
+        if len(word) > 1 and (plain(word) not in _NO_NAMES or (word in inside and plain(word) in _NAMES_TOO)):
+            passages = list(store.passages(keywords.some(plain(word), _PASSAGES).tolist()).values())
+            if passages and (word in inside or _is_name(plain(word), passages)):
+                return True
+    return False
 
 
-def _may_name(word: str) -> bool:
-    if word.isdigit():
-        return len(word) >= _DIGITS
-    return len(word) > 1 and plain(word) not in STOP_WORDS | HOW_ASKED | _EVERYBODYS
+def _may_be_somebody(word: str) -> bool:
+    """Return whether somebody may be called so: a stop word in small letters is no name."""
+    return len(word) > 1 and (word[0].isupper() or plain(word) not in STOP_WORDS - _NAMES_TOO)
 
 
 def _is_name(word: str, passages: Sequence[StoredPassage]) -> bool:
-    """Return whether these passages, which hold the word in some form, use it as a name."""
-    if word in _plain_words(person for passage in passages for person in passage.people):
-        return True
+    """Return whether the texts of these passages, which hold the word in some form, use it as a name."""
     texts = [passage.text for passage in passages]
     if any(plain(inside) == word for text in texts for inside in _INSIDE.findall(text) if inside[0].isupper()):
         return True
@@ -67,5 +82,20 @@ def _is_name(word: str, passages: Sequence[StoredPassage]) -> bool:
     return bool(uses) and all(use[0].isupper() for use in uses)
 
 
-def _plain_words(texts: Iterable[str]) -> set[str]:
-    return {plain(word) for text in texts for word in _WORD.findall(text)}
+def _is_known_number(number: str, keywords: KeywordIndex, store: KnowledgeStore) -> bool:
+    """Return whether the files hold a number, however it and they are grouped."""
+    digits = _digits(number)
+    if not _DIGITS <= len(digits) <= _MOST_DIGITS:
+        return len(digits) > _MOST_DIGITS
+    size = min(len(digits), _SURELY)
+    groups = {digits[first : first + length] for length in _GROUP for first in range(len(digits) - length + 1)}
+    whole = "".join(_WORD.findall(plain(number)))
+    terms = sorted({*groups, digits, whole, *_WORD.findall(plain(number))})
+    passages = store.passages(keywords.search(terms, _NUMBERED).tolist()).values()
+    texts = (part for passage in passages for part in (passage.title, *passage.people, passage.text))
+    held = [_digits(match) for text in texts for match in _NUMBER.findall(text)]
+    return any(digits[first : first + size] in other for other in held for first in range(len(digits) - size + 1))
+
+
+def _digits(number: str) -> str:
+    return "".join(character for character in number if character.isdigit())
