@@ -39,6 +39,9 @@ in quotation marks, where a few words may be a title; and below instructions of 
 _PUZZLE_NUMBERS: Final = 3
 """The numbers from which a text with a question at its end counts as a puzzle."""
 
+_MAKES_OPENLY = word_set("calculate compute convert create generate")
+"""Verbs that make a new text only where their object is indefinite: "Generate list of people" is looked up."""
+
 _LOOKS_UP = word_set("get inform know look lookup open remember remind retrieve search see show")
 """Verbs that ask for what is known, so that a long text below them is no text to treat."""
 
@@ -71,11 +74,27 @@ _LOOKED_UP = re.compile(
 )
 """The rest of an indefinite object that is looked up all the same: "a list of …", "a description of the boathouse"."""
 
+_LISTED = re.compile(
+    r"(?:(?:me|us|out) )*(?:an? )?(?:[\w-]+ ){0,2}?(?:inventory|list|overview|summary|table|timeline)s? of (?!an? |"
+    r"(?:all-time|common|different|\d+|eight|fictional|five|four|funny|good|ideas|nine|popular|possible|questions|reasons|"
+    r"seven|several|six|some|ten|things to|three|tips|two|various|ways|words)\b)",
+    re.IGNORECASE,
+)
+"""The beginning of a list of what is known, such as "a list of invoices"."""
+
+_NUMBERED = re.compile(
+    r"\b(?:article|bill|chapter|contract|document|file|invoice|letter|line|mail|message|note|order|page|paragraph|photo|"
+    r"receipt|section|sheet|slide|verse)s? (?:number |no\.? ?|#)?\d",
+    re.IGNORECASE,
+)
+"""A part of something known: "page 3"."""
+
 _CONCEPT = re.compile(
     r"(?:(?:me|us|about|on|simply|briefly) )*(?:(?:the|an?) )?(?:(?:[\w-]+ ){0,2}?(?:advantages|basics|benefits|causes|"
     r"concepts?|correlation|definition|differences?|disadvantages|effects?|history|impact|importance|laws?|meaning|nature|"
     r"principles?|process|pros and cons|similarit(?:y|ies)|stages|synonyms?|theor(?:y|em)|types)\b"
-    r"|(?:[\w-]+ )?[\w-]+(?:ology|ics|ism|esis|omy|ment|tion|graphy)\b(?: (?:to|in|for) .+)?\W*$)",
+    r"|(?:[\w-]+ )?[\w-]*(?:ology|ics|ism|esis|omy|graphy|ali[sz]ation|entanglement|evolution|inflation)\b"
+    r"(?: (?:to|in|for) .+)?\W*$)",
     re.IGNORECASE,
 )
 """The beginning of an object that is a concept."""
@@ -85,6 +104,8 @@ _NOUNS = word_set("code design draft program")
 
 _FACTS = re.compile(
     r"\bfrom the (?!point|perspective)[a-z]|\b(?:when|where|how much|how many) (?:the|he|she|they|it|i|we)\b"
+    r"|\b(?:what|who|how (?:much|many)(?: \w+){1,2}) (?:was|were|did|had|(?:has|have) been)\b"
+    r"|\bsince (?:\w+\W*$|last\b|\d)"
 )
 """Clauses that a text has to have facts for."""
 
@@ -182,8 +203,7 @@ def _asks_for_text(sentence: str, parts: _Parts) -> bool:
     if ROLE.match(f"{verb} {rest}") or MAKES_UP.match(f"{verb} {rest}") or (points and is_given):
         return True
     if verb in MAKES:
-        is_noun = verb in _NOUNS and not _INDEFINITE.match(rest)
-        return is_given or points or not (is_noun or _IS_KNOWN.match(rest) or _FACTS.search(rest))
+        return is_given or points or _makes_anew(verb, rest)
     if verb in TREATS:
         return points or _count(parts.given) >= _GIVEN_WORDS
     if verb in _GENERAL:
@@ -191,6 +211,17 @@ def _asks_for_text(sentence: str, parts: _Parts) -> bool:
     is_asked = verb in _LOOKS_UP or begins_as_question(sentence) or begins_as_question(parts.given)
     is_instruction = _count(sentence) >= _GIVEN_WORDS and not (is_asked or parts.quoted or _OWN.search(sentence))
     return is_instruction and _count(parts.given) >= _LONG_WORDS
+
+
+def _makes_anew(verb: str, rest: str) -> bool:
+    """Return whether a verb makes a text of which nothing is known yet."""
+    is_listed = verb != "brainstorm" and _LISTED.match(rest)
+    if is_listed or _IS_KNOWN.match(rest) or _NUMBERED.search(rest) or _FACTS.search(rest):
+        return False
+    is_open = bool(_INDEFINITE.match(rest))
+    if verb in _MAKES_OPENLY:
+        return is_open or bool(_PROGRAM.match(rest)) or rest[:1].isdigit()
+    return is_open or verb not in _NOUNS
 
 
 def _is_general(verb: str, rest: str) -> bool:
