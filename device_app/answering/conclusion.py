@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from device_app.answering.checking import Check, Written
 from device_app.answering.planner import Action
@@ -32,6 +33,8 @@ from shared.prompt import is_not_found
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 
+TO_FILES: Final = "To ask your files instead, add a filter to it, such as kind:note."
+
 
 def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: Trace) -> Answer:
     """Return an answer that was kept before this question.
@@ -55,11 +58,12 @@ def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: T
 
 
 def declined(request: Request, action: Action) -> Answer:
-    """Return the answer that this device's model is too small for the request, and what it would take."""
+    """Return the answer that this device's model is too small for the request, what it would take, and the way to the
+    files.
+    """
     _, *why_here = action.reasons
-    text = " ".join(
-        (request.options.unsuited, *(f"No server wrote it: {why.removeprefix(f'{WENT_ON}: ')}." for why in why_here))
-    )
+    no_server = (f"No server wrote it: {why.removeprefix(f'{WENT_ON}: ')}." for why in why_here)
+    text = " ".join((request.options.unsuited, *no_server, TO_FILES))
     carried = {"found": False, "abstained": True, "model_only": True, "decided": action.reasons}
     return Answer(text, (), None, request.trace, "", **carried)  # type: ignore[arg-type]
 

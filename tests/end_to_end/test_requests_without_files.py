@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from device_app.answering.conclusion import TO_FILES
 from device_app.companion.dispatch.cost import ServerPrice
 from device_app.companion.dispatch.day import DayLimits
 from device_app.companion.link.link import Link
@@ -97,6 +98,7 @@ def test_where_the_server_takes_no_such_requests_the_device_writes_alone(home: H
         assert not answer.found
         assert answer.text.startswith(unsuited)
         assert "writes answers from its passages only" in answer.text
+        assert answer.text.endswith(TO_FILES)
     else:
         assert answer.decided[-1].startswith("this device wrote alone: the server at ")
     assert home.ask(unsuited=unsuited, **SENT).origin in ("cloud", "device", "migrated")  # a question of fact
