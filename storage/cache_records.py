@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from storage.conversations import WITH_FILES
 from storage.database import Database, folded
 from storage.passages import show
 
@@ -176,8 +177,9 @@ class CacheRecords:
         return int(self.database.execute("SELECT COUNT(*) FROM passages WHERE id > ?", (identity,))[0][0])
 
     def turns_after(self, identity: int) -> int:
-        """Return how many questions were answered after this turn."""
-        return int(self.database.execute("SELECT COUNT(*) FROM turns WHERE complete AND id > ?", (identity,))[0][0])
+        """Return how many questions were answered with files after this turn."""
+        rows = self.database.execute(f"SELECT COUNT(*) FROM turns WHERE {WITH_FILES} AND id > ?", (identity,))
+        return int(rows[0][0])
 
 
 _PASSAGE = "COALESCE(passage_id, 0)"

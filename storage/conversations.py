@@ -10,6 +10,9 @@ from storage import beginnings
 from storage.database import Database, folded
 from storage.keywords import quoted
 
+WITH_FILES = "complete AND NOT COALESCE(json_extract(record, '$.model_only'), 0)"
+"""The condition of the turns that were answered with files: others hold texts that tell nothing of the next question."""
+
 MOST_RANKED = 1_000
 """The most matches that are ranked: ranking reads the index for each match, and ranks say little among more matches."""
 
@@ -109,8 +112,10 @@ class ConversationStore:
         return int(self.database.execute("SELECT COUNT(*) FROM conversations")[0][0])
 
     def questions(self, limit: int) -> list[tuple[int, str]]:
-        """Return the turn ids and questions of the last `limit` answered turns, latest last."""
-        rows = self.database.execute("SELECT id, question FROM turns WHERE complete ORDER BY id DESC LIMIT ?", (limit,))
+        """Return the turn ids and questions of the last `limit` turns that were answered with files, latest last."""
+        rows = self.database.execute(
+            f"SELECT id, question FROM turns WHERE {WITH_FILES} ORDER BY id DESC LIMIT ?", (limit,)
+        )
         return [(turn, question) for turn, question in reversed(rows)]
 
     def turns(self, conversation_id: int) -> list[Turn]:

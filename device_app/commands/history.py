@@ -32,11 +32,11 @@ def forget(device: Device, conversation: int) -> bool:
     Return whether the conversation existed. Raises StoreError, NotWritable.
     """
     from device_app.ahead.daemon import forget_last
-    from device_app.english import query
+    from device_app.knowledge.thread import asked_in
     from storage.qa_entries import QAEntries
 
     entries = QAEntries(device.database)
-    asked = {query.parse(turn.question, date.today()).text for turn in device.conversations.turns(conversation)}
+    asked = {asked_in(turn, date.today()).text for turn in device.conversations.turns(conversation)}
     entries.delete([entry.id for entry in entries.all() if entry.question in asked])
     deleted = device.conversations.delete(conversation)
     forget_last(device.paths)

@@ -49,13 +49,13 @@ class Marked:
 def mark_turn(device: Device, turn: Turn) -> Marked:
     """Mark the answer of a turn as wrong. Raises NothingFound if the turn gave no answer; StoreError."""
     from device_app.cache.answers.bank import scope
-    from device_app.english import query
+    from device_app.knowledge.thread import asked_in
     from device_app.question.answer import own_sources, written_by
 
     record = turn.record
     if not turn.complete or not record.get("found") or record.get("abstained"):
         raise NothingFound(NO_ANSWER)
-    asked = query.parse(turn.question, datetime.fromisoformat(turn.asked_at).astimezone().date())
+    asked = asked_in(turn, datetime.fromisoformat(turn.asked_at).astimezone().date())
     written, sources = written_by(record), own_sources(record)
     return _mark(device, asked.text, scope(asked), turn.answer, written, sources, turn.id)
 

@@ -8,8 +8,22 @@ from functools import reduce
 from device_app.english import query
 from device_app.english.following import is_follow_up
 from device_app.english.query import Query
+from shared.errors import UsageError
 from shared.prompt import Exchange
 from storage.conversations import Turn
+
+
+def asked_in(turn: Turn, today: date) -> Query:
+    """Return the query of a stored turn. What a model was asked without files has no filters.
+
+    An interrupted turn does not always say whether it asked for files; a text with an invalid filter did not.
+    """
+    if turn.record.get("model_only"):
+        return query.whole(turn.question)
+    try:
+        return query.parse(turn.question, today)
+    except UsageError:
+        return query.whole(turn.question)
 
 
 def thread(asked: Query, turns: Sequence[Turn], today: date) -> tuple[list[Exchange], Query]:
@@ -21,8 +35,7 @@ def thread(asked: Query, turns: Sequence[Turn], today: date) -> tuple[list[Excha
     before: list[Query] = []
     for turn in turns:
         if turn.complete:
-            model_only = turn.record.get("model_only")  # then it has no filters
-            earlier = query.whole(turn.question) if model_only else query.parse(turn.question, today)
+            earlier = asked_in(turn, today)
             if not is_follow_up(earlier):
                 said, before = [], []
             if before:

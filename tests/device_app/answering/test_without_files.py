@@ -2,24 +2,33 @@
 
 import json
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import numpy as np
 import pytest
 
 from device_app.answering.conclusion import TO_FILES
+from device_app.ahead.outlook import likely
 from device_app.answering.planner import AS_ASKED, NO_FILE, Action, Fact, State, plan
+from device_app.commands.history import forget
+from device_app.commands.marking import mark_turn
 from device_app.english.query import Query
 from device_app.question.answer import Answer, Found
 from device_app.question.request import Request
+from device_app.settings import Settings
 from shared.errors import UsageError
+from storage.cache_records import CacheRecords
 from storage.database import Database
 from storage.qa_entries import QAEntries
+from tests.device_app.cache.conftest import work
 from tests.device_app.conftest import answered, assistant, options
+from tests.devices import device_over
 
 POEM = "Write a poem about the blue drill"
 TEXT = "Summarise this text:\nPetra has the drill and the saw.\nShe is in the boathouse."
 UNSUITED = "The model is too small."
+WITH_DATE = "Translate this into German:\non:Monday the shop is closed."
 
 
 def request(**facts: Any) -> Request:
@@ -120,3 +129,22 @@ def test_what_is_recognised_can_be_explained(database: Database) -> None:
     explained = room.explain(POEM, replace(options(), unsuited=UNSUITED))
     assert explained.step == Action("decline", (NO_FILE,))
     assert json.dumps(answered(room, POEM, options()).as_json())
+
+
+def test_a_text_with_a_word_like_a_filter_can_be_deleted_and_marked_and_breaks_no_work_ahead(
+    database: Database,
+) -> None:
+    device = device_over(database, Settings())
+    room = device.assistant
+    question = answered(room, "Who has the drill?", options())
+    alone = answered(room, WITH_DATE, options(), question.conversation_id)
+    assert alone.model_only
+    store = room.conversations
+    assert [text for _, text in store.questions(10)] == ["Who has the drill?"]
+    assert CacheRecords(database).turns_after(0) == 1
+    work(device)
+    assert likely(device, 3, date.today())
+    (turn,) = [turn for turn in store.turns(question.conversation_id or 0) if turn.question == WITH_DATE]
+    assert mark_turn(device, turn).question == WITH_DATE
+    store.begin(WITH_DATE, question.conversation_id)  # and one that was interrupted before anything was written
+    assert forget(device, question.conversation_id or 0)
