@@ -31,7 +31,7 @@ class Conversation:
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A question with its answer. `record` is the output of `ask --json`; `complete` is False for an interrupted
-    answer, whose record holds at most the egress.
+    answer, whose record holds at most the egress and, without files, `model_only` and why in the trace.
     """
 
     id: int
@@ -73,10 +73,10 @@ class ConversationStore:
         answer: str,
         record: dict[str, Any] | None = None,
         *,
-        egress: dict[str, Any] | None = None,
+        so_far: dict[str, Any] | None = None,
     ) -> None:
-        """Store an answer: complete if it has a record, else the part so far, with any egress for it."""
-        kept = ({"egress": egress} if egress else {}) if record is None else record
+        """Store an answer: complete if it has a record, else the part so far, with the record `so_far`."""
+        kept = (so_far or {}) if record is None else record
         self.database.execute(
             "UPDATE turns SET answer = ?, complete = ?, record = ? WHERE id = ?",
             (answer, record is not None, json.dumps(kept, ensure_ascii=False), turn_id),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import Any
 
 from device_app.answering import conclusion, quoting
 from device_app.answering.facts import Facts
@@ -278,4 +279,10 @@ class Assistant:
         finally:
             if not answer:
                 self._records.count_typing(request.typed, ())
-                self.conversations.write(turn.id, "".join(said).strip(), egress=request.ledger.egress.as_json())
+                self.conversations.write(turn.id, "".join(said).strip(), so_far=_interrupted(request))
+
+
+def _interrupted(request: Request) -> dict[str, Any]:
+    """Return the record of an answer that was not finished."""
+    why = {"model_only": True, "trace": {"decided": [request.model_only]}} if request.model_only else {}
+    return {"egress": request.ledger.egress.as_json(), **why}

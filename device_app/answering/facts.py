@@ -132,7 +132,9 @@ class Facts:
 
 def _model_only(question: str, options: Options) -> str:
     """Return why a model answers without files; "" if the files are asked first."""
-    if options.model_only:
+    if options.model_only and not options.send:
         return AS_ASKED
     is_for_passages = options.together or bool(options.pipeline)
-    return NO_FILE if not is_for_passages and intents.needs_no_file(question) else ""
+    if not is_for_passages and intents.needs_no_file(question):
+        return NO_FILE
+    return AS_ASKED if options.model_only else ""

@@ -101,7 +101,8 @@ def command(
     text, fresh = "" if again else _question(question), fresh or again
     with opened(flags) as device, Activity(device.paths.activity).noted():
         replaced = last(device.conversations) if again else None
-        text, model_only = replaced.question if replaced else text, model_only or was_model_only(replaced)
+        text = replaced.question if replaced else text
+        model_only = model_only or (not (together or pipeline) and was_model_only(replaced))
         ensure_models(device, yes=yes)
         chosen = "" if pipeline is None else _offered(device, pipeline)
         from device_app.answering.early import needs_model

@@ -31,8 +31,15 @@ def last(conversations: ConversationStore) -> Turn:
 
 
 def was_model_only(turn: Turn | None) -> bool:
-    """Return whether a model answered the turn's question without files."""
-    return bool(turn and turn.record.get("model_only") and turn.record.get("found"))
+    """Return whether a model wrote the turn's answer, or began to, without files because the person asked for that.
+
+    A request that was recognised as one without files does not count: it is recognised again.
+    """
+    if turn is None or not turn.record.get("model_only") or not turn.record.get("found", True):
+        return False
+    from device_app.answering.planner import AS_ASKED
+
+    return AS_ASKED in turn.record["trace"]["decided"]
 
 
 def asked(device: Device, question: str, options: Options, conversation: int | None, replaced: Turn | None) -> Events:
@@ -89,10 +96,10 @@ class TurnStore(ConversationStore):
         answer: str,
         record: dict[str, Any] | None = None,
         *,
-        egress: dict[str, Any] | None = None,
+        so_far: dict[str, Any] | None = None,
     ) -> None:
         """Store an answer; a complete one replaces the turn that was asked again, and all turns after it."""
-        ConversationStore.write(self, turn_id, answer, record, egress=egress)
+        ConversationStore.write(self, turn_id, answer, record, so_far=so_far)
         if record is not None:
             self.stands()
 

@@ -65,7 +65,8 @@ class Request:
     @property
     def server_begins(self) -> bool:
         """Whether this device's model is too small to write the answer to this request, which needs no file."""
-        return bool(self.model_only and self.options.unsuited) and not self.options.model_only
+        on_purpose = self.options.model_only and not self.options.send
+        return bool(self.model_only and self.options.unsuited) and not on_purpose
 
     @property
     def may_fetch(self) -> bool:

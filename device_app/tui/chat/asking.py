@@ -162,9 +162,9 @@ class Asking(AnswerActions):
             return
         if self.transcript.views:
             last = self.transcript.views[-1]
-            record = last.turn.record if last.turn else {}
-            model_only = bool(record.get("model_only") and record["found"])
-            await self._ask(last.question, instead_of=last, fresh=True, model_only=model_only)
+            from device_app.commands.turns import was_model_only
+
+            await self._ask(last.question, instead_of=last, fresh=True, model_only=was_model_only(last.turn))
 
     async def action_model_only(self, question: str = "") -> None:
         """Let the model alone answer this question, or the last one in its place."""

@@ -13,8 +13,9 @@ from device_app.ahead.outlook import likely
 from device_app.answering.planner import AS_ASKED, NO_FILE, Action, Fact, State, plan
 from device_app.commands.history import forget
 from device_app.commands.marking import mark_turn
+from device_app.commands.turns import last_if_any, was_model_only
 from device_app.english.query import Query
-from device_app.question.answer import Answer, Found
+from device_app.question.answer import Answer, Found, Wrote
 from device_app.question.request import Request
 from device_app.settings import Settings
 from shared.errors import UsageError
@@ -49,6 +50,50 @@ CASES: dict[str, tuple[Request, Action | Fact]] = {
 def test_what_is_done_next(case: str) -> None:
     asked, step = CASES[case]
     assert plan(asked, State()) == step
+
+
+@pytest.mark.parametrize(
+    ("recognised", "asked", "begins"),
+    [
+        (True, {}, True),
+        (True, {"model_only": True}, False),
+        (True, {"model_only": True, "send": True}, True),
+        (False, {"model_only": True, "send": True}, True),
+        (False, {}, False),
+    ],
+)
+@pytest.mark.parametrize("unsuited", [UNSUITED, ""])
+def test_a_model_that_is_too_small_begins_only_on_purpose(
+    database: Database, recognised: bool, asked: dict[str, bool], begins: bool, unsuited: str
+) -> None:
+    room = assistant(database)
+    chosen = replace(options(), unsuited=unsuited, **asked)  # type: ignore[arg-type]
+    explained = room.explain(POEM if recognised else "Who has the drill?", chosen)
+    assert explained.request.server_begins == (begins and bool(unsuited))
+
+
+def test_what_was_recognised_is_recognised_again_and_what_was_asked_for_is_asked_for_again(database: Database) -> None:
+    room = assistant(database)
+    store = room.conversations
+
+    def again(question: str, drop: bool = False, **asked: bool) -> bool:
+        events = room.ask(question, replace(options(), **asked))  # type: ignore[arg-type]
+        for event in events:
+            if drop and isinstance(event, Wrote):
+                events.close()  # type: ignore[attr-defined]
+        return was_model_only(last_if_any(store))
+
+    assert not again(TEXT)
+    assert not again("Who has the drill?")
+    assert again(TEXT, model_only=True)
+    assert not again(TEXT, model_only=True, send=True)
+    assert again("Who has the drill?", model_only=True, send=True)
+    assert again(TEXT, model_only=True, drop=True)
+    turn = last_if_any(store)
+    assert turn
+    assert (turn.complete, turn.record["model_only"]) == (False, True)
+    assert not again(TEXT, drop=True)
+    assert not again("Who has the drill?", drop=True)
 
 
 def test_asked_for_on_purpose_even_a_small_model_writes() -> None:

@@ -310,6 +310,12 @@ def test_the_model_alone_takes_no_passages(jackdaw: Any) -> None:
         assert "--model-only and --send take no passages" in outcome.err
 
 
+def test_asked_again_with_a_servers_pipeline_it_is_not_for_the_model_alone(jackdaw: Any) -> None:
+    jackdaw("ask", "--model-only", "Who has the drill?")
+    again = json.loads(jackdaw("ask", "--again", "--together", "--json").out)
+    assert (again["model_only"], len(again["sources"])) == (False, 1)
+
+
 def test_a_request_of_a_megabyte_is_refused_with_a_sentence(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pasted = f"Summarise this text:\n{'word ' * 200_000}"
     for options in ((), ("--model-only",)):
