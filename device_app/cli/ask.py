@@ -217,9 +217,11 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
 
     carried = answer.evidence
     click.echo((" …" if answer.cut else "") + (f" [{carried.source}]" if carried and sources else ""))
+    out = console()
+    if answer.model_only and not answer.abstained:
+        out.print(f"\n  {MODEL_ONLY}", style="yellow")
     if not sources:
         return
-    out = console()
     _print_carried(out, answer)
     if answer.hits:
         out.print(f"\n{NEAREST}" if answer.abstained else "")
@@ -255,9 +257,7 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
 def _print_carried(out: "Console", answer: "Answer") -> None:
     """Print the sentence that proves the answer, in quotation marks, or else the nearest sentence, without them."""
     proof, near = answer.evidence, answer.nearest
-    if answer.model_only and not answer.abstained:
-        out.print(f"\n  {MODEL_ONLY}", style="yellow")
-    elif answer.quoted:
+    if answer.quoted:
         out.print(f"\n  {QUOTED}", style="green")
     elif proof and answer.support == "word for word":
         out.print(f"\n  ✓ word for word in [{proof.source}]", style="green")

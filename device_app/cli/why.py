@@ -234,7 +234,7 @@ def _outlook(device: Device, question: str) -> Outlook:
         kept,
         weighed,
         why_not,
-        _beyond(state, otherwise),
+        None if request.model_only else _beyond(state, otherwise),
         may_fetch=request.may_fetch and not request.local_only,
         quoted=is_quoted,
         uses_kept=request.uses_kept and not request.model_only,

@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Literal
 
 from device_app.question.abstention import NEAREST
-from device_app.question.answer import GUESS
+from device_app.question.answer import GUESS, MODEL_ONLY
 
 if TYPE_CHECKING:
     from device_app.device import Device
@@ -44,7 +44,12 @@ def forget(device: Device, conversation: int) -> bool:
 
 
 def answer(turn: Turn) -> str:
-    """Return the answer as far as written, with a note if it was cut off, cut at the limit or marked wrong."""
+    """Return the answer as far as written, with notes: cut off, cut at the limit, marked wrong, from the model alone."""
+    is_alone = turn.answer and turn.record.get("model_only") and not turn.record.get("abstained")
+    return f"{_noted(turn)}\n\n({MODEL_ONLY})" if is_alone else _noted(turn)
+
+
+def _noted(turn: Turn) -> str:
     if not turn.complete:
         return f"{turn.answer} (cut off)".strip()
     if turn.record.get("wrong"):

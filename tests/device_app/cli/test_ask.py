@@ -310,6 +310,15 @@ def test_the_model_alone_takes_no_passages(jackdaw: Any) -> None:
         assert "--model-only and --send take no passages" in outcome.err
 
 
+def test_it_is_said_of_every_such_answer_that_it_has_no_source(jackdaw: Any) -> None:
+    label = "from the model alone: no source"
+    jackdaw("ask", "Who has the drill?")
+    assert label not in jackdaw("history", "show", "1").out
+    assert jackdaw("ask", "--model-only", "--no-sources", "Who has the saw?").out.count(label) == 1
+    for shown in (("show", "2"), ("search", "saw"), ("export", "2")):
+        assert jackdaw("history", *shown).out.count(label) == 1
+
+
 def test_asked_again_with_a_servers_pipeline_it_is_not_for_the_model_alone(jackdaw: Any) -> None:
     jackdaw("ask", "--model-only", "Who has the drill?")
     again = json.loads(jackdaw("ask", "--again", "--together", "--json").out)

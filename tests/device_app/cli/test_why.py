@@ -423,3 +423,4 @@ def test_why_a_request_without_files_would_leave_or_stay(jackdaw: Any, connected
     stays = explained(jackdaw, "Write a poem about the drill of Petra")
     assert stays["road"] == "nothing"
     assert "may name a person" in stays["not_asked"]
+    assert stays["beyond"] is None  # the files are not read for it, so they lack nothing
