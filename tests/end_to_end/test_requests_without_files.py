@@ -104,6 +104,18 @@ def test_where_the_server_takes_no_such_requests_the_device_writes_alone(home: H
     assert home.ask(unsuited=unsuited, **SENT).origin in ("cloud", "device", "migrated")  # a question of fact
 
 
+def test_a_server_whose_answers_are_too_short_only_finds_passages(home: Home) -> None:
+    link = home.public.link
+    link.wait(30)
+    until(lambda: link.state.round_trip_s)
+    assert link.state.offer
+    link.current.state = replace(link.state, offer=structs.replace(link.state.offer, max_tokens=8))
+    answer = home.ask(pipeline="hyde")
+    assert (answer.origin, len(answer.hits)) == ("device", 1)
+    assert home.ask(POEM, **SENT).origin == "device"
+    assert not home.ask(POEM, unsuited="Too small.", **SENT).found
+
+
 def test_too_small_a_device_leaves_it_to_the_server(home: Home) -> None:
     answer = home.ask(POEM, unsuited="Too small.", **SENT)
     assert (answer.origin, answer.found) == ("cloud", True)

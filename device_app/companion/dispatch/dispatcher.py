@@ -28,7 +28,8 @@ class Outcome:
 
     `server_s` is the time to the server's first token as the client saw it, from when the server was asked;
     `server_waited_s` is how long a server was waited for in vain: it timed out, failed or was cancelled. `device_s` is
-    None unless the device wrote its first token. `prompt` is the real length, in tokens.
+    None unless the device wrote its first token. `prompt` is the real length, in tokens. `is_alone`: it held no
+    passages, so that neither its length nor that of its answer is like a question's.
     """
 
     prompt: int
@@ -39,6 +40,7 @@ class Outcome:
     server_waited_s: float | None = None
     answer: int | None = None
     answer_cut: bool = False
+    is_alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,14 +66,14 @@ class Estimates:
             server = server.observe(outcome.server_waited_s, censored=True)
         if outcome.device_s is not None:
             device = device.observe(outcome.prompt, outcome.device_s)
-        if outcome.answer is not None:
+        if outcome.answer is not None and not outcome.is_alone:
             answers = answers.observe(outcome.answer, censored=outcome.answer_cut)
         used = outcome.device_started if budget.constraint == "device" else outcome.server_started
         return replace(
             self,
             server=server,
             device=device,
-            prompts=self.prompts.observe(outcome.prompt),
+            prompts=self.prompts if outcome.is_alone else self.prompts.observe(outcome.prompt),
             answers=answers,
             ledger=self.ledger.charge(outcome.prompt, budget.share, used=used),
         )

@@ -118,7 +118,7 @@ class PublicQuestions:
             decision = SERVER_BEGINS
         if question.pipeline:
             decision = Decision(None, 0.0, f"the server answers by {question.pipeline}, as was asked for")
-        elif few:
+        if few:
             decision = Decision(0.0, None, self.link.blamed(few))
 
         # The server declares what it accepts; without the answer so far it cannot continue one.

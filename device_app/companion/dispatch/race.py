@@ -6,6 +6,7 @@ one stream of pieces, whichever side wrote them.
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
 from typing import Self
 
 from device_app.companion import waiting
@@ -79,8 +80,6 @@ class Race:
 
     def pieces(self) -> Iterator[Piece]:
         """Yield the answer as it is written. Raises EngineError; LinkError if only the server may begin, and fails."""
-        if self._question.is_alone and self._decision.server_after_s == 0:
-            self._sides.start("server", ())  # the model of this device may still be loading
         source = self._source()
         self._sides.vocabulary = source.engine.info.vocabulary
         yield from self._spelled(self._written(self._first_token(source)), source)
@@ -297,4 +296,5 @@ class Race:
         self.report.rates = {side: rate for side, times in sides.times.items() if (rate := pace(times))}
         if self._passages or (self._question.is_alone and self._prompt):
             now = time.monotonic()
-            self.report.outcome = measured(sides.started, sides.first, self.report.winner, self._prompt, now)
+            outcome = measured(sides.started, sides.first, self.report.winner, self._prompt, now)
+            self.report.outcome = replace(outcome, is_alone=self._question.is_alone)

@@ -47,6 +47,14 @@ def test_a_server_that_was_not_waited_for_is_not_taken_for_a_fast_one() -> None:
     assert known.server.quantile(0.9) > 1.0
 
 
+def test_a_request_without_passages_teaches_no_length() -> None:
+    known = learned()
+    outcome = Outcome(9, device_started=True, server_started=True, server_s=9.0, answer=900, is_alone=True)
+    after = known.after(outcome, SERVER)
+    assert (after.prompts, after.answers) == (known.prompts, known.answers)
+    assert after.server != known.server
+
+
 def test_a_side_that_was_not_asked_teaches_nothing() -> None:
     known = learned()
     after = known.after(Outcome(50, device_started=True, server_started=False, device_s=1.0), SERVER)
