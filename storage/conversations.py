@@ -11,7 +11,7 @@ from storage.database import Database, folded
 from storage.keywords import quoted
 
 WITH_FILES = "complete AND NOT COALESCE(json_extract(record, '$.model_only'), 0)"
-"""The condition of the turns that were answered with files: others hold texts that tell nothing of the next question."""
+"""The condition of the turns that were answered with files: others tell nothing of the next question."""
 
 MOST_RANKED = 1_000
 """The most matches that are ranked: ranking reads the index for each match, and ranks say little among more matches."""

@@ -218,8 +218,7 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
     carried = answer.evidence
     click.echo((" …" if answer.cut else "") + (f" [{carried.source}]" if carried and sources else ""))
     out = console()
-    if answer.model_only and not answer.abstained:
-        out.print(f"\n  {MODEL_ONLY}", style="yellow")
+    _print_label(out, answer)
     if not sources:
         return
     _print_carried(out, answer)
@@ -252,6 +251,11 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
                 out.print(safe_line(reason), style="dim")
         for reason in fell_short(answer.decided):
             out.print(safe_line(reason), style="yellow")
+
+
+def _print_label(out: "Console", answer: "Answer") -> None:
+    if answer.model_only and not answer.abstained:
+        out.print(f"\n  {MODEL_ONLY}", style="yellow")
 
 
 def _print_carried(out: "Console", answer: "Answer") -> None:

@@ -15,8 +15,10 @@ from device_app.english.query import FILTERS, Query
 
 OWN_ALONE: Final = "the question depends on your conversation or files, so it is not sent to a server"
 MAY_NAME_FILES: Final = "the question may name a filter, file or folder of yours, so it stays on this device"
-HOLDS_TEXT: Final = "the request holds a text of its own, which stays on this device unless you send it"
-NAMES_KNOWN: Final = "the request may name a person or an address of your files, so it stays unless you send it"
+HOLDS_TEXT: Final = "the request may hold a text of yours, so it stays unless you send it (jackdaw ask --send, /send)"
+NAMES_KNOWN: Final = (
+    "the request may name a person or an address of your files, so it stays unless you send it (--send, /send)"
+)
 
 _PAIR = re.compile(r"(?<![\w/])([^\W\d]\w*)(\s*)[:：=](\s*)(?=\S)")
 """Matches a possible filter: a word, a colon, and a value. In a time or a verse number, a digit precedes the colon."""

@@ -89,7 +89,7 @@ def served(around: Around, questions: Sequence[str], room: Path, arguments: Name
     )
     with running(SERVER, own, arguments.threads, json.loads(made.stdout)["token"]) as place:
         before = _peak_mb(place.pid)
-        found = _asked(place.url, place.token, questions)
+        count = _asked(place.url, place.token, questions)
         peak = _peak_mb(place.pid)
     shutil.rmtree(paths.server_index)
     settings = Settings()
@@ -100,7 +100,7 @@ def served(around: Around, questions: Sequence[str], room: Path, arguments: Name
         "peak_mb": peak,
         "bar_mb": bar,
         "questions": len(questions),
-        "passages_found": found,
+        "passages_found": count,
         "missed": "" if peak <= bar else "memory.peak_mb",
     }
 
@@ -142,7 +142,7 @@ def _write_texts(version: Path, passages: int) -> None:
 
 def _asked(url: str, token: str, questions: Sequence[str]) -> int:
     """Ask the questions one after the other, each answered with four tokens; return the number of passages found."""
-    found = 0
+    count = 0
     with connect(
         url,
         additional_headers={"Authorization": f"Bearer {token}"},
@@ -167,11 +167,11 @@ def _asked(url: str, token: str, questions: Sequence[str]) -> int:
                     case m.Finished():
                         is_over = True
                     case m.Sources():
-                        found += len(event.passages)
+                        count += len(event.passages)
             if is_over and waiting:
                 is_over = False
                 frames += session.send(m.Ask(session.next_request, waiting.pop(), True, 3, 4, 4))
-    return found
+    return count
 
 
 def _peak_mb(pid: int) -> float:

@@ -65,10 +65,7 @@ class Race:
         self._note()
 
     def search(self) -> Generator[LookedUp, None, tuple[m.PublicPassage, ...]]:
-        """Search on the server: yield its rounds of retrieval, and return its passages.
-
-        The sides that start at once are started by this. Raises LinkError.
-        """
+        """Start who starts at once, and search: yield the server's rounds, return its passages. Raises LinkError."""
         with self._trace.step("search"):
             self._passages = yield from self._search()
         return self._passages
@@ -91,9 +88,11 @@ class Race:
         return index if side == "server" else None
 
     def rewritten(self, accepted: Sequence[Piece]) -> Iterator[Piece]:
-        """Yield the device's text after these tokens, in place of the server's unreadable text. Raises EngineError."""
+        """Yield the device's text after these tokens in place of unreadable text. Raises EngineError, LinkError."""
         source = self._source()
         self.report.blame(self._link.blamed("the server wrote no readable text"))
+        if self._question.server_begins:
+            raise LinkError(self.report.reasons[-1])
         self._sides.stop_both()
         self._failed = {"server": self.report.reasons[-1]}
         self.report.model = source.engine.info.model
@@ -295,6 +294,5 @@ class Race:
             self._trace.tokens_cached += sides.trace.tokens_cached
         self.report.rates = {side: rate for side, times in sides.times.items() if (rate := pace(times))}
         if self._passages or (self._question.is_alone and self._prompt):
-            now = time.monotonic()
-            outcome = measured(sides.started, sides.first, self.report.winner, self._prompt, now)
+            outcome = measured(sides.started, sides.first, self.report.winner, self._prompt, time.monotonic())
             self.report.outcome = replace(outcome, is_alone=self._question.is_alone)

@@ -192,7 +192,8 @@ class Asking(AnswerActions):
         self.app.confirm(f"send this to the companion server: “{safe(request)}”", send)  # type: ignore[attr-defined]
 
     async def _send(self, request: str, instead_of: TurnView | None) -> None:
-        self.composer.text = ""
+        if instead_of is None:
+            self.composer.text = ""
         await self._ask(request, instead_of=instead_of, model_only=True, send=True)
 
     async def action_together(self, question: str = "") -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from device_app.answering.conclusion import TO_FILES
 from device_app.ahead.outlook import likely
+from device_app.answering.conclusion import TO_FILES
 from device_app.answering.planner import AS_ASKED, NO_FILE, Action, Fact, State, plan
 from device_app.commands.history import forget
 from device_app.commands.marking import mark_turn

@@ -344,7 +344,7 @@ def test_a_request_is_shown_before_it_is_sent(
     credentials.save(paths.link, Credentials(served.url, served.token()))
     stays = json.loads(jackdaw("ask", "--model-only", request, "--json").out)
     assert (stays["origin"], stays["egress"]["bytes"]) == ("device", 0)
-    assert "holds a text of its own" in jackdaw("why").out
+    assert "may hold a text of yours" in jackdaw("why").out
     monkeypatch.setenv("JACKDAW_LINK_SPARE", "0")
     sent = jackdaw("ask", "--send", request, "--json")
     answer = json.loads(sent.out)

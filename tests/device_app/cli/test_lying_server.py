@@ -231,7 +231,7 @@ GENERATED: dict[str, tuple[Callable[[], Lie], str]] = {
         instead(m.Tokens, m.Drafts(1, 0, 0, (1,)), after=1),
         "joint-answer message came before",
     ),
-    "a pong to no ping": (instead(m.Tokens, m.Pong(77), after=1), "no ping waits for"),
+    "a pong to no ping": (instead(m.Tokens, m.Pong(77), after=1), "a pong without a ping"),
     "one token at most": (welcome(max_tokens=1), "writes 1 token at most"),
     "sources twice": (instead(m.Sources, m.Sources(1, (RIVERS,)), m.Sources(1, ())), "sources came twice"),
 }

@@ -143,7 +143,7 @@ async def test_a_request_is_shown_and_agreed_to_before_it_is_sent(
         await person.sends("/send")
         await person.until(lambda: "Type your request after the command" in person.sees())
         await person.asks(PASTED)
-        assert "holds a text of its own" in " ".join(person.sees().split())
+        assert "may hold a text of yours" in " ".join(person.sees().split())
         await person.sends("/send")
         await person.until(lambda: "Press y to send this" in person.sees())
         assert "under the stone" in person.sees()
