@@ -15,6 +15,7 @@ from device_app.tui.actions import AppState
 from device_app.tui.cache.suggestions import Suggestions
 from device_app.tui.chat.answer_actions import AnswerActions
 from device_app.tui.chat.composer import Commands, Composer
+from device_app.tui.chat.sending import SendScreen
 from device_app.tui.chat.transcript import Transcript
 from device_app.tui.chat.turn import TurnView
 from device_app.tui.chat.welcome import Welcome
@@ -23,7 +24,6 @@ from device_app.tui.edge.records import Records
 from device_app.tui.knowledge.first_run import FirstRun
 from device_app.tui.knowledge.places import Places
 from device_app.tui.status import StatusLine, TitleBar
-from device_app.tui.wording import safe
 from shared.errors import JackdawError
 
 if TYPE_CHECKING:
@@ -188,11 +188,12 @@ class Asking(AnswerActions):
                 "No companion server is connected that a request could be sent to: jackdaw status", "warning"
             )
             return
-        send = partial(self._send, request, last)
-        self.app.confirm(f"send this to the companion server: “{safe(request)}”", send)  # type: ignore[attr-defined]
+        self.app.push_screen(SendScreen(request), partial(self._send, request, last))
 
-    async def _send(self, request: str, instead_of: TurnView | None) -> None:
-        if instead_of is None:
+    async def _send(self, request: str, instead_of: TurnView | None, agreed: bool | None) -> None:
+        if not agreed:
+            return
+        if self.composer.text == f"/send {request}":
             self.composer.text = ""
         await self._ask(request, instead_of=instead_of, model_only=True, send=True)
 

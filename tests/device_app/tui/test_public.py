@@ -131,7 +131,8 @@ async def test_what_follows_on_a_servers_answer_is_told_to_be_asked_whole(
         assert "never sent to a server" in person.sees()
 
 
-PASTED = "Summarise this text:\nThe key lies under the stone.\nThat is all."
+LINES = "\n".join(f"Line {number}." for number in range(60))
+PASTED = f"Summarise this text:\nThe key lies under the stone.\n{LINES}\nThat is all."
 
 
 async def test_a_request_is_shown_and_agreed_to_before_it_is_sent(
@@ -142,12 +143,21 @@ async def test_a_request_is_shown_and_agreed_to_before_it_is_sent(
         await person.until(lambda: "companion server is asked" in person.sees())
         await person.sends("/send")
         await person.until(lambda: "Type your request after the command" in person.sees())
+        person.app.clear_notifications()
         await person.asks(PASTED)
         assert "may hold a text of yours" in " ".join(person.sees().split())
         await person.sends("/send")
-        await person.until(lambda: "Press y to send this" in person.sees())
+        await person.until(lambda: "Send to the companion server?" in person.sees())
         assert "under the stone" in person.sees()
+        await person.presses("end")
+        await person.until(lambda: "That is all." in person.sees())
+        await person.presses("escape")
+        await person.until(lambda: "Send to the companion server?" not in person.sees())
+        await person.sends("/send")
+        await person.until(lambda: "Send to the companion server?" in person.sees())
+        person.chat.composer.text = "Typed meanwhile"
         await person.presses("y")
         await person.until(lambda: "● server" in person.sees())
+        assert person.chat.composer.text == "Typed meanwhile"
         assert "from the model alone: no source" in person.sees()
         assert len(person.chat.transcript.views) == 1
