@@ -142,10 +142,8 @@ class EngineLost(EngineError):
 class NothingWritten(EngineError):
     """The model ended its answer without writing any text."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The model wrote nothing. Try again with --temperature 0.7, or use another model: jackdaw models list"
-        )
+    def __init__(self, wrote: str = "The model wrote nothing") -> None:
+        super().__init__(f"{wrote}. Try again with --temperature 0.7, or use another model: jackdaw models list")
 
 
 class SliceRejected(EngineError):

@@ -71,8 +71,10 @@ def declined(request: Request, action: Action) -> Answer:
 def from_model(text: Written, info: EngineInfo, trace: Trace) -> Answer:
     """Return the answer that a model wrote without files and passages. Raises NothingWritten."""
     said = text.text
-    if not visible(said) or is_not_found(said):
+    if not visible(said):
         raise NothingWritten
+    if is_not_found(said):  # as it was taught to say of passages
+        raise NothingWritten("The model did not do what the request asks for")
     model_hash = f"{info.model_hash} {info.adapter}".rstrip()
     return Answer(said, (), None, trace, info.model, cut=text.pieces[-1].cut, model_hash=model_hash, model_only=True)
 

@@ -88,18 +88,16 @@ class Race:
         return index if side == "server" else None
 
     def rewritten(self, accepted: Sequence[Piece]) -> Iterator[Piece]:
-        """Yield the device's text after these tokens in place of unreadable text. Raises EngineError, LinkError."""
+        """Yield the device's text after these tokens, in place of the server's unreadable text. Raises as `pieces`."""
         source = self._source()
-        self.report.blame(self._link.blamed("the server wrote no readable text"))
-        if self._question.server_begins:
-            raise LinkError(self.report.reasons[-1])
+        if not self.report.moves:
+            self.report.winner = None
+        self.report.moves[-1:] = []
         self._sides.stop_both()
+        self._blame("server", "the server wrote no readable text")
         self._failed = {"server": self.report.reasons[-1]}
         self.report.model = source.engine.info.model
-        if self.report.moves:
-            self.report.moves[-1:] = []
-        else:
-            self.report.winner = "device"
+        self.report.winner = self.report.winner or "device"
         yield from self._spelled(self._by_device(accepted), source)
 
     def _by_device(self, accepted: Sequence[Piece]) -> Iterator[Piece]:

@@ -62,6 +62,7 @@ WAYS = {
     "together": Way(TRIP, ("--together", DANUBE), (TRIP,)),
     "drawn together": Way(TRIP, ("--together", "--temperature", "2", "--seed", "4", DANUBE), (TRIP,)),
     "moved": Way(DRILL, (DANUBE,), (THERE,), FROM_DEVICE),
+    "without files": Way(DRILL, ("Write a poem about the sea",), ()),
 }
 
 
@@ -418,3 +419,10 @@ def test_whatever_the_fields_hold_there_is_an_answer(asks: Asks, way: str, nth: 
     assert reply.answer["answer"].strip()
     assert reply.seconds < 8, reply
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes
+
+
+@pytest.mark.parametrize("lie", ["control characters alone", "no token", "one token at most"])
+def test_too_small_a_device_writes_nothing_in_the_place_of_a_liar(asks: Asks, lie: str) -> None:
+    reply = asks("without files", GENERATED[lie][0])
+    assert (reply.code, reply.answer["found"], reply.answer["model_only"]) == (3, False, True)
+    assert GENERATED[lie][1] in reply.answer["answer"]
