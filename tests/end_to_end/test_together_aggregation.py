@@ -133,7 +133,12 @@ def test_with_an_older_server_both_sides_settle_and_the_answer_says_so(
             home.public.close()
             home.public = old
             answer = asked(home, "scheduled")
-    assert (answer.origin, len(tokens), len(set(tokens))) == ("aggregated", 2, 1)
+            sent_before, kept_here = len(sent), asked(home, "device")
+    assert kept_here.origin == "aggregated"
+    assert [said.place for said in map(codec.from_device, sent[sent_before:]) if isinstance(said, m.Ask)] == ["device"]
+    assert not any("distributions" in item for item in kept_here.egress.items)
+    del sent[sent_before:]
+    assert (answer.origin, len(tokens), len(set(tokens))) == ("aggregated", 3, 1)
     assert any("the server's version offers no other way" in reason for reason in answer.decided)
     asks = [said for said in map(codec.from_device, sent) if isinstance(said, m.Ask)]
     assert [(ask.place, ask.round_trip_ms) for ask in asks] == [("both", 0)]

@@ -47,8 +47,8 @@ WHO: Final[Mapping[Aggregation, str]] = {
 _KEPT: Final = 0.95
 """The weight of older joint answers in a mean, after each new one."""
 
-_FURTHEST: Final = 10.0
-"""The largest accepted ratio of a measured time to its forecast."""
+_FURTHEST: Final = 2.0
+"""The largest accepted ratio of a measured time to its forecast: one slow answer must not rule a way out for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,8 @@ def choose_aggregation(
     if rule != "algorithm1" or not limits.open:
         way, reason = ONLY[rule]
         return _choice(rule, way, reason, (way,), figures, {})
-    if limits.offered is not None and not limits.offered.issuperset(scheduler.OFFERED):
+    is_older = limits.offered is not None and not limits.offered.issuperset(scheduler.OFFERED)
+    if is_older and setting != "device":  # what keeps the distributions here is not for a server to change
         return _choice(rule, "both", OLDER, ("both",), figures, ratios)
     if setting == "auto":
         way = min(WAYS, key=lambda way: round(_forecast(way, figures, ratios), 6))

@@ -66,6 +66,8 @@ def test_with_an_older_server_both_sides_settle(offered: frozenset[str]) -> None
     chosen = choose_aggregation("scheduled", replace(FREE, offered=offered), FAR, {})
     assert (chosen.way, chosen.is_free) == ("both", False)
     assert "the server's version" in chosen.reason
+    kept_here = choose_aggregation("device", replace(FREE, offered=offered), FAR, {})
+    assert (kept_here.way, kept_here.place) == ("device", "device"), "no server may make the distributions leave"
 
 
 def test_what_is_not_known_of_a_server_is_taken_as_offered() -> None:
