@@ -127,7 +127,7 @@ def choose_aggregation(
     if setting == "auto":
         way = min(WAYS, key=lambda way: round(_forecast(way, figures, ratios), 6))
         return _choice(
-            rule, way, f"{WHO[way]}, as that measured fastest (link.aggregation = auto)", WAYS, figures, ratios
+            rule, way, f"{WHO[way]}, as that is forecast to be fastest (link.aggregation = auto)", WAYS, figures, ratios
         )
     return _choice(rule, setting, f"{WHO[setting]} (link.aggregation = {setting})", WAYS, figures, ratios)
 

@@ -117,7 +117,7 @@ def test_what_the_files_lack_is_told_and_how_it_would_be_had(
     [
         ("0", "open", "server", "device", False, "this device settles each token. There is nothing to choose"),
         ("0.7", "drafts", "server", "both", False, "both sides settle each token. There is nothing to choose"),
-        ("0.7", "open", "auto", "both", True, "as that measured fastest (link.aggregation = auto)"),
+        ("0.7", "open", "auto", "both", True, "as that is forecast to be fastest (link.aggregation = auto)"),
         ("0.7", "open", "server", "server", True, "the server settles each token (link.aggregation = server)"),
         ("0.7", "open", "scheduled", "scheduled", True, "the side that delays the answer less"),
     ],
