@@ -19,13 +19,14 @@ class TokenBucket:
     def take(self, size: int, now: float) -> float:
         """Return the seconds to wait before reading `size` bytes; if 0, the bytes are counted and may be read now.
 
-        More bytes than a burst wait for a full bucket only, and leave it in debt.
+        Once too little is left, all wait until the bucket is full: several reads in a row cost the processor fewer
+        wake-ups than as many reads each by itself. More bytes than a burst leave it in debt.
         """
         self._left = min(self.burst, self._left + max(now - self._time, 0.0) * self.rate)
         self._time = max(now, self._time)
         missing = min(size, self.burst) - self._left
         if missing >= 1:  # for less, the wait may be too short for the clock
-            return missing / self.rate
+            return (self.burst - self._left) / self.rate
         self._left -= size
         return 0.0
 
