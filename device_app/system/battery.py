@@ -1,9 +1,12 @@
-"""The charge of the batteries, read from Linux's `/sys/class/power_supply`, which some phones provide and most do not.
+"""The batteries and plugs of a device, read from Linux's `/sys/class/power_supply`, which some phones provide.
 
-Files there count in millionths: µWh or µAh, and µV. psutil is not used because it gives percentages alone.
+Files there count in millionths: µWh or µAh, and µV. psutil is not used: it gives percentages alone, of one battery, and
+takes a wireless mouse's for the computer's.
 """
 
 import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +51,66 @@ def read(folder: Path = SUPPLIES) -> Reading | None:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """What batteries and plugs say of a device, None where they say nothing or contradict each other.
+
+    `percent` is of all batteries together, `temperature_c` of the hottest. Neither is checked for what can be true.
+    """
+
+    on_mains: bool | None = None
+    percent: float | None = None
+    temperature_c: float | None = None
+
+
+def supply(folder: Path = SUPPLIES) -> Supply | None:
+    """Read batteries and plugs; None where the system does not show them. A device without a battery says nothing."""
+    try:
+        supplies = sorted(folder.iterdir())
+    except OSError:
+        return None
+    batteries = [each for each in supplies if _holds(_is_own, each)]
+    if not batteries:
+        return Supply()
+    plugs = [each for each in supplies if _holds(_is_plug, each)]
+    temperatures = [tenths / 10 for each in batteries if (tenths := _signed(each / "temp")) is not None]
+    return Supply(
+        on_mains=_on_mains([_said(each / "status") for each in batteries], [_said(each / "online") for each in plugs]),
+        percent=_percent(batteries),
+        temperature_c=max(temperatures, default=None),
+    )
+
+
+def _on_mains(states: Sequence[str], plugs: Sequence[str]) -> bool | None:
+    """Return whether the device runs on mains power, by the states of its batteries and by its plugs.
+
+    Unknown is a plug beside a battery that drains (a charger that is too weak, or one of them lies), and a battery that
+    charges without a plug.
+    """
+    is_plugged = any(online not in ("", "0") for online in plugs)
+    if "Charging" in states:
+        return True if is_plugged or not plugs else None
+    if "Discharging" in states:
+        return None if is_plugged else False
+    if is_plugged:
+        return True
+    return False if plugs else ("Full" in states or None)
+
+
+def _percent(batteries: Sequence[Path]) -> float | None:
+    """Return the charge of all batteries together; None if one does not say its own, or says what cannot be true."""
+    charges = [_signed(each / "capacity") for each in batteries]
+    known = [charge for charge in charges if charge is not None and 0 <= charge <= 100]
+    if len(known) < len(batteries):
+        return None
+    for name in ("energy_full", "charge_full"):
+        sizes = [_signed(each / name) for each in batteries]
+        weights = [size for size in sizes if size is not None and size > 0]
+        if len(weights) == len(known):
+            return sum(weight * charge for weight, charge in zip(weights, known, strict=True)) / sum(weights)
+    return sum(known) / len(known)
+
+
 def _is_own(supply: Path) -> bool:
     """Return whether the supply is a present battery of the device itself, not of a mouse or another accessory."""
     return (
@@ -55,6 +118,10 @@ def _is_own(supply: Path) -> bool:
         and _text(supply / "scope", "System") != "Device"
         and _text(supply / "present", "1") != "0"
     )
+
+
+def _is_plug(supply: Path) -> bool:
+    return _text(supply / "type") in ("Mains", "USB", "Wireless") and _text(supply / "scope", "System") != "Device"
 
 
 def _battery(supply: Path) -> Battery:
@@ -90,6 +157,27 @@ def _required(supply: Path, name: str) -> float:
     if number is None:
         raise ValueError(f"the battery {supply.name} does not report its {name}")
     return number
+
+
+def _signed(file: Path) -> float | None:
+    """Read a whole number; None if there is none, or if it is too long to be one."""
+    with suppress(ValueError):
+        return float(int(_said(file))) if len(_said(file)) < 16 else None
+    return None
+
+
+def _said(file: Path) -> str:
+    """Read a file's text; "" if it cannot be read."""
+    with suppress(OSError):
+        return _text(file, "")
+    return ""
+
+
+def _holds(rule: Callable[[Path], bool], supply: Path) -> bool:
+    """Return whether the rule holds; not for a supply that vanished."""
+    with suppress(OSError):
+        return rule(supply)
+    return False
 
 
 def _text(file: Path, default: str | None = None) -> str:

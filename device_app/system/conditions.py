@@ -16,7 +16,7 @@ import msgspec
 import psutil
 
 from device_app.system import battery
-from device_app.system.battery import Reading
+from device_app.system.battery import Reading, Supply
 from device_app.system.commands import output
 
 PACE_S = 0.5
@@ -169,17 +169,21 @@ class _OthersLoad:
 
 
 def _computer() -> Conditions:
+    supply = battery.supply() or _by_psutil()
+    return Conditions(
+        on_mains=supply.on_mains,
+        battery_percent=_credible(supply.percent, 0, 100),
+        battery_temperature_c=_credible(supply.temperature_c, *_BATTERY_C),
+    )
+
+
+def _by_psutil() -> Supply:
+    """Ask psutil, on systems other than Linux."""
     try:
         power = psutil.sensors_battery()
     except _MISSING:
         power = None
-    if power is None:
-        return Conditions()
-    # A plug beside a battery that drains: a charger that is too weak, or a sensor that lies.
-    is_draining = power.power_plugged and battery.read() is not None
-    return Conditions(
-        on_mains=None if is_draining else power.power_plugged, battery_percent=_credible(power.percent, 0, 100)
-    )
+    return Supply(power.power_plugged, power.percent) if power else Supply()
 
 
 def _processor_c() -> float | None:
@@ -201,7 +205,7 @@ def _phone(command: str) -> Conditions:
     """Return the conditions that `termux-battery-status` reports."""
     try:
         said = msgspec.json.decode(output((command,), _TERMUX_S), type=_Battery)
-    except (OSError, ValueError, msgspec.DecodeError, subprocess.TimeoutExpired):
+    except (OSError, RecursionError, ValueError, msgspec.DecodeError, subprocess.TimeoutExpired):
         return Conditions()
     return Conditions(
         on_mains=said.on_mains,
@@ -220,7 +224,7 @@ class _Battery:
     @property
     def on_mains(self) -> bool | None:
         """Whether the phone is plugged in; None where that and the current's direction contradict each other."""
-        if self.plugged is None:
+        if self.plugged is None or not self.plugged.startswith(("PLUGGED", "UNPLUGGED")):
             return None
         plugged = self.plugged.startswith("PLUGGED")
         return None if self.status == ("DISCHARGING" if plugged else "CHARGING") else plugged

@@ -21,6 +21,6 @@ def metered() -> bool | None:
     """Return whether the network is metered; None if nothing says so. Takes some milliseconds, a second at most."""
     try:
         said = output(("busctl", "--system", "--auto-start=no", "call", _MANAGER, *_GET), _BUS_S).split()
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
     return _METERED.get(said[2]) if said[:2] == [b"v", b"u"] and len(said) == 3 else None

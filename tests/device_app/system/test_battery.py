@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from device_app.system import battery
+from device_app.system.battery import Supply
 
 LAPTOP = {
     "type": "Battery",
@@ -116,3 +117,71 @@ def test_a_battery_that_vanishes_meanwhile_tells_nothing(tmp_path: Path, monkeyp
 def test_what_cannot_be_decoded_is_no_number(tmp_path: Path) -> None:
     (supplies(tmp_path, BAT0=LAPTOP) / "BAT0" / "energy_now").write_bytes(b"\xff\xfe\n")
     assert battery.read(tmp_path) is None
+
+
+# Power and charge, for whoever does not need joules.
+
+PLUGGED = {"type": "Mains", "online": "1"}
+USB_C = {"type": "USB", "online": "1"}
+KEPT_AT_80 = LAPTOP | {"status": "Not charging", "capacity": "80"}
+SMALL = LAPTOP | {"capacity": "10", "energy_full": "20000000"}
+BIG = LAPTOP | {"capacity": "90", "energy_full": "60000000"}
+
+
+@pytest.mark.parametrize(
+    ("supplied", "told"),
+    [
+        pytest.param({}, Supply(), id="nothing"),
+        pytest.param({"AC": PLUGGED, "hidpp_battery_0": MOUSE}, Supply(), id="a desktop with a mouse"),
+        pytest.param({"AC": MAINS, "BAT0": LAPTOP}, Supply(False, 71), id="on battery"),
+        pytest.param({"BAT0": LAPTOP}, Supply(False, 71), id="on battery, no plug is shown"),
+        pytest.param({"ADP1": PLUGGED, "BAT0": LAPTOP | {"status": "Charging"}}, Supply(True, 71), id="charging"),
+        pytest.param({"BAT0": LAPTOP | {"status": "Charging"}}, Supply(True, 71), id="charging, no plug is shown"),
+        pytest.param({"AC": MAINS, "BAT0": LAPTOP | {"status": "Charging"}}, Supply(None, 71), id="charging unplugged"),
+        pytest.param({"ACAD": PLUGGED, "BAT0": KEPT_AT_80}, Supply(True, 80), id="kept at 80%"),
+        pytest.param({"BAT0": KEPT_AT_80}, Supply(None, 80), id="not charging, no plug is shown"),
+        pytest.param({"AC": MAINS, "BAT0": LAPTOP | {"status": "Unknown"}}, Supply(False, 71), id="unplugged"),
+        pytest.param({"AC": MAINS, "ucsi": USB_C, "BAT0": KEPT_AT_80}, Supply(True, 80), id="by another plug"),
+        pytest.param({"AC": PLUGGED, "BAT0": LAPTOP}, Supply(None, 71), id="plugged in and draining"),
+        pytest.param({"BAT0": LAPTOP | {"status": "Full", "capacity": "100"}}, Supply(True, 100), id="full"),
+        pytest.param({"BAT0": SMALL, "BAT1": BIG}, Supply(False, 70), id="two, by their size"),
+        pytest.param({"BAT0": PHONE | {"capacity": "20"}, "BAT1": BIG}, Supply(False, 55), id="two of unknown size"),
+        pytest.param({"BAT0": SMALL, "BAT1": BIG | {"capacity": "255"}}, Supply(False), id="one of two lies"),
+        pytest.param({"BAT0": LAPTOP | {"temp": "315"}}, Supply(False, 71, 31.5), id="warm"),
+        pytest.param(
+            {"BAT0": LAPTOP | {"temp": "-40"}, "BAT1": LAPTOP | {"temp": "50"}},
+            Supply(False, 71, 5),
+            id="two, and the hotter",
+        ),
+        *(
+            pytest.param({"BAT0": LAPTOP | {"capacity": text, "temp": text}}, Supply(False), id=f"says {text[:9]}")
+            for text in ("nan", "7e1", "", "71%", "9" * 40)
+        ),
+        pytest.param({"AC": MAINS | {"online": "?"}, "BAT0": KEPT_AT_80}, Supply(True, 80), id="a plug of some kind"),
+    ],
+)
+def test_power_and_charge(supplied: dict[str, dict[str, str]], told: Supply, tmp_path: Path) -> None:
+    assert battery.supply(supplies(tmp_path, **supplied)) == told
+
+
+def test_files_that_cannot_be_read_leave_unknown_what_they_would_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert battery.supply(tmp_path / "none") is None
+    supplies(tmp_path, AC=PLUGGED, BAT0=LAPTOP)
+    read = Path.read_bytes
+
+    def failing(file: Path) -> bytes:
+        if file.name in gone:
+            raise OSError(19, "No such device")
+        return read(file)
+
+    monkeypatch.setattr(Path, "read_bytes", failing)
+    for names, told in (
+        ({"type"}, Supply()),
+        ({"capacity"}, Supply()),
+        ({"status"}, Supply(True, 71)),
+        ({"online"}, Supply(False, 71)),
+    ):
+        gone = names
+        assert battery.supply(tmp_path) == told

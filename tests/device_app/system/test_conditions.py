@@ -1,6 +1,7 @@
 """What the sensors of computers and phones tell; and sensors that are missing, denied, lie, or hang."""
 
 import os
+import resource
 import threading
 import time
 from collections import namedtuple
@@ -16,7 +17,7 @@ import pytest
 from device_app.ahead.idle import why_not
 from device_app.settings import Daemon as Rules
 from device_app.system import conditions
-from device_app.system.battery import Reading
+from device_app.system.battery import Reading, Supply
 from device_app.system.conditions import FRESH_S, Conditions, Latest, Sensors
 
 RULES = Rules()
@@ -28,6 +29,12 @@ def denied(*_: object) -> Any:
 
 def absent(*_: object) -> Any:
     raise NotImplementedError
+
+
+@pytest.fixture(autouse=True)
+def _no_supplies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A computer that shows no batteries in its files, so that psutil is asked."""
+    monkeypatch.setattr("device_app.system.battery.supply", lambda: None)
 
 
 @pytest.mark.parametrize("look", [denied, absent, None])
@@ -55,13 +62,22 @@ def test_a_computer_whose_battery_lies_tells_no_charge(percent: float | None, mo
     assert (now.on_mains, now.battery_percent, now.temperature_c) == (False, None, 55.0)
 
 
-def test_a_computer_that_is_plugged_in_and_drains_its_battery_may_be_on_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    battery = SimpleNamespace(percent=71.5, power_plugged=True)
-    monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
+def test_a_computer_that_shows_its_batteries_in_files_is_believed_before_psutil(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mouse = SimpleNamespace(percent=30, power_plugged=False)
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: mouse, raising=False)
+    monkeypatch.setattr(psutil, "sensors_temperatures", absent, raising=False)
+    monkeypatch.setattr("device_app.system.battery.read", lambda: Reading(0.0, 0.0, ()))
     monkeypatch.setenv("PATH", "")
-    for reading, on_mains in ((None, True), (Reading(0.0, 0.0, ()), None)):
-        monkeypatch.setattr("device_app.system.battery.read", lambda reading=reading: reading)
-        assert (Sensors().power().on_mains, Sensors().charge()) == (on_mains, reading)
+    for supply, told in (
+        (Supply(), Conditions()),
+        (Supply(True, 71.0, 31.5), Conditions(on_mains=True, battery_percent=71.0, battery_temperature_c=31.5)),
+        (Supply(False, 250.0, -273.1), Conditions(on_mains=False)),
+    ):
+        monkeypatch.setattr("device_app.system.battery.supply", lambda supply=supply: supply)
+        assert Sensors().power() == told
+    assert Sensors().charge() == Reading(0.0, 0.0, ())
 
 
 def test_what_a_computer_tells(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,6 +140,8 @@ def phone(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Sensors
             '{"percentage": 64, "plugged": "UNPLUGGED", "status": "FULL"}',
             Conditions(on_mains=False, battery_percent=64),
         ),
+        ('{"percentage": 64, "plugged": "maybe"}', Conditions(battery_percent=64)),
+        ('{"percentage": NaN, "plugged": "UNPLUGGED"}', Conditions()),
         ("{}", Conditions()),
         ("[1]", Conditions()),
         ("The Termux:API app is not installed", Conditions()),
@@ -135,6 +153,24 @@ def test_what_a_phone_tells(said: str, expected: Conditions, tmp_path: Path, mon
     monkeypatch.setattr(psutil, "sensors_temperatures", absent, raising=False)
     sensors = phone(tmp_path, monkeypatch, f"printf '{said}'")
     assert replace(sensors.read(), load_per_core=None) == expected
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("yes", id="endless"),
+        pytest.param("""printf '{"plugged": "UNPLUGGED", "a": '; yes '[' | head -c 60000 | tr -d '\n'""", id="deep"),
+        pytest.param("""printf '{"plugged": "UNPLUGGED"}'; exec sleep 600""", id="told, and does not end"),
+    ],
+)
+def test_nonsense_of_any_length_from_a_phone_is_unknown_before_long(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conditions, "_TERMUX_S", 0.5)
+    monkeypatch.setattr(psutil, "sensors_temperatures", absent, raising=False)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert replace(phone(tmp_path, monkeypatch, script).read(), load_per_core=None) == Conditions()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10_000, "kB: what it prints is not gathered"
 
 
 def test_a_phone_that_does_not_answer_is_not_waited_for_and_nothing_of_it_is_left(
@@ -165,7 +201,6 @@ def test_what_changes_meanwhile_is_seen_without_looking(monkeypatch: pytest.Monk
     monkeypatch.setattr(conditions, "PACE_S", 0.01)
     battery = SimpleNamespace(percent=71.5, power_plugged=True)
     monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
-    monkeypatch.setattr("device_app.system.battery.read", lambda: None)
     with Sensors().watched() as latest:
         assert latest().on_mains is True
         battery.power_plugged = False
