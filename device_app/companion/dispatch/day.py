@@ -15,9 +15,12 @@ import msgspec
 from device_app.companion.dispatch.policy import Decision
 from shared.errors import JackdawError
 from shared.side import Side
-from storage.paths import write_private
+from storage.paths import private_lock, write_private
 
 log = logging.getLogger(__name__)
+
+LOCK_S = 1.0
+"""The most seconds to wait for another program that adds to the day's figures."""
 
 Amount = Annotated[float, msgspec.Meta(ge=0, lt=1e18)]
 
@@ -29,6 +32,12 @@ class DaySpent:
     date: str
     joules: Amount = 0.0
     money: Amount = 0.0
+
+    def plus(self, other: "DaySpent | None") -> "DaySpent":
+        """Return the sum of both if they are of the same day; else this one."""
+        if other is None or other.date != self.date:
+            return self
+        return DaySpent(self.date, self.joules + other.joules, self.money + other.money)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +83,8 @@ def within_limits(used_up: Mapping[Side, str]) -> Decision | None:
 class Days:
     """The spending of the current day, by the local date that `today` returns; another day begins at 0.
 
-    Several programs may add to the file, which is read each time; what two add within the same milliseconds may be
-    counted once. Without a file, or if it cannot be written, the figures last until the program ends.
+    Several programs may add to the file, one after the other. A program that is killed while it adds leaves the figures
+    from before. Without a file, or if it cannot be written, what was added counts until the program ends.
     """
 
     file: Path | None = None
@@ -84,21 +93,25 @@ class Days:
 
     def spent(self) -> DaySpent:
         """Return what today's answers took so far."""
-        today = self.today().isoformat()
-        kept = self._unwritten or self._read()
-        return kept if kept and kept.date == today else DaySpent(today)
+        return self._with(DaySpent(self.today().isoformat()))
 
     def add(self, joules: float, money: float) -> None:
         """Add what an answer took."""
-        before = self.spent()
-        after = DaySpent(before.date, before.joules + joules, before.money + money)
-        self._unwritten = after
-        if self.file:
-            try:
-                write_private(self.file, msgspec.json.encode(after).decode())
+        added = DaySpent(self.today().isoformat(), joules, money)
+        try:
+            if self.file:
+                # The lock is the system's: it ends with a program that is killed.
+                with private_lock(self.file.with_suffix(".lock")).acquire(timeout=LOCK_S):
+                    write_private(self.file, msgspec.json.encode(self._with(added)).decode())
                 self._unwritten = None
-            except JackdawError as error:
-                log.warning("%s", error)
+                return
+        except (JackdawError, OSError) as error:  # the lock's Timeout is an OSError
+            log.warning("%s", error)
+        self._unwritten = added.plus(self._unwritten)
+
+    def _with(self, added: DaySpent) -> DaySpent:
+        """Return `added` with what was spent before on the same day, written or not."""
+        return added.plus(self._read()).plus(self._unwritten)
 
     def _read(self) -> DaySpent | None:
         if self.file is None:
@@ -107,6 +120,6 @@ class Days:
             return msgspec.json.decode(self.file.read_bytes(), type=DaySpent)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, RecursionError, msgspec.DecodeError) as error:
             log.warning("What today's answers took cannot be read and starts at 0 (%s): %s", self.file, error)
             return None

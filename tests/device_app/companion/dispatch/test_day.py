@@ -1,6 +1,8 @@
 """A day's budgets: what is used up, what is left, and a file that outlives the program, the day and damage."""
 
 import logging
+import os
+import signal
 from datetime import date
 from pathlib import Path
 
@@ -8,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from device_app.companion.dispatch import day
 from device_app.companion.dispatch.day import DayLimits, Days, DaySpent, within_limits
 from shared.side import Side
+from storage.paths import private_lock
 
 MONDAY, TUESDAY = date(2026, 3, 2), date(2026, 3, 3)
 
@@ -76,6 +80,7 @@ def test_what_is_spent_adds_up_across_programs_until_the_day_ends(tmp_path: Path
         '{"date": "2026-03-02", "money": 1e999}',
         '{"date": "2026-03-02", "money": "5"}',
         '{"joules": 5}',
+        '{"a": ' + "[" * 100_000,
         "[" * 100_000,
     ],
 )
@@ -90,6 +95,52 @@ def test_a_damaged_file_starts_at_nothing_and_says_so(
     assert "starts at 0" in caplog.text
     days.add(5, 0)
     assert days.spent().joules == 5
+
+
+def test_programs_that_add_at_the_same_time_and_one_that_is_killed_lose_nothing(tmp_path: Path) -> None:
+    """Three processes add one joule at a time and tell each; one of them is killed on the way."""
+    file = tmp_path / "spent.json"
+    told, tell = os.pipe()
+    adding = [_adding(file, tell) for _ in range(3)]
+    os.close(tell)
+    counted = 0
+    while counted < 20:
+        counted += len(os.read(told, 1))
+    os.kill(adding[0], signal.SIGKILL)
+    os.waitpid(adding[0], 0)
+    while part := os.read(told, 1_000):
+        counted += len(part)
+    assert [os.waitpid(child, 0)[1] for child in adding[1:]] == [0, 0]
+    spent = Days(file, lambda: MONDAY).spent()
+    assert counted <= spent.joules <= counted + 1, "the one that was killed may have added before it could tell"
+    assert spent.money == spent.joules / 4
+    assert {path.name for path in tmp_path.iterdir() if path.stat().st_mode & 0o077} == set()
+
+
+def _adding(file: Path, tell: int) -> int:
+    if child := os.fork():
+        return child
+    try:
+        days = Days(file, lambda: MONDAY)
+        for _ in range(40):
+            days.add(1, 0.25)
+            os.write(tell, b".")
+    finally:
+        os._exit(0)
+
+
+def test_a_program_that_does_not_give_the_lock_back_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(day, "LOCK_S", 0.05)
+    days, other = (Days(tmp_path / "spent.json", lambda: MONDAY) for _ in range(2))
+    other.add(1, 0)
+    with private_lock(tmp_path / "spent.lock"):
+        days.add(2, 0)
+    assert (days.spent().joules, other.spent().joules) == (3, 1)
+    other.add(4, 0)
+    days.add(8, 0)
+    assert (days.spent().joules, other.spent().joules) == (15, 15), "what was not written before is written now"
 
 
 def test_what_cannot_be_written_counts_until_the_program_ends(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
