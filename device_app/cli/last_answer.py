@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from device_app.cli.public_plan import basis_rows
 from device_app.commands.turns import last_if_any
 from device_app.presentation import ORIGINS, STEPS, gains
 from device_app.question.answer import MODEL_ONLY, looked_up_line
@@ -48,6 +49,8 @@ def _rows(turn: "Turn") -> Iterator[tuple[str, object]]:
         yield "Files", "\n".join(safe_line(file["reason"]) for file in stale)
     if decided := record["trace"].get("decided"):
         yield "Why", "\n".join(map(safe_line, decided))
+    if basis := record["trace"].get("dispatch"):
+        yield from basis_rows(basis)
     trace, states = record["trace"], record["cache"]["kv"]
     if rounds := trace.get("rounds"):
         yield "Looked up", "\n".join(map(looked_up_line, rounds))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from device_app.companion.dispatch.weighed import Weighed
     from shared.side import Side
 
+NETWORK = ("Network", "metered: a token of the server also costs what link.price_mb says")
 SIDES: "tuple[Side, Side]" = ("device", "server")
 
 
@@ -33,7 +34,6 @@ def plan_json(weighed: "Weighed") -> dict[str, Any]:
         "budget": weighed.budget.share,
         "allowed": weighed.allowed,
         "prompt_tokens": round(weighed.prompt),
-        "policy": {"name": weighed.policy, **asdict(weighed.thresholds())},
         "learned_from": weighed.knowledge.ledger.count,
         "decisions": [asdict(decision) for decision in weighed.decisions()],
         "first_token_s": {side: {"usual": usual, "late": late} for side, (usual, late) in times.items()},
@@ -42,8 +42,8 @@ def plan_json(weighed: "Weighed") -> dict[str, Any]:
             for side in SIDES
         },
         "energy": asdict(weighed.energy),
-        "exchange_rate": asdict(weighed.exchange),
-        "metered": weighed.is_metered,
+        **weighed.basis(),
+        "used_up": dict(weighed.used_up),
         "moves": {side: move(side) for side in SIDES},
     }
 
@@ -55,8 +55,7 @@ def plan_rows(plan: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     if round(plan["allowed"], 2) != round(plan["budget"], 2):
         spared += f"; after earlier answers, {plan['allowed']:.0%} now"
     yield "Spared", spared if plan["budget"] < 1 else f"neither side, as the {plan['spared']}'s tokens cost nothing"
-    name, rule = plan["policy"]["name"], plan["policy"]["rule"]
-    yield "Policy", f"{'the paper’s' if name == 'paper' else name}: {rule} (link.policy)"
+    yield policy_row(plan)
     for side in SIDES:
         first, cost = plan["first_token_s"][side], plan["costs"][side]["answer"]
         move = plan["moves"][side]
@@ -71,9 +70,9 @@ def plan_rows(plan: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         f"{measured:.0%} measured by the battery, the rest set by daemon.joules_per_gflop" if measured >= 0.005 else ""
     )
     operations = f"{joules:.2g} joules for 10^9 operations, {said or 'as set by daemon.joules_per_gflop'}"
-    yield "Energy", f"{operations}\na joule costs {plan['exchange_rate']['reason']}"
+    yield "Energy", f"{operations}\n{joule(plan)}"
     if plan["metered"]:
-        yield "Network", "metered: a token of the server also costs what link.price_mb says"
+        yield NETWORK
     learned = plan["learned_from"]
     yield (
         "Estimated from",
@@ -81,6 +80,26 @@ def plan_rows(plan: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         if learned
         else "default values, as no question beyond your files was asked yet",
     )
+
+
+def policy_row(basis: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the row that shows the policy's rule."""
+    name, rule = basis["policy"]["name"], basis["policy"]["rule"]
+    return "Policy", f"{'the paper’s' if name == 'paper' else name}: {rule} (link.policy)"
+
+
+def joule(basis: Mapping[str, Any]) -> str:
+    """Return what a joule costs, and why."""
+    rate, why = basis["exchange_rate"]["per_joule"], basis["exchange_rate"]["reason"]
+    return f"a joule costs {rate:.2g} in your currency: {why}" if rate else f"a joule costs {why}"
+
+
+def basis_rows(basis: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Yield the rows that show what decided on an answered question, from its record."""
+    yield policy_row(basis)
+    yield "Energy", joule(basis)
+    if basis["metered"]:
+        yield NETWORK
 
 
 def aggregation_json(chosen: "AggregationChoice") -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The assistant's output: the events of an answer, and the record that is printed, kept and served again."""
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from device_app.question.abstention import not_told
@@ -121,7 +121,8 @@ class Answer:
     asked for it. `quoted`: it is in the files' words, and no model wrote it. `stale` are files that have changed since
     they were read, or are gone. `model_hash` is that of this device's model and adapter. `marked_wrong`: it abstains in
     place of an answer that was marked wrong. `typed` is what was read while the question was typed, or None.
-    `model_only`: a model wrote it without files and passages.
+    `model_only`: a model wrote it without files and passages. `dispatch` is what decided who of both sides starts, see
+    `Weighed.basis`.
     """
 
     text: str
@@ -148,6 +149,7 @@ class Answer:
     rounds: tuple[LookedUp, ...] = ()
     typed: dict[str, Any] | None = None
     model_only: bool = False
+    dispatch: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def origin(self) -> Origin:
@@ -195,7 +197,8 @@ class Answer:
             },
             "trace": self.trace.as_json()
             | {"decided": list(self.decided), "rounds": [looked_up.as_json() for looked_up in self.rounds]}
-            | ({"read_while_typing": self.typed} if self.typed else {}),
+            | ({"read_while_typing": self.typed} if self.typed else {})
+            | ({"dispatch": dict(self.dispatch)} if self.dispatch else {}),
             "egress": self.egress.as_json(),
             "model": self.model,
             "model_hash": self.model_hash,

@@ -81,8 +81,8 @@ class Link:
         Meta(
             ge=0,
             le=1e9,
-            description="Joules for a day's answers, after which this device writes only what no server may; 0 sets no "
-            "limit.",
+            description="Joules for a day's answers, after which this device writes only what no server may. On mains "
+            "power none are counted and no limit holds; 0 sets none.",
         ),
     ] = 0.0
     day_money: Annotated[

@@ -10,6 +10,7 @@ from device_app.companion.dispatch.cost import ServerPrice
 from device_app.companion.dispatch.day import DayLimits
 from device_app.companion.dispatch.public import Prices
 from device_app.question.answer import Wrote
+from device_app.system.conditions import Conditions
 from tests.faults import DANUBE
 from tests.household import DEVICE_FREE, OPTIONS, SERVER_FREE, Home, home
 from tests.racing import TEXT
@@ -57,6 +58,31 @@ def test_a_device_whose_joules_are_used_up_writes_only_what_the_server_cannot(ho
     assert (answer.text, answer.origin) == (TEXT, "cloud")
     assert answer.decided == ("the server alone: today's 0 joules (link.day_joules) are used up",)
     assert home.ask(DRILL, fresh=True).origin == "device", "nobody else may answer from the files"
+
+
+def test_on_mains_power_no_joules_are_counted_and_no_limit_of_them_holds(home: Home) -> None:
+    limited(home, PAID, joules=1e-12)
+    home.public.conditions = lambda: Conditions(on_mains=True)
+    home.ask(DRILL)
+    assert home.public.days.spent().joules == 0
+    home.public.conditions = lambda: Conditions(on_mains=False, battery_percent=34)
+    home.ask(DRILL, fresh=True)
+    assert home.public.days.spent().joules > 0
+    assert set(home.public.weighed(DANUBE, 100).used_up) == {"device"}
+    home.public.conditions = lambda: Conditions(on_mains=True)
+    assert home.public.weighed(DANUBE, 100).used_up == {}
+
+
+def test_an_answer_keeps_what_decided_on_it(home: Home) -> None:
+    limited(home, replace(PAID, spare=0.25, policy="paper", per_joule=1e-6))
+    home.public.conditions = lambda: Conditions(on_mains=False, battery_percent=34)
+    basis = home.ask().as_json()["trace"]["dispatch"]
+    assert (basis["policy"]["name"], set(basis["policy"]["figures"])) == (
+        "paper",
+        {"at_once_below_tokens", "tail_wait_s"},
+    )
+    assert "on a battery at 34%" in basis["exchange_rate"]["reason"]
+    assert "dispatch" not in home.ask(DRILL).as_json()["trace"], "the files answer it"
 
 
 def test_what_an_answer_that_was_dropped_took_is_counted(home: Home) -> None:

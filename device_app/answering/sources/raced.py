@@ -73,7 +73,9 @@ class Raced:
         """Return the answer with the side that wrote it, its model, and the race's reasons for its decisions."""
         report = self._race.report
         decided = (*action.reasons, *report.reasons)
-        return replace(answer, model=report.model, model_hash="", written=report.origin, decided=decided)
+        return replace(
+            answer, model=report.model, model_hash="", written=report.origin, decided=decided, dispatch=report.basis
+        )
 
 
 def _ended(pieces: Iterator[Piece]) -> Pieces:

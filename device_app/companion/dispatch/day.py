@@ -73,7 +73,8 @@ def within_limits(used_up: Mapping[Side, str]) -> Decision | None:
     If both budgets are used up, the device writes alone: its owner pays nobody.
     """
     if "server" in used_up:
-        return Decision(0.0, None, f"the device alone: {used_up['server']}")
+        reasons = filter(None, (used_up["server"], used_up.get("device")))
+        return Decision(0.0, None, f"the device alone: {'; '.join(reasons)}")
     if "device" in used_up:
         return Decision(None, 0.0, f"the server alone: {used_up['device']}")
     return None

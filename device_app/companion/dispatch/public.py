@@ -6,7 +6,7 @@ is opened on the first public question, or when its state is requested.
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
@@ -110,7 +110,7 @@ class PublicQuestions:
         if not state.connected or offer is None:
             raise LinkError(state.why_not())
         weighed = self.weighed(question.text, question.max_tokens, model_only=question.is_alone)
-        decision = weighed.decide(self.chance.random())
+        decision = chosen = weighed.decide(self.chance.random())
         few = too_few(offer, question.max_tokens)
         if question.server_begins:
             if few or weighed.server_refused:
@@ -130,7 +130,10 @@ class PublicQuestions:
             unsuited: frozenset[Side] = frozenset({"device"} if question.server_begins else ())
             return replace(known, allowed=sides, unsuited=unsuited, guarded=self.prices.steady)
 
-        return Race(self.link, self.source, question, decision, terms, trace)
+        race = Race(self.link, self.source, question, decision, terms, trace)
+        if decision is chosen:
+            race.report.basis = weighed.basis()
+        return race
 
     def check_pipeline(self, name: str) -> m.Pipeline:
         """Return the server's pipeline with that name.
@@ -173,7 +176,7 @@ class PublicQuestions:
             self.prices.reading_rate,
             estimate,
             self._rate(),
-            self.prices.day.used_up(self.days.spent()),
+            self._used_up(),
             is_metered=self._is_metered(),
             policy=self.prices.policy,
         )
@@ -202,12 +205,13 @@ class PublicQuestions:
     def charge(self, length: int, money: float = 0.0) -> None:
         """Add to the day's figures the tokens that this device computed since the last call, and what a server took.
 
-        The tokens are counted as if in a prompt of this length.
+        The tokens are counted as if in a prompt of this length; on mains power, where energy is free, they are not.
         """
         source = self.source()
         computed, before = source.engine.computed, self._charged
         self._charged = computed
-        gflops = max(computed - before, 0) * _shape(source).operations(length) / 1e9
+        counted = 0 if self._on_mains else max(computed - before, 0)
+        gflops = counted * _shape(source).operations(length) / 1e9
         estimate = self.memory.held.knowledge.energy.estimate(self.prices.joules_per_gflop)
         if gflops or money:
             self.days.add(gflops * estimate.joules_per_gflop, money)
@@ -260,6 +264,14 @@ class PublicQuestions:
 
     def _is_metered(self) -> bool:
         return bool(self.conditions().metered if self.prices.metered is None else self.prices.metered)
+
+    def _used_up(self) -> Mapping[Side, str]:
+        reasons = self.prices.day.used_up(self.days.spent())
+        return {side: why for side, why in reasons.items() if side == "server" or not self._on_mains}
+
+    @property
+    def _on_mains(self) -> bool:
+        return self.conditions().on_mains is True
 
     def _rate(self) -> ExchangeRate:
         return exchange_rate(self.prices.per_joule, self.conditions(), self.prices.limits)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from device_app.companion.dispatch.dispatcher import Outcome
 from device_app.question.answer import AT
@@ -46,7 +46,8 @@ class Question:
 class RaceReport:
     """The course of a race, for trace, ledger and estimates. `moves` are the indexes at which it changed sides.
 
-    `server_read` and `server_wrote` count the tokens that the server was given to read, and that it wrote.
+    `server_read` and `server_wrote` count the tokens that the server was given to read, and that it wrote. `basis` is
+    what decided who starts, see `Weighed.basis`; empty if no policy was asked.
     """
 
     reasons: list[str] = field(default_factory=list)
@@ -59,6 +60,7 @@ class RaceReport:
     outcome: Outcome | None = None
     rates: dict[Side, float] = field(default_factory=dict)
     model: str = ""
+    basis: dict[str, Any] = field(default_factory=dict)
 
     def learned(self, answer: int, *, cut: bool) -> Outcome:
         """Return the race's outcome, completed by the answer's length in tokens and whether its limit cut it."""

@@ -4,7 +4,8 @@ Pure; sends nothing.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
 
 from device_app.companion.dispatch.cost import Budget, Costs
 from device_app.companion.dispatch.day import within_limits
@@ -15,6 +16,9 @@ from device_app.companion.dispatch.optimal import Optimal
 from device_app.companion.dispatch.policy import Decision, Routing, Thresholds, Waiting
 from device_app.companion.dispatch.situation import ExchangeRate
 from shared.side import Side
+
+FORCED: Final = "does not apply, as a used-up budget of the day or this device's model decides"
+"""The rule of a policy that was not asked."""
 
 _COINS = (0.0, 0.5, 0.999)
 
@@ -55,9 +59,7 @@ class Weighed:
 
     def decide(self, coin: float) -> Decision:
         """Decide when each side starts; `coin` is uniform over [0, 1)."""
-        if decided := self.fixed or within_limits(self.used_up):
-            return decided
-        return self._policy.decide(self.prompt, self.allowed, coin)
+        return self._forced or self._policy.decide(self.prompt, self.allowed, coin)
 
     def decisions(self) -> tuple[Decision, ...]:
         """Return the possible decisions: more than one if a coin decides."""
@@ -65,7 +67,19 @@ class Weighed:
 
     def thresholds(self) -> Thresholds:
         """Return the rule of the policy in force, at what the constrained side may read now."""
-        return self._policy.thresholds(self.allowed)
+        return Thresholds(FORCED) if self._forced else self._policy.thresholds(self.allowed)
+
+    def basis(self) -> dict[str, Any]:
+        """Return what decided on the question, for the answer's record: the policy's rule, and λ with its reason."""
+        return {
+            "policy": {"name": self.policy, **asdict(self.thresholds())},
+            "exchange_rate": asdict(self.exchange),
+            "metered": self.is_metered,
+        }
+
+    @property
+    def _forced(self) -> Decision | None:
+        return self.fixed or within_limits(self.used_up)
 
     @property
     def _policy(self) -> Optimal | Waiting | Routing:

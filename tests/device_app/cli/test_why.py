@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from device_app.companion import opening
+from device_app.companion.dispatch.day import Days
 from device_app.companion.dispatch.memory import Held, Memory
 from device_app.companion.dispatch.profile import Profile
 from device_app.companion.dispatch.situation import TOKEN_BYTES
@@ -300,7 +301,38 @@ def test_the_plan_follows_the_power(
     plan = explained(jackdaw, DANUBE)["public"]
     assert plan["exchange_rate"]["per_joule"] == pytest.approx(times * 0.3 / 3.6e6)
     assert plan["spared"] == spared
-    assert said in words(jackdaw("why", DANUBE).out)
+    shown = words(jackdaw("why", DANUBE).out)
+    assert said in shown
+    assert (f"a joule costs {times * 0.3 / 3.6e6:.2g} in your currency: " in shown) is bool(times)
+
+
+@pytest.mark.parametrize(
+    ("joules", "money", "said", "used_up"),
+    [
+        ("9", "0", "the server alone: today's 9 joules (link.day_joules) are used up", {"device"}),
+        ("0", "0.5", "the device alone: today's 0.5 in your currency (link.day_money) is used up", {"server"}),
+        ("9", "0.5", "(link.day_money) is used up; today's 9 joules (link.day_joules) are used", {"device", "server"}),
+        ("1000", "9", "", set()),
+    ],
+)
+def test_a_used_up_budget_of_the_day_decides_instead_of_the_policy(
+    joules: str,
+    money: str,
+    said: str,
+    used_up: set[str],
+    connected: Served,
+    jackdaw: Any,
+    paths: Paths,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JACKDAW_LINK_DAY_JOULES", joules)
+    monkeypatch.setenv("JACKDAW_LINK_DAY_MONEY", money)
+    Days(paths.dispatch_spent).add(10, 1)
+    plan = explained(jackdaw, DANUBE)["public"]
+    assert set(plan["used_up"]) == used_up
+    shown = words(jackdaw("why", DANUBE).out)
+    assert said in shown
+    assert ("Policy ours: does not apply, as a used-up budget of the day" in shown) is bool(used_up)
 
 
 @pytest.mark.parametrize(
@@ -373,6 +405,9 @@ def test_the_last_answer_is_explained(connected: Served, jackdaw: Any) -> None:
     shown = words(jackdaw("why").out)
     for reason in asked["trace"]["decided"]:
         assert words(reason) in shown
+    basis = explanation["trace"]["dispatch"]
+    assert f"Policy ours: {basis['policy']['rule']} (link.policy)" in shown
+    assert basis["exchange_rate"]["reason"] in shown
     assert "1 passage of the server" in shown
     assert f"{asked['egress']['bytes']:,} bytes: the question" in shown
     assert explained(jackdaw, DANUBE)["road"] == "kept"
