@@ -1,6 +1,6 @@
 """The wording of facts that the command line and the app share."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,9 @@ ORIGINS = {
 }
 """The words for each value of an answer's `origin`, as `ask --json` prints it."""
 
+NETWORK = ("Network", "metered: a token of the server also costs what link.price_mb says")
+"""The row that shows a metered network."""
+
 STEPS = {"in vain": "no answer"}
 """Labels for steps of an answer's trace whose names are unclear to people but are kept for scripts."""
 
@@ -41,6 +44,26 @@ def spent_today(spent: "DaySpent", limits: "DayLimits") -> str:
         f"Today's answers took {spent.joules:,.0f} joules on this device{left_joules} and {spent.money:.4g} in your "
         f"currency on the server{left_money}."
     )
+
+
+def policy_row(basis: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the row that shows the policy's rule."""
+    name, rule = basis["policy"]["name"], basis["policy"]["rule"]
+    return "Policy", f"{'the paper’s' if name == 'paper' else name}: {rule} (link.policy)"
+
+
+def joule(basis: Mapping[str, Any]) -> str:
+    """Return what a joule costs, and why."""
+    rate, why = basis["exchange_rate"]["per_joule"], basis["exchange_rate"]["reason"]
+    return f"a joule costs {rate:.2g} in your currency: {why}" if rate else f"a joule costs {why}"
+
+
+def basis_rows(basis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the rows that show what decided who starts an answer, from its record."""
+    yield policy_row(basis)
+    yield "Energy", joule(basis)
+    if basis["metered"]:
+        yield NETWORK
 
 
 def drawn_from(origin: str, sides: Collection[str]) -> str:

@@ -233,7 +233,7 @@ def _alternative(kind: Any) -> str:
 
 def _words(kind: Any, meta: msgspec.Meta) -> str:
     words = {int: "a whole number", float: "a number", str: "a text"}[kind]
-    low, high = meta.ge, meta.le
+    low, high = (None if limit is None else f"{limit:,}".removesuffix(".0") for limit in (meta.ge, meta.le))
     if low is not None and high is not None:
         return f"{words} from {low} to {high}"
     if low is not None:

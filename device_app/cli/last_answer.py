@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from device_app.cli.public_plan import basis_rows
 from device_app.commands.turns import last_if_any
-from device_app.presentation import ORIGINS, STEPS, gains
+from device_app.presentation import ORIGINS, STEPS, basis_rows, gains
 from device_app.question.answer import MODEL_ONLY, looked_up_line
 from shared.cli.output import age, print_blocks, print_json
 from shared.errors import ExitCode

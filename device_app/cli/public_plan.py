@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from device_app.presentation import NETWORK, joule, policy_row
 from shared.printable import counted
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from device_app.companion.dispatch.weighed import Weighed
     from shared.side import Side
 
-NETWORK = ("Network", "metered: a token of the server also costs what link.price_mb says")
 SIDES: "tuple[Side, Side]" = ("device", "server")
 
 
@@ -80,26 +80,6 @@ def plan_rows(plan: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         if learned
         else "default values, as no question beyond your files was asked yet",
     )
-
-
-def policy_row(basis: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the row that shows the policy's rule."""
-    name, rule = basis["policy"]["name"], basis["policy"]["rule"]
-    return "Policy", f"{'the paper’s' if name == 'paper' else name}: {rule} (link.policy)"
-
-
-def joule(basis: Mapping[str, Any]) -> str:
-    """Return what a joule costs, and why."""
-    rate, why = basis["exchange_rate"]["per_joule"], basis["exchange_rate"]["reason"]
-    return f"a joule costs {rate:.2g} in your currency: {why}" if rate else f"a joule costs {why}"
-
-
-def basis_rows(basis: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Yield the rows that show what decided on an answered question, from its record."""
-    yield policy_row(basis)
-    yield "Energy", joule(basis)
-    if basis["metered"]:
-        yield NETWORK
 
 
 def aggregation_json(chosen: "AggregationChoice") -> dict[str, Any]:

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from device_app.presentation import STEPS
+from device_app.presentation import STEPS, basis_rows
 from device_app.tui.wording import egress, gains, looked_up_line, milliseconds, safe_line
 from shared.errors import JackdawError
 
@@ -93,6 +93,8 @@ def _record(record: dict[str, Any]) -> Content:
     if decided := trace.get("decided"):
         lines += [Content(), Content.styled("Who wrote the answer, and why", "bold")]
         lines += [Content(safe_line(reason)) for reason in decided]
+    if basis := trace.get("dispatch"):
+        lines += [Content(f"{name.lower():<8}{safe_line(said)}") for name, said in basis_rows(basis)]
     if rounds := trace.get("rounds"):
         lines += [Content(), Content.styled("What the server looked up", "bold")]
         lines += [Content(looked_up_line(looked_up)) for looked_up in rounds]

@@ -51,12 +51,13 @@ def test_every_default_fits_its_own_limits_and_is_documented(key: str) -> None:
     assert setting.description.endswith(".")
 
 
-@pytest.mark.parametrize("key", ["price_prompt", "price_answer", "price_kwh", "day_joules", "day_money"])
+@pytest.mark.parametrize("key", ["price_prompt", "price_answer", "price_kwh", "price_mb", "day_joules", "day_money"])
 @pytest.mark.parametrize("value", ["nan", "-1", "-0.01", "inf", "1e999", "free"])
 def test_a_price_or_budget_that_is_no_amount_is_refused(key: str, value: str, jackdaw: Any, paths: Paths) -> None:
     outcome = jackdaw("config", "set", f"link.{key}", "--", value)
     assert outcome.code != 0
     assert f"link.{key} cannot be" in outcome.err
+    assert "It takes a number from 0 to 1,000,000" in outcome.err
     with pytest.raises(SettingError, match=f"link.{key} cannot be"):
         load(paths, {f"JACKDAW_LINK_{key.upper()}": value})
     assert jackdaw("config", "set", f"link.{key}", "0").code == 0

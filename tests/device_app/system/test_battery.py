@@ -129,7 +129,7 @@ BIG = LAPTOP | {"capacity": "90", "energy_full": "60000000"}
 
 
 @pytest.mark.parametrize(
-    ("supplied", "told"),
+    ("supplied", "expected"),
     [
         pytest.param({}, Supply(), id="nothing"),
         pytest.param({"AC": PLUGGED, "hidpp_battery_0": MOUSE}, Supply(), id="a desktop with a mouse"),
@@ -160,8 +160,8 @@ BIG = LAPTOP | {"capacity": "90", "energy_full": "60000000"}
         pytest.param({"AC": MAINS | {"online": "?"}, "BAT0": KEPT_AT_80}, Supply(True, 80), id="a plug of some kind"),
     ],
 )
-def test_power_and_charge(supplied: dict[str, dict[str, str]], told: Supply, tmp_path: Path) -> None:
-    assert battery.supply(supplies(tmp_path, **supplied)) == told
+def test_power_and_charge(supplied: dict[str, dict[str, str]], expected: Supply, tmp_path: Path) -> None:
+    assert battery.supply(supplies(tmp_path, **supplied)) == expected
 
 
 def test_files_that_cannot_be_read_leave_unknown_what_they_would_tell(
@@ -177,11 +177,11 @@ def test_files_that_cannot_be_read_leave_unknown_what_they_would_tell(
         return read(file)
 
     monkeypatch.setattr(Path, "read_bytes", failing)
-    for names, told in (
+    for names, expected in (
         ({"type"}, Supply()),
         ({"capacity"}, Supply()),
         ({"status"}, Supply(True, 71)),
         ({"online"}, Supply(False, 71)),
     ):
         gone = names
-        assert battery.supply(tmp_path) == told
+        assert battery.supply(tmp_path) == expected

@@ -70,13 +70,13 @@ def test_a_computer_that_shows_its_batteries_in_files_is_believed_before_psutil(
     monkeypatch.setattr(psutil, "sensors_temperatures", absent, raising=False)
     monkeypatch.setattr("device_app.system.battery.read", lambda: Reading(0.0, 0.0, ()))
     monkeypatch.setenv("PATH", "")
-    for supply, told in (
+    for supply, expected in (
         (Supply(), Conditions()),
         (Supply(True, 71.0, 31.5), Conditions(on_mains=True, battery_percent=71.0, battery_temperature_c=31.5)),
         (Supply(False, 250.0, -273.1), Conditions(on_mains=False)),
     ):
         monkeypatch.setattr("device_app.system.battery.supply", lambda supply=supply: supply)
-        assert Sensors().power() == told
+        assert Sensors().power() == expected
     assert Sensors().charge() == Reading(0.0, 0.0, ())
 
 

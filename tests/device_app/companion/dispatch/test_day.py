@@ -98,33 +98,33 @@ def test_a_damaged_file_starts_at_nothing_and_says_so(
 
 
 def test_programs_that_add_at_the_same_time_and_one_that_is_killed_lose_nothing(tmp_path: Path) -> None:
-    """Three processes add one joule at a time and tell each; one of them is killed on the way."""
+    """Three processes add one joule at a time and report each; one of them is killed on the way."""
     file = tmp_path / "spent.json"
-    told, tell = os.pipe()
-    adding = [_adding(file, tell) for _ in range(3)]
-    os.close(tell)
+    reading, writing = os.pipe()
+    adding = [_adding(file, writing) for _ in range(3)]
+    os.close(writing)
     counted = 0
     while counted < 20:
-        counted += len(os.read(told, 1))
+        counted += len(os.read(reading, 1))
     os.kill(adding[0], signal.SIGKILL)
     os.waitpid(adding[0], 0)
-    while part := os.read(told, 1_000):
+    while part := os.read(reading, 1_000):
         counted += len(part)
     assert [os.waitpid(child, 0)[1] for child in adding[1:]] == [0, 0]
     spent = Days(file, lambda: MONDAY).spent()
-    assert counted <= spent.joules <= counted + 1, "the one that was killed may have added before it could tell"
+    assert counted <= spent.joules <= counted + 1, "the one that was killed may have added before it reported"
     assert spent.money == spent.joules / 4
     assert {path.name for path in tmp_path.iterdir() if path.stat().st_mode & 0o077} == set()
 
 
-def _adding(file: Path, tell: int) -> int:
+def _adding(file: Path, writing: int) -> int:
     if child := os.fork():
         return child
     try:
         days = Days(file, lambda: MONDAY)
         for _ in range(40):
             days.add(1, 0.25)
-            os.write(tell, b".")
+            os.write(writing, b".")
     finally:
         os._exit(0)
 
