@@ -1,11 +1,13 @@
 """Runs a command of the system for its output."""
 
+import atexit
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from selectors import EVENT_READ, DefaultSelector
 
 MOST_BYTES = 1 << 16
@@ -13,8 +15,8 @@ MOST_BYTES = 1 << 16
 
 
 def output(command: Sequence[str], seconds: float) -> bytes:
-    """Return what a command prints. If it hangs, or prints without end, kill its process group, so that no processes
-    gather on the device.
+    """Return what a command prints. If it hangs, prints without end, or still runs when this program ends, kill its
+    process group, so that no processes gather on the device.
 
     Raises OSError if it cannot be started, TimeoutExpired after `seconds`, ValueError beyond `MOST_BYTES`.
     """
@@ -25,12 +27,20 @@ def output(command: Sequence[str], seconds: float) -> bytes:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     ) as process:
+        kill = partial(_kill, process)
+        atexit.register(kill)  # a thread that waits for a command does not keep this program from ending
         try:
             return _read(process, command, seconds)
         except BaseException:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill()
             raise
+        finally:
+            atexit.unregister(kill)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _read(process: subprocess.Popen[bytes], command: Sequence[str], seconds: float) -> bytes:

@@ -31,6 +31,10 @@ KENYA = "Which mountain of Africa is its second highest?"
 pytestmark = pytest.mark.usefixtures("without_weights")
 
 
+POWER = Sensors.power
+"""The real reader, which the tests of the command line do without."""
+
+
 @pytest.fixture
 def connected(notes: Path, paths: Paths, serve: Serve) -> Served:
     served = serve()
@@ -304,6 +308,27 @@ def test_the_plan_follows_the_power(
     shown = words(jackdaw("why", DANUBE).out)
     assert said in shown
     assert (f"a joule costs {times * 0.3 / 3.6e6:.2g} in your currency: " in shown) is bool(times)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ('{"percentage": 34, "plugged": "UNPLUGGED"}', "2.9 times link.price_kwh, on a battery at 34%"),
+        ('{"percentage": 34, "plugged": "PLUGGED_AC"}', "nothing, as the device runs on mains power"),
+        ('{"percentage": 250, "plugged": "UNPLUGGED"}', "1.0 times link.price_kwh, on a battery of unknown charge"),
+        ("nonsense", "as set by link.price_kwh, as no battery is known"),
+    ],
+)
+def test_what_a_phone_says_of_its_power_decides_what_a_joule_costs(
+    said: str, shown: str, connected: Served, jackdaw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Sensors, "power", POWER)
+    monkeypatch.setattr("device_app.system.conditions._processor_c", lambda: None)
+    command = tmp_path / "termux-battery-status"
+    command.write_text(f"#!/bin/sh\necho '{said}'\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert explained(jackdaw, DANUBE)["public"]["exchange_rate"]["reason"] == shown
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import os
 import resource
+import subprocess
+import sys
 import threading
 import time
 from collections import namedtuple
@@ -181,6 +183,22 @@ def test_a_phone_that_does_not_answer_is_not_waited_for_and_nothing_of_it_is_lef
     sensors = phone(tmp_path, monkeypatch, f"sleep 600 &\necho $! > {child}\nwait")
     now = sensors.read()
     assert (now.on_mains, now.battery_percent, now.battery_temperature_c) == (None, None, None)
+    assert ended(int(child.read_text()))
+
+
+def test_a_program_that_ends_meanwhile_leaves_no_command_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = tmp_path / "child"
+    phone(tmp_path, monkeypatch, f"sleep 600 &\necho $! > {child}.new\nmv {child}.new {child}\nwait")
+    program = """
+import pathlib, sys, time
+from device_app.system.conditions import Conditions, Latest, Sensors
+assert Latest(Sensors().power)() == Conditions()
+while not pathlib.Path(sys.argv[1]).exists():
+    time.sleep(0.01)
+"""
+    subprocess.run([sys.executable, "-c", program, str(child)], check=True)
     assert ended(int(child.read_text()))
 
 
