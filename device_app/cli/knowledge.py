@@ -39,7 +39,8 @@ _WAITS = "Another process is reading files; waiting for it to finish."
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @yes_option
 def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
-    """Read files and folders: txt, md, org, html, pdf, docx, eml, mbox, Maildir, csv, json and jsonl chats, ics.
+    """Read files and folders: txt, md, org, html, pdf, docx, odt, rtf, epub, pptx, odp, xlsx, ods, csv, eml, mbox,
+    Maildir, ics, and chats as txt, md, json and jsonl.
 
     Only new and changed files are read; deleted files are forgotten. Folders are remembered: without PATH, remembered
     folders are brought up to date. Stop with Ctrl-C at any time; the next run continues from there.

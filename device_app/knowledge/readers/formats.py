@@ -7,15 +7,16 @@ from importlib import import_module
 from pathlib import Path
 
 from device_app.knowledge.readers.maildir import in_maildir
+from device_app.knowledge.readers.omitted import Omitted
 from device_app.knowledge.readers.opening import MAX_BYTES, open_regular
 from shared.errors import UnreadableFile
 from shared.printable import printable
 from shared.types import Block, Document
 
-VERSION = 2
+VERSION = 3
 """Increased when a reader's output changes for the same bytes: files are then read again."""
 
-Reader = Callable[[Path, int], Iterator[Document]]
+Reader = Callable[[Path, int], Iterator[Document | Omitted]]
 
 READERS = {
     ".txt": ("txt", "read_txt"),
@@ -28,6 +29,14 @@ READERS = {
     ".xhtml": ("html", "read_html"),
     ".pdf": ("pdf", "read_pdf"),
     ".docx": ("docx", "read_docx"),
+    ".odt": ("opendocument", "read_odt"),
+    ".rtf": ("rtf", "read_rtf"),
+    ".epub": ("epub", "read_epub"),
+    ".pptx": ("slides", "read_pptx"),
+    ".odp": ("opendocument", "read_odp"),
+    ".xlsx": ("xlsx", "read_xlsx"),
+    ".xlsm": ("xlsx", "read_xlsx"),
+    ".ods": ("ods", "read_ods"),
     ".eml": ("mail", "read_eml"),
     ".mbox": ("mailboxes", "read_mbox"),
     ".mbx": ("mailboxes", "read_mbox"),
@@ -53,8 +62,12 @@ def readable(path: Path) -> bool:
     return _named(path) is not None
 
 
-def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Document]:
+def read(
+    path: Path, *, max_bytes: int = MAX_BYTES, on_omitted: Callable[[str], object] = lambda _: None
+) -> Iterator[Document]:
     """Yield the documents of a file; mailboxes, tables and logs are streamed, whatever their size.
+
+    `on_omitted` is called with what is left out of the file, in words with its count.
 
     Raises UnreadableFile with the reason, at any point of the iteration.
     """
@@ -66,7 +79,9 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Document]:
     empty = True
     try:
         for document in reader(path, max_bytes):
-            if cleaned := _cleaned(document):
+            if isinstance(document, Omitted):
+                on_omitted(document.what)
+            elif cleaned := _cleaned(document):
                 empty = False
                 yield cleaned
     except OSError as error:

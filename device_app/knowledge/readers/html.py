@@ -38,6 +38,7 @@ _BREAKS = {
     *("dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header"),
     *("hr", "legend", "li", "main", "menu", "nav", "ol", "option", "p", "pre", "section", "summary", "ul"),
 }
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _ROWS = {"tr", "table", "tbody", "thead", "tfoot"}
 _DATES = {"date", "dc.date", "dcterms.date", "dcterms.created", "article:published_time", "og:published_time"}
 
@@ -49,6 +50,8 @@ class Page:
     title: str
     date: datetime | None
     lines: tuple[str, ...]
+    levels: tuple[int, ...] = ()
+    """For each line the level of the heading that it is, from 1; 0 for a line that is none."""
 
 
 def read_html(path: Path, max_bytes: int) -> Iterator[Document]:
@@ -69,10 +72,12 @@ def parse_html(text: str) -> Page:
     parser.feed(text)
     parser.close()
     parser.end_line()
-    regions = [tuple(line for region, line in parser.lines if region is kept) for kept in _Region]
+    regions = [tuple(line for line in parser.lines if line[0] is region) for region in _Region]
+    kept = next(filter(None, regions), ())
     title = " ".join("".join(parser.title).split())
     heading = " ".join("".join(parser.heading).split())
-    return Page(title or heading, parser.date, next(filter(None, regions), ()))
+    lines, levels = tuple(text for _, text, _ in kept), tuple(level for _, _, level in kept)
+    return Page(title or heading, parser.date, lines, levels)
 
 
 def declared_charset(data: bytes) -> str | None:
@@ -102,11 +107,12 @@ class _Parser(HTMLParser):
         self.title: list[str] = []
         self.heading: list[str] = []
         self.date: datetime | None = None
-        self.lines: list[tuple[_Region, str]] = []
+        self.lines: list[tuple[_Region, str, int]] = []
         self._depth = dict.fromkeys(_INSIDE.values(), 0)
         self._gap = _Gap.NONE
         self._parts: list[str] = []
         self._has_heading = False
+        self._level = self._open_heading = 0
         self._started = False
         self._quoted = False
         self._region = _Region.BODY
@@ -119,9 +125,12 @@ class _Parser(HTMLParser):
         if place := _INSIDE.get(tag):
             self._depth[place] += 1
         self._meet(tag)
+        self._open_heading = _HEADINGS.get(tag, self._open_heading)
 
     def handle_endtag(self, tag: str) -> None:
         self._meet(tag)
+        if tag in _HEADINGS:
+            self._open_heading = 0
         self._has_heading = self._has_heading or (tag == "h1" and bool(self.heading))
         if place := _INSIDE.get(tag):
             self._depth[place] = max(self._depth[place] - 1, 0)
@@ -144,7 +153,7 @@ class _Parser(HTMLParser):
     def end_line(self) -> None:
         """End the current line."""
         if text := " ".join("".join(self._parts).split()):
-            self.lines.append((self._region, f"> {text}" if self._quoted else text))
+            self.lines.append((self._region, f"> {text}" if self._quoted else text, self._level))
         self._parts.clear()
         self._started = False
 
@@ -167,6 +176,7 @@ class _Parser(HTMLParser):
         self._gap = _Gap.NONE
         if not self._started:
             self._started = True
+            self._level = self._open_heading
             self._quoted = self._depth["blockquote"] > 0
             main, furniture = self._depth["main"], self._depth["furniture"]
             self._region = _Region.FURNITURE if furniture else _Region.MAIN if main else _Region.BODY

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ Read = Callable[..., list[Document]]
 def read(tmp_path: Path) -> Read:
     """Documents of a file with this name and content."""
 
-    def documents(name: str, content: str | bytes, **options: int) -> list[Document]:
+    def documents(name: str, content: str | bytes, **options: Any) -> list[Document]:
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return list(readers.read(path, **options))

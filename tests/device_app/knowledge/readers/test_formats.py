@@ -17,7 +17,8 @@ from shared.types import Document
 
 Read = Callable[..., list[Document]]
 SUFFIXES = sorted(READERS)
-WHOLE = [".txt", ".md", ".org", ".html", ".pdf", ".docx", ".eml", ".json", ".ics"]
+OFFICE = [".docx", ".odt", ".rtf", ".epub", ".pptx", ".odp", ".xlsx", ".ods"]
+WHOLE = [".txt", ".md", ".org", ".html", ".pdf", ".eml", ".json", ".ics", *OFFICE]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -58,7 +58,7 @@ def test_own_words(text: str, own: str) -> None:
 )
 def test_a_mail_with_words_never_loses_all_of_them(lines: list[str]) -> None:
     own = own_words(lines)
-    if any(line.strip("> \t\n\r\x0b\x0c") and not line.startswith(">") for line in lines):
+    if any(line.strip("> \t\n\r\x0b\x0c\x85") and not line.startswith(">") for line in lines):
         assert any(line.strip() for line in own)
 
 

@@ -1,0 +1,161 @@
+"""Archives that would unpack to too much, or that are no archives."""
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from device_app.knowledge import readers
+from device_app.knowledge.readers import archives, sheets
+from shared.errors import UnreadableFile
+from shared.types import Document
+
+Read = Callable[..., list[Document]]
+FILES = Path(__file__).parent / "files"
+ZIPPED = {
+    "docx": "word/document.xml",
+    "odt": "content.xml",
+    "ods": "content.xml",
+    "odp": "content.xml",
+    "xlsx": "xl/worksheets/sheet1.xml",
+    "pptx": "ppt/slides/slide2.xml",
+    "epub": "OEBPS/sections/section0002.xhtml",
+}
+ENTITIES = (
+    '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">'
+    + "".join(f'<!ENTITY {after} "{f"&{before};" * 10}">' for before, after in zip("abcdefgh", "bcdefghi", strict=True))
+    + "]>"
+)
+
+
+def changed(name: str, members: Mapping[str, bytes]) -> bytes:
+    """The file of that name with other or further members."""
+    result = io.BytesIO()
+    with (
+        zipfile.ZipFile(FILES / name) as before,
+        zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as after,
+    ):
+        for member in before.namelist():
+            after.writestr(member, members.get(member, before.read(member)))
+        for member in members.keys() - set(before.namelist()):
+            after.writestr(member, members[member])
+    return result.getvalue()
+
+
+@pytest.mark.parametrize("kind", ZIPPED)
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(read: Read, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = changed(f"libreoffice.{kind}", {ZIPPED[kind]: bytes(30 << 20)})
+    assert len(data) < 200_000
+
+    def unpack(*_: object, **__: object) -> None:
+        raise AssertionError("unpacked")
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", unpack)
+    with pytest.raises(UnreadableFile, match=r"a zip bomb: .* would unpack to 31,457,280"):
+        read(f"a.{kind}", data)
+
+
+@pytest.mark.parametrize("kind", ZIPPED)
+def test_a_bomb_of_entities_is_refused(read: Read, kind: str) -> None:
+    with zipfile.ZipFile(FILES / f"libreoffice.{kind}") as archive:
+        markup = archive.read(ZIPPED[kind]).decode()
+    declaration, _, root = markup.rpartition("?>")
+    bomb = f"{declaration}?>{ENTITIES}{root.replace('Zolla', '&i;').replace('Tiles', '&i;')}"
+    data = changed(f"libreoffice.{kind}", {ZIPPED[kind]: bomb.encode()})
+    if kind == "epub":  # chapters are read as HTML, which knows no entities of a file's own
+        assert sum(len(block.text) for document in read("a.epub", data) for block in document.blocks) < 1000
+        return
+    with pytest.raises(UnreadableFile, match="broken"):
+        read(f"a.{kind}", data)
+
+
+def test_too_many_members_are_refused(read: Read) -> None:
+    members = dict.fromkeys((f"{number}.xml" for number in range(archives.MOST_MEMBERS)), b"")
+    with pytest.raises(UnreadableFile, match="more than 10,000"):
+        read("a.odt", changed("libreoffice.odt", members))
+
+
+def test_members_too_large_together_are_refused(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "MOST_UNPACKED", 1 << 20)
+    members = {f"{number}.xml": bytes(1 << 19) for number in range(2)}
+    with pytest.raises(UnreadableFile, match=r"would unpack to 1 MB"):
+        read("a.odt", changed("libreoffice.odt", members))
+
+
+def test_a_blank_picture_is_no_zip_bomb(read: Read) -> None:
+    assert read("a.docx", changed("libreoffice.docx", {"word/media/a.bmp": bytes(30 << 20)}))
+
+
+@pytest.mark.parametrize("kind", ZIPPED)
+def test_what_office_encrypts_is_named(read: Read, kind: str) -> None:
+    with pytest.raises(UnreadableFile, match="encrypted, or a file of an Office before 2007"):
+        read(f"a.{kind}", bytes.fromhex("D0CF11E0A1B11AE1") + bytes(1000))
+
+
+def sheet(rows: str) -> bytes:
+    """A workbook with these rows in the place of its first sheet's."""
+    start = "<worksheet xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'><sheetData>"
+    return changed("openpyxl.xlsx", {"xl/worksheets/sheet1.xml": f"{start}{rows}</sheetData></worksheet>".encode()})
+
+
+def table(rows: str) -> bytes:
+    """An OpenDocument spreadsheet with these rows in the place of its own."""
+    with zipfile.ZipFile(FILES / "odfpy.ods") as archive:
+        content = archive.read("content.xml").decode()
+    first, last = content.index("<table:table-row"), content.index("</table:table>")
+    return changed("odfpy.ods", {"content.xml": (content[:first] + rows + content[last:]).encode()})
+
+
+CELL = "<table:table-cell office:value-type='float' office:value='{}'/>"
+
+
+def read_in_part(path: Path, data: bytes) -> tuple[int, list[str]]:
+    """The number of rows read, and what was left out."""
+    path.write_bytes(data)
+    omitted: list[str] = []
+    documents = list(readers.read(path, on_omitted=omitted.append))
+    return sum(len(document.blocks) for document in documents if "People" not in document.title), omitted
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "ods"])
+def test_the_rows_after_the_most_are_counted(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheets, "MOST_ROWS", 3000)
+    if kind == "xlsx":
+        data = sheet("".join(f"<row r='{n}'><c r='A{n}'><v>{n}</v></c><c><v>1</v></c></row>" for n in range(1, 5001)))
+    else:
+        data = table("".join(f"<table:table-row>{CELL.format(n) * 2}</table:table-row>" for n in range(5000)))
+    read, omitted = read_in_part(tmp_path / f"a.{kind}", data)
+    assert read == 2999  # the first names the columns
+    assert omitted == ["2,000 rows of the sheet “Costs” after the first 3,000"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["xlsx", "ods"])
+def test_a_sheet_of_a_million_rows_is_cut(tmp_path: Path, kind: str) -> None:
+    if kind == "xlsx":
+        rows = "".join(f"<row r='{n}'><c r='A{n}'><v>{n}</v></c><c><v>1</v></c></row>" for n in range(1, 1_000_001))
+        data = sheet(rows)
+    else:
+        data = table(f"<table:table-row table:number-rows-repeated='1000000'>{CELL.format(1) * 2}</table:table-row>")
+    read, omitted = read_in_part(tmp_path / f"a.{kind}", data)
+    assert read == 49_999
+    assert omitted == ["950,000 rows of the sheet “Costs” after the first 50,000"]
+
+
+def test_a_million_empty_rows_and_columns_are_nothing(tmp_path: Path) -> None:
+    cells = CELL.format(1) + "<table:table-cell table:number-columns-repeated='16383'/>"
+    rows = f"<table:table-row>{cells}</table:table-row><table:table-row table:number-rows-repeated='1048574'>"
+    rows += "<table:table-cell table:number-columns-repeated='16384'/></table:table-row>"
+    assert read_in_part(tmp_path / "a.ods", table(rows * 2)) == (1, [])
+
+
+def test_a_row_of_too_many_cells_is_refused(read: Read) -> None:
+    with pytest.raises(UnreadableFile, match="more than 100,000 cells in a row"):
+        read("a.xlsx", sheet("<row r='1'>" + "<c><v>1</v></c>" * 60_000 + "</row>"))
+
+
+def test_a_cell_far_to_the_right_takes_no_room(read: Read) -> None:
+    rows = "<row r='1'><c r='A1'><v>1</v></c><c r='XFD1'><v>2</v></c></row>"
+    assert [block.text for block in read("a.xlsx", sheet(rows))[0].blocks] == ["1"]
