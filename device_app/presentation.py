@@ -35,6 +35,18 @@ STEPS = {"in vain": "no answer"}
 """Labels for steps of an answer's trace whose names are unclear to people but are kept for scripts."""
 
 
+_SLIDES, _SHEETS = (".pptx", ".odp"), (".xlsx", ".xlsm", ".ods")
+
+
+def place_in(path: str, line: int | None, page: int | None) -> str:
+    """Return where in a file a passage begins: "page 3", "slide 3", "row 3", "line 3", or "" if that is unknown."""
+    if page is not None:
+        return f"{'slide' if path.lower().endswith(_SLIDES) else 'page'} {page}"
+    if line is not None:
+        return f"{'row' if path.lower().endswith(_SHEETS) else 'line'} {line}"
+    return ""
+
+
 def spent_today(spent: "DaySpent", limits: "DayLimits") -> str:
     """Return a sentence about what today's answers took, and what is left of the budgets of the day."""
     joules, money = limits.left(spent)

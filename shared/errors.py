@@ -5,6 +5,7 @@ JackdawError
 │   └── SettingError      a setting is unknown or its value does not fit
 ├── NothingFound          there is nothing to show or do (exit code 3)
 ├── UnreadableFile        one file cannot be read; ingestion lists it and goes on
+│   └── PasswordNeeded    it is encrypted, and no password that was given opens it
 ├── NotWritable           a file or folder cannot be made or written
 ├── StoreError            the database or its disk
 │   ├── StoreCorrupt      the database is damaged
@@ -63,6 +64,10 @@ class NothingFound(JackdawError):
 
 class UnreadableFile(JackdawError):
     """A file cannot be read. The message is only the reason, in a few words, without the path."""
+
+
+class PasswordNeeded(UnreadableFile):
+    """A file is encrypted, and none of the passwords that were given opens it."""
 
 
 class NotWritable(JackdawError):

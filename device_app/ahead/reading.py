@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from device_app.device import Device
-    from device_app.knowledge.ingest import Ingestion, IngestReport
+    from device_app.knowledge.ingest import Ingestion
+    from device_app.knowledge.ingest_report import IngestReport
     from models.engine import Embedder
 
 READ_AGAIN_S = 1.5

@@ -10,7 +10,7 @@ from rich.text import Text
 from device_app.cli.models import ensure_models, say_if_refused, yes_option
 from device_app.cli.opening import opened
 from device_app.commands.turns import advice, asked, last, was_model_only
-from device_app.presentation import ORIGINS, drawn_from
+from device_app.presentation import ORIGINS, drawn_from, place_in
 from device_app.question.abstention import NEAREST
 from device_app.question.answer import GUESS, MODEL_ONLY, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, fell_short
 from device_app.system.activity import Activity
@@ -273,10 +273,9 @@ def _print_carried(out: "Console", answer: "Answer") -> None:
 
 def _place(passage: StoredPassage) -> str:
     place = passage.path
-    if passage.page is not None:
-        place += f", page {passage.page}"
-    elif passage.line is not None:
-        place += f":{passage.line}"
+    within = place_in(passage.path, passage.line, passage.page)
+    # Terminals and editors open PATH:LINE.
+    place += f":{passage.line}" if within.startswith("line") else f", {within}" if within else ""
     if passage.date is not None:
         place += f" · {passage.date[:16].replace('T', ' ')}"
     return place

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from device_app.cli.models import ensure_models, yes_option
 from device_app.cli.opening import opened
-from device_app.commands.knowledge import absolute, read
+from device_app.commands.knowledge import absolute, read, unlock
 from device_app.commands.knowledge import remove as forget
 from device_app.device import Device
+from device_app.settings.schema import PDF_PASSWORD
 from shared.cli.frame import Command, Group
 from shared.cli.output import print_blocks, print_json, print_table, progress
 from shared.errors import ExitCode, NothingFound, UsageError
@@ -23,7 +25,11 @@ from shared.printable import counted, safe_line
 
 if TYPE_CHECKING:
     from device_app.knowledge.ingest import Progress
+    from device_app.knowledge.ingest_report import IngestReport
 
+_ATTEMPTS = 3
+_KINDS = 8
+"""The most kinds of unread files that are named."""
 _WAITS = "Another process is reading files; waiting for it to finish."
 
 
@@ -43,7 +49,8 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
     Maildir, ics, and chats as txt, md, json and jsonl.
 
     Only new and changed files are read; deleted files are forgotten. Folders are remembered: without PATH, remembered
-    folders are brought up to date. Stop with Ctrl-C at any time; the next run continues from there.
+    folders are brought up to date. The password of an encrypted PDF is asked for, or taken from JACKDAW_PDF_PASSWORD,
+    and is not stored. Stop with Ctrl-C at any time; the next run continues from there.
     """
     if "" in paths:
         raise UsageError("A path is empty, perhaps from an unset shell variable. Name a file or folder to read.")
@@ -61,23 +68,60 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
         ):
             ingestion = device.ingestion()
             ingestion.on_progress = on_progress
+            ingestion.passwords = tuple(filter(None, [os.environ.get(PDF_PASSWORD)]))
             try:
                 report = read(device, ingestion, chosen)
             except KeyboardInterrupt:
                 click.echo(_said(ingestion.report) + " The remaining files are read next time.", err=True)
                 raise
+        if not as_json and sys.stdin.isatty():
+            _ask_passwords(device, report)
         if as_json:
             print_json(report)
         else:
             click.echo(_said(report))
-            for skipped in report.skipped:
-                click.echo(f"  skipped {safe_line(skipped.path)}: {skipped.reason}", err=True)
+            _print_unread(report)
             if not paths:
                 for folder in gone:
                     again = f"jackdaw knowledge remove {shlex.quote(str(folder))}"
                     click.echo(f"  If {safe_line(str(folder))} is gone for good: {safe_line(again)}", err=True)
         nothing = not (report.documents or report.unchanged or report.removed)
         return ExitCode.NOTHING if nothing else None
+
+
+def _ask_passwords(device: Device, report: IngestReport) -> None:
+    """Ask for the passwords of encrypted files and read them. A password is tried on the files after it too."""
+    passwords: tuple[str, ...] = ()
+    for path in report.locked.copy():
+        if passwords and _unlock(device, report, path, passwords):
+            continue
+        for _ in range(_ATTEMPTS):
+            question = f"Password of {safe_line(str(path))} (Enter leaves it out)"
+            password = click.prompt(question, default="", hide_input=True, show_default=False, err=True)
+            if not password:
+                break
+            passwords = (password, *passwords)
+            if _unlock(device, report, path, passwords):
+                break
+            click.echo("That password does not open it.", err=True)
+
+
+def _unlock(device: Device, report: IngestReport, path: Path, passwords: tuple[str, ...]) -> bool:
+    with _alone(device):
+        return unlock(device, report, path, passwords)
+
+
+def _print_unread(report: IngestReport) -> None:
+    for skipped in report.skipped:
+        click.echo(f"  skipped {safe_line(skipped.path)}: {skipped.reason}", err=True)
+    if report.locked and not sys.stdin.isatty():
+        click.echo(f"  For a PDF with a password, set {PDF_PASSWORD}, or run this in a terminal.", err=True)
+    for partly in report.partly_read:
+        click.echo(f"  partly read {safe_line(partly.path)}: without {partly.without}", err=True)
+    if report.unread:
+        kinds = [f"{kind.count:,} {kind.suffix or 'without a suffix'}" for kind in report.unread]
+        more = [f"{len(kinds) - _KINDS:,} more kinds"] if len(kinds) > _KINDS else []
+        click.echo(f"  not read, for there is no reader: {', '.join(kinds[:_KINDS] + more)}", err=True)
 
 
 def _alone(device: Device) -> AbstractContextManager[None]:
@@ -91,7 +135,7 @@ def _known(device: Device, path: Path) -> bool:
     return bool(device.knowledge.paths_under(os.fsencode(path)))
 
 
-def _said(report: Any) -> str:
+def _said(report: IngestReport) -> str:
     read = f"{counted(report.documents, 'document')} read ({counted(report.passages, 'passage')})"
     parts = [read, f"{report.unchanged:,} unchanged"]
     if report.removed:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from device_app.device import Device
-    from device_app.knowledge.ingest import Ingestion, IngestReport
+    from device_app.knowledge.ingest import Ingestion
+    from device_app.knowledge.ingest_report import IngestReport
 
 
 def absolute(path: str) -> Path:
@@ -46,6 +47,19 @@ def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> IngestR
 
     remember(device, paths)
     return reading.read(device, ingestion, paths)
+
+
+def unlock(device: Device, report: IngestReport, path: Path, passwords: Sequence[str]) -> bool:
+    """Read an encrypted file with one of the passwords, and add the result to the report; return whether one fits.
+
+    The caller holds the lock, see `reading.alone`. Raises StoreError.
+    """
+    ingestion = device.ingestion()
+    ingestion.passwords = passwords
+    again = read(device, ingestion, [path])
+    if not again.locked:
+        report.replace_locked(path, again)
+    return not again.locked
 
 
 def remove(device: Device, path: bytes) -> Removed:

@@ -8,8 +8,10 @@ continues there.
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,10 @@ from typing import Any
 import numpy as np
 
 from device_app.knowledge import readers
+from device_app.knowledge.ingest_report import IngestReport, PartlyRead, Skipped, UnreadKind, suffix_of
 from models.engine import Embedder
-from shared.errors import UnreadableFile
+from shared.errors import PasswordNeeded, UnreadableFile
+from shared.printable import printable
 from shared.text import PASSAGE_WORDS, embedded_text, passages
 from shared.types import Document, Passage
 from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
@@ -29,14 +33,6 @@ BATCH_PASSAGES = 128
 
 PART_CHARACTERS = 500_000
 """The most characters of a document: a longer one is stored in parts, each about a book, or a minute's work."""
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file that could not be read, and the reason."""
-
-    path: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +48,6 @@ class Progress:
     documents: int
     files: int = 0
     total_files: int = 0
-
-
-@dataclass(slots=True)
-class IngestReport:
-    """The results of an ingestion. `unchanged` counts documents, `removed` files."""
-
-    documents: int = 0
-    passages: int = 0
-    unchanged: int = 0
-    removed: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -83,6 +68,8 @@ class Ingestion:
     embedder: Embedder
     words: int = PASSAGE_WORDS
     max_bytes: int = readers.MAX_BYTES
+    passwords: Sequence[str] = ()
+    """What encrypted files are tried with; kept nowhere else."""
     batch_passages: int = field(default_factory=lambda: BATCH_PASSAGES)
     on_progress: Callable[[Progress], None] = lambda _: None
     report: IngestReport = field(default_factory=IngestReport)
@@ -105,9 +92,11 @@ class Ingestion:
         """
         roots = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100 (resolve() would follow links)
         files = []
-        for item in readers.walk(roots):
+        unread = Counter[str]()
+        for item in readers.walk(roots, lambda path: unread.update([suffix_of(path)])):
             files.append(item)
             self._report_progress(total_files=len(files))
+        self.report.unread = [UnreadKind(suffix, count) for suffix, count in unread.most_common()]
         self._forget_missing(roots, files)
         for root in roots:
             # Files that still cannot be read are recorded again.
@@ -152,11 +141,16 @@ class Ingestion:
             self._skip(path, (error.strerror or "cannot be read").lower())
         except UnreadableFile as error:
             self._skip(path, str(error))
+            if isinstance(error, PasswordNeeded):
+                self.report.locked.append(path)
 
     def _read(self, opened: _OpenFile, path: Path, stored: dict[str, str]) -> None:
         self._batch.append(opened)
         try:
-            for document in readers.read(path, max_bytes=self.max_bytes):
+            reading = readers.read(
+                path, max_bytes=self.max_bytes, passwords=self.passwords, on_omitted=partial(self._note_omitted, path)
+            )
+            for document in reading:
                 for part in _parts(document):
                     self._document(opened, _with_own_key(part, opened.keys), stored)
         except BaseException:
@@ -241,6 +235,9 @@ class Ingestion:
                     with self.store.database.transaction():
                         self.store.remove_file(path)
                     self.report.removed += 1
+
+    def _note_omitted(self, path: Path, what: str) -> None:
+        self.report.partly_read.append(PartlyRead(show(readers.identity(path)), printable(what)))
 
     def _skip(self, path: Path, reason: str) -> None:
         name = readers.identity(path)

@@ -13,7 +13,10 @@ from shared.settings import File, Resolved, declared, resolve
 from shared.text import PASSAGE_WORDS
 from storage.paths import HOME_VARIABLE, Paths
 
-NOT_SETTINGS = frozenset({HOME_VARIABLE, "JACKDAW_YES"})
+PDF_PASSWORD = "JACKDAW_PDF_PASSWORD"
+"""Tried on encrypted PDFs by `jackdaw add`. No setting: it is never written to a file."""
+
+NOT_SETTINGS = frozenset({HOME_VARIABLE, "JACKDAW_YES", PDF_PASSWORD})
 """Environment variables that begin like those of settings but are none."""
 
 RETIRED = {

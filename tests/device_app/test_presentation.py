@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from device_app.presentation import gains
+from device_app.presentation import gains, place_in
 
 READ = {"passages": 1, "tokens": 1200, "ms": 2300.0, "served": 1}
 DRAFTS = {"passes": 20, "drafted": 40, "accepted": 31, "gain": 1.62}
@@ -28,3 +28,21 @@ DRAFTS = {"passes": 20, "drafted": 40, "accepted": 31, "gain": 1.62}
 )
 def test_each_gain_has_its_line(trace: dict[str, Any], lines: list[str]) -> None:
     assert gains({"trace": trace}) == lines
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "page", "words"),
+    [
+        ("a.pdf", None, 3, "page 3"),
+        ("a.PPTX", None, 3, "slide 3"),
+        ("a.odp", None, 3, "slide 3"),
+        ("a.xlsx", 3, None, "row 3"),
+        ("a.ods", 3, None, "row 3"),
+        ("a.md", 3, None, "line 3"),
+        ("a.odt", None, None, ""),
+    ],
+)
+def test_the_place_in_a_file_is_named_as_its_kind_names_it(
+    path: str, line: int | None, page: int | None, words: str
+) -> None:
+    assert place_in(path, line, page) == words

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,12 +23,13 @@ class FoundFile:
     reason: str | None = None
 
 
-def walk(roots: Iterable[Path]) -> Iterator[FoundFile]:
+def walk(roots: Iterable[Path], on_unread: Callable[[Path], object] = lambda _: None) -> Iterator[FoundFile]:
     """Yield the readable files at and under the roots, each once, folder by folder in order of name.
 
     Hidden files and folders and those of programs are skipped, unless they are roots or a Maildir's folders. Files and
     folders are identified by device and inode: a link to a file already seen is not followed. A root or file that
-    cannot be read is returned with the reason; inside folders, files of unknown types are skipped.
+    cannot be read is returned with the reason; inside folders, files of unknown types are skipped, and `on_unread` is
+    called with each.
     """
     seen: set[tuple[int, int]] = set()
     for root in roots:
@@ -38,12 +39,12 @@ def walk(roots: Iterable[Path]) -> Iterator[FoundFile]:
             yield FoundFile(root, 0, _reason(error))
             continue
         if stat.S_ISDIR(status.st_mode):
-            yield from _folder(root, seen)
+            yield from _folder(root, seen, on_unread)
         elif _first_time(status, seen):
             yield _file(root, status)
 
 
-def _folder(folder: Path, seen: set[tuple[int, int]]) -> Iterator[FoundFile]:
+def _folder(folder: Path, seen: set[tuple[int, int]], on_unread: Callable[[Path], object]) -> Iterator[FoundFile]:
     waiting = [folder]
     while waiting:
         here = waiting.pop()
@@ -67,7 +68,9 @@ def _folder(folder: Path, seen: set[tuple[int, int]]) -> Iterator[FoundFile]:
                 # A Maildir's `tmp` holds mails not yet delivered.
                 if not (mails and path.name == "tmp"):
                     folders.append(path)
-            elif readable(path) and _first_time(status, seen):
+            elif not readable(path):
+                on_unread(path)
+            elif _first_time(status, seen):
                 yield _file(path, status)
         waiting += reversed(folders)
 

@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from shared.types import Block, Document
 VERSION = 3
 """Increased when a reader's output changes for the same bytes: files are then read again."""
 
-Reader = Callable[[Path, int], Iterator[Document | Omitted]]
+Reader = Callable[..., Iterator[Document | Omitted]]
+"""Takes a path, the largest size in bytes, and `passwords` if its format can be encrypted."""
 
 READERS = {
     ".txt": ("txt", "read_txt"),
@@ -63,19 +65,26 @@ def readable(path: Path) -> bool:
 
 
 def read(
-    path: Path, *, max_bytes: int = MAX_BYTES, on_omitted: Callable[[str], object] = lambda _: None
+    path: Path,
+    *,
+    max_bytes: int = MAX_BYTES,
+    passwords: Sequence[str] = (),
+    on_omitted: Callable[[str], object] = lambda _: None,
 ) -> Iterator[Document]:
     """Yield the documents of a file; mailboxes, tables and logs are streamed, whatever their size.
 
-    `on_omitted` is called with what is left out of the file, in words with its count.
+    An encrypted PDF is opened with one of the `passwords`. `on_omitted` is called with what is left out of the file, in
+    words with its count.
 
-    Raises UnreadableFile with the reason, at any point of the iteration.
+    Raises UnreadableFile with the reason, at any point of the iteration; PasswordNeeded if no password fits.
     """
     named = _named(path)
     if named is None:
         raise UnreadableFile("unknown type")
     module, function = named
     reader: Reader = getattr(import_module(f"{__package__}.{module}"), function)
+    if passwords and named == READERS[".pdf"]:
+        reader = partial(reader, passwords=passwords)
     empty = True
     try:
         for document in reader(path, max_bytes):

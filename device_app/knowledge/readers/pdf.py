@@ -2,7 +2,7 @@
 
 import io
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from device_app.knowledge.readers.dates import date_in, sane
 from device_app.knowledge.readers.decoding import lines_of
 from device_app.knowledge.readers.opening import read_whole
 from device_app.knowledge.readers.paragraphs import joined_blocks
-from shared.errors import UnreadableFile
+from shared.errors import PasswordNeeded, UnreadableFile
 from shared.types import Block, Document
 
 # The errors of pypdf, besides its own, for files broken in ways it does not expect.
@@ -23,19 +23,22 @@ _BROKEN = (
 )
 
 
-def read_pdf(path: Path, max_bytes: int) -> Iterator[Document]:
-    """Yield one document with page numbers. Raises UnreadableFile: broken, encrypted, or images without text."""
+def read_pdf(path: Path, max_bytes: int, passwords: Sequence[str] = ()) -> Iterator[Document]:
+    """Yield one document with page numbers.
+
+    Raises UnreadableFile: broken, encrypted (PasswordNeeded if no password fits), or images without text.
+    """
     data = read_whole(path, max_bytes)
     # pypdf logs every flaw that it repairs.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
         reader = PdfReader(io.BytesIO(data))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise UnreadableFile("encrypted PDF")
+        if reader.is_encrypted and not any(reader.decrypt(password) for password in ("", *passwords)):
+            raise PasswordNeeded("encrypted PDF")
         pages = len(reader.pages)
     except DependencyError as error:
-        # The cipher needs a compiled library.
-        raise UnreadableFile("encrypted PDF") from error
+        # AES needs a compiled library.
+        raise UnreadableFile("encrypted PDF, which needs: pip install 'jackdaw[pdf]'") from error
     except _BROKEN as error:
         raise UnreadableFile("broken PDF") from error
     blocks = tuple(block for number in range(pages) for block in _blocks(reader, number))

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from device_app.presentation import place_in
 from device_app.tui.wording import safe, safe_line
 from shared.errors import JackdawError
 
@@ -97,11 +98,9 @@ class SourceScreen(ModalScreen[None]):
 
 
 def _heading(source: dict[str, Any], gone: str) -> Content:
-    place = safe_line(source["path"])
-    if source["page"] is not None:
-        place += f", page {source['page']}"
-    elif source["line"] is not None:
-        place += f", line {source['line']}"
+    place = ", ".join(
+        filter(None, (safe_line(source["path"]), place_in(source["path"], source["line"], source["page"])))
+    )
     date = (source["date"] or "")[:16].replace("T", " ").removesuffix(" 00:00")
     lines = [
         Content.styled(safe_line(source["title"]), "bold"),

@@ -16,6 +16,9 @@ from storage.knowledge import KnowledgeStore
 from storage.paths import Paths
 from tests.devices import fake_device
 
+FILES = Path(__file__).parent.parent / "knowledge" / "readers" / "files"
+"""What programs wrote; the password of the PDFs is "tiles"."""
+
 
 @pytest.fixture(autouse=True)
 def without_weights(jackdaw: Any) -> None:
@@ -158,3 +161,58 @@ def test_status_counts(jackdaw: Any, folders: tuple[Path, Path], paths: Paths) -
     store.database.close()
     report = json.loads(jackdaw("status", "--json").out)
     assert (report["conversations"], report["knowledge"]["documents"]) == (2, 2)
+
+
+def test_what_is_not_read_is_named_with_its_count(
+    jackdaw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("device_app.knowledge.readers.sheets.MOST_ROWS", 3)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("a.jpg", "b.JPG", "c.zip", "no suffix", "ends. like a sentence", ".hidden.jpg"):
+        (folder / name).write_bytes(b"x")
+    shutil.copy(FILES / "openpyxl.xlsx", folder)
+    outcome = jackdaw("add", str(folder))
+    assert "2 .jpg, 2 without a suffix, 1 .zip" in outcome.err
+    assert "openpyxl.xlsx: without 1 row of the sheet “Costs” after the first 3\n" in outcome.err
+    report = json.loads(jackdaw("add", str(folder), "--json").out)
+    assert report["unread"][0] == {"suffix": ".jpg", "count": 2}
+    assert (report["unchanged"], report["partly_read"], report["locked"]) == (2, [], [])
+
+
+def test_a_password_is_asked_for_on_a_terminal_and_kept_nowhere(
+    jackdaw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pdfs = tmp_path / "pdfs"
+    pdfs.mkdir()
+    for name in ("libreoffice.pdf", "pypdf.pdf"):
+        shutil.copy(FILES / name, pdfs)
+    outcome = jackdaw("add", str(pdfs))
+    assert (outcome.code, outcome.err.count("encrypted PDF")) == (3, 2)
+    assert "set JACKDAW_PDF_PASSWORD" in outcome.err
+    assert len(json.loads(jackdaw("add", str(pdfs), "--json").out)["locked"]) == 2
+
+    typed = iter(["wrong", "tiles"])
+    asked: list[str] = []
+
+    def prompt(question: str, **options: Any) -> str:
+        assert options["hide_input"]
+        asked.append(question)
+        return next(typed)
+
+    monkeypatch.setattr("click.prompt", prompt)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    outcome = jackdaw("add", str(pdfs))
+    assert (outcome.code, outcome.out[:16]) == (0, "2 documents read")
+    assert "encrypted" not in outcome.err
+    assert len(asked) == 2, "the password of the first is tried on the second"
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"tiles" in file.read_bytes()]
+    assert jackdaw("add", str(pdfs)).out == "0 documents read (0 passages), 2 unchanged.\n"
+    assert len(asked) == 2
+
+
+def test_a_password_may_come_from_the_environment(
+    jackdaw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JACKDAW_PDF_PASSWORD", "tiles")
+    assert jackdaw("add", str(FILES / "pypdf.pdf")).code == 0

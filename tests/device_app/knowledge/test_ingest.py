@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pytest
 
 from device_app.knowledge import ingest
-from device_app.knowledge.ingest import Ingestion, IngestReport, Progress
+from device_app.knowledge.ingest import Ingestion, Progress
+from device_app.knowledge.ingest_report import IngestReport
 from models.fake import FakeEmbedder
 from shared.errors import StoreFull
 from shared.types import Document

@@ -1,0 +1,65 @@
+"""What came of reading files: how much, what could not be read, and what was left out."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shared.printable import printable
+from storage.passages import show
+
+_LONGEST_SUFFIX = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that could not be read, and the reason."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartlyRead:
+    """What was left out of a file that was read, in words with its count."""
+
+    path: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadKind:
+    """How many files in the folders have a suffix that no reader is for; "" stands for no suffix."""
+
+    suffix: str
+    count: int
+
+
+@dataclass(slots=True)
+class IngestReport:
+    """The results of an ingestion. `unchanged` counts documents, `removed` files.
+
+    `locked` are the paths of encrypted files that no password fits, all of them in `skipped` as well.
+    """
+
+    documents: int = 0
+    passages: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    partly_read: list[PartlyRead] = field(default_factory=list)
+    unread: list[UnreadKind] = field(default_factory=list)
+    locked: list[Path] = field(default_factory=list)
+
+    def replace_locked(self, path: Path, again: "IngestReport") -> None:
+        """Replace what is said of an encrypted file by the report on reading it again with a password."""
+        self.locked.remove(path)
+        self.skipped = [item for item in self.skipped if item.path != show(os.fsencode(path))] + again.skipped
+        self.partly_read += again.partly_read
+        self.documents += again.documents
+        self.passages += again.passages
+
+
+def suffix_of(path: Path) -> str:
+    """Return the suffix in small letters, "" if what follows the last dot is none, such as the rest of a sentence."""
+    suffix = printable(path.suffix.lower())
+    return suffix if suffix[1:].isalnum() and len(suffix) <= _LONGEST_SUFFIX else ""
