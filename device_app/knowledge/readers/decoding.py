@@ -30,6 +30,7 @@ _COMMON = [
 _WIDER = {"iso8859_1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}
 _NO_CHARSETS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}
 _CONTROL = re.compile(r"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+_DIRECTION = re.compile(r"[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
 _ODD_BREAK = re.compile(r"[\f\v\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -59,6 +60,11 @@ def decode_file(data: bytes, declared: str | None = None) -> str:
 def lines_of(text: str) -> list[str]:
     """Return the lines as a text editor counts them, without their ends: form feeds and the like begin no new line."""
     return _ODD_BREAK.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
+
+
+def without_directions(line: str) -> str:
+    """Return the line without the invisible marks that say in which direction it is written."""
+    return _DIRECTION.sub("", line)
 
 
 def open_text(path: Path) -> TextIO:

@@ -10,22 +10,34 @@ from markdown_it.token import Token
 
 from device_app.knowledge.readers.dates import date_in, parse_date
 from device_app.knowledge.readers.decoding import decode_file, lines_of
+from device_app.knowledge.readers.dialogues import dialogue_days, is_dialogue
 from device_app.knowledge.readers.html import parse_html
 from device_app.knowledge.readers.opening import read_whole
 from device_app.knowledge.readers.paragraphs import numbered_blocks
+from device_app.knowledge.readers.whatsapp import is_export, whatsapp_days
 from shared.types import Block, Document
 
 _FENCES = ("---", "+++")
 # In characters; a longer note is read as plain text. The parser takes quadratic time for brackets and stars in a
 # paragraph, and a hundred bytes of memory per byte of text.
 _LONGEST_NOTE, _LONGEST_PARAGRAPH = 1 << 20, 20_000
+_ITEM = re.compile(r"^\s*[-*+>] +(?=\S)")
+_ESCAPED = re.compile(r"\\([\[\]()*_~.:#+-])")
 _FIELD = re.compile(r"(\w[\w -]{0,30})\s*[:=]\s*(\S.*)")
 
 
 def read_markdown(path: Path, max_bytes: int) -> Iterator[Document]:
-    """Yield one note. Raises UnreadableFile."""
+    """Yield one note, or one document per day of a chat. Raises UnreadableFile."""
     lines = lines_of(decode_file(read_whole(path, max_bytes)))
     fields, body = _front_matter(lines)
+    plain = [""] * body + [_without_marks(line) for line in lines[body:]]
+    if is_export(plain[body:]):
+        yield from whatsapp_days(plain, path)
+        return
+    if is_dialogue(plain):
+        heading = next((line.strip("# ") for line in plain if line.startswith("# ")), "")
+        yield from dialogue_days(plain, path, fields.get("title") or heading)
+        return
     if sum(map(len, lines)) > _LONGEST_NOTE or _longest_paragraph(lines) > _LONGEST_PARAGRAPH:
         yield Document("", "note", path.stem, tuple(numbered_blocks(lines)), date_in(path.stem))
         return
@@ -36,6 +48,11 @@ def read_markdown(path: Path, max_bytes: int) -> Iterator[Document]:
     date = parse_date(fields.get("date") or fields.get("created")) or date_in(path.stem) or date_in(title)
     people = tuple(name for key in ("author", "people") if (name := fields.get(key)))
     yield Document("", "note", title, blocks, date, people)
+
+
+def _without_marks(line: str) -> str:
+    """Return a line of a chat as it was before a program saved it as Markdown: as an item, with brackets escaped."""
+    return _ESCAPED.sub(r"\1", _ITEM.sub("", line)).rstrip()
 
 
 def _longest_paragraph(lines: list[str]) -> int:

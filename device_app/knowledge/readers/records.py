@@ -15,6 +15,7 @@ from device_app.knowledge.readers.mail import people_of
 from device_app.knowledge.readers.opening import read_whole
 from device_app.knowledge.readers.paragraphs import joined_blocks
 from device_app.knowledge.readers.quotes import own_words
+from device_app.knowledge.readers.signal import is_backup, plain_records
 from device_app.knowledge.readers.tables import ROWS, row_text, table
 from shared.errors import UnreadableFile
 from shared.types import Block, Document
@@ -33,7 +34,8 @@ def read_json(path: Path, max_bytes: int) -> Iterator[Document]:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableFile("broken JSON") from error
-    lists = list(_record_lists(data, path.stem))
+    whole = isinstance(data, list) and data and is_backup(data[0])
+    lists = [(path.stem, data)] if whole else list(_record_lists(data, path.stem))
     for title, records in lists:
         yield from _documents(((record, None) for record in _oldest_first(records)), title, path)
     if not lists:
@@ -86,7 +88,7 @@ def _documents(records: Iterable[tuple[Any, int | None]], title: str, path: Path
     chats = Chats()
     rows: list[Block] = []
     tables = 0
-    for record, line in records:
+    for record, line in plain_records(records):
         if not isinstance(record, dict):
             rows.extend(Block(text, line) for text in _lines(record))
         elif message := message_of(record, line):

@@ -7,22 +7,23 @@ from itertools import pairwise
 from pathlib import Path
 
 from device_app.knowledge.readers.chats import Chats, Message
+from device_app.knowledge.readers.decoding import without_directions
 from shared.types import Document
 
 _LINE = re.compile(
-    r"[\u200e\u202a-\u202e]*\[?(\d{1,4})[./-](\d{1,2})[./-](\d{1,4}),? (\d{1,2})[:.](\d\d)(?:[:.]\d\d)?"
-    r"[ \u202f]?([AaPp]\.?[Mm]\.?)?\]?(?: [-–])? (?:\u200e?([^:]{1,60}): )?(.*)"
+    r"\[?(\d{1,4})[./-](\d{1,2})[./-](\d{1,4}),? (\d{1,2})[:.](\d\d)(?:[:.]\d\d)?"
+    r"[ \u202f]?([AaPp]\.?[Mm]\.?)?\]?(?: [-–])? (?:([^:]{1,60}): )?(.*)"
 )
 
 
 def is_export(lines: Sequence[str]) -> bool:
     """Return whether several of the first lines are messages."""
-    return sum(1 for line in lines[:40] if (match := _LINE.match(line)) and match[7]) >= 2
+    return sum(1 for line in lines[:40] if (match := _matched(line)) and match[7]) >= 2
 
 
 def whatsapp_days(lines: Sequence[str], path: Path) -> Iterator[Document]:
     """Yield one document per day. The app's notices, which have no sender, are left out."""
-    messages = [(index, match) for index, line in enumerate(lines) if (match := _LINE.match(line))]
+    messages = [(index, match) for index, line in enumerate(lines) if (match := _matched(line))]
     day_first = _day_first([match for _, match in messages])
     name = path.parent.name if path.stem == "_chat" else path.stem
     title = name.removeprefix("WhatsApp Chat with ").removeprefix("WhatsApp Chat - ").strip() or path.stem
@@ -32,6 +33,11 @@ def whatsapp_days(lines: Sequence[str], path: Path) -> Iterator[Document]:
             text = " ".join([match[8], *lines[index + 1 : following]])
             yield from chats.add(title, Message(match[7].strip(), text, _date(match, day_first), index + 1))
     yield from chats.close()
+
+
+def _matched(line: str) -> re.Match[str] | None:
+    """Match a line without the invisible marks that phones put around names and times."""
+    return _LINE.match(without_directions(line))
 
 
 def _day_first(matches: Sequence[re.Match[str]]) -> bool:

@@ -46,3 +46,10 @@ def test_notices_without_a_sender_are_left_out(read: Read) -> None:
 
 def test_a_diary_with_dates_is_a_note(read: Read) -> None:
     assert read("a.txt", "14.03.26, a good day.\n15.03.26, a better one.\n")[0].kind == "note"
+
+
+def test_an_export_from_right_to_left(read: Read) -> None:
+    lines = "\u200f14/03/2026, 10:30 - \u202bדנה\u202c: שלום\n\u200f١٤/٠٣/٢٠٢٦, ١٠:٣١ - ليلى: \u2067مرحبا\u2069\n"
+    (chat,) = read("a.txt", lines)
+    assert (chat.kind, chat.people, chat.date) == ("chat", ("דנה", "ليلى"), datetime(2026, 3, 14, 10, 30))
+    assert [block.text for block in chat.blocks] == ["דנה: שלום", "ليلى: مرحبا"]
