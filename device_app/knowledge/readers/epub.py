@@ -11,9 +11,11 @@ from device_app.knowledge.readers.archives import member, open_archive, refused_
 from device_app.knowledge.readers.dates import date_in, parse_date
 from device_app.knowledge.readers.decoding import decode_file
 from device_app.knowledge.readers.html import declared_charset, parse_html
+from device_app.knowledge.readers.omitted import Omitted
 from device_app.knowledge.readers.opening import read_whole
 from device_app.knowledge.readers.sections import sections
 from shared.errors import UnreadableFile
+from shared.printable import counted
 from shared.types import Document
 
 _CONTAINER = "META-INF/container.xml"
@@ -22,8 +24,8 @@ _OLD_CONTENTS = "application/x-dtbncx+xml"
 _CHAPTERS = {"application/xhtml+xml", "text/html", "application/x-dtbook+xml"}
 
 
-def read_epub(path: Path, max_bytes: int) -> Iterator[Document]:
-    """Yield the chapters in the order of reading. Raises UnreadableFile; a chapter that is broken is left out."""
+def read_epub(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
+    """Yield the chapters in the order of reading, and the number of those that are broken. Raises UnreadableFile."""
     data = read_whole(path, max_bytes)
     with refused_if_broken("book"), open_archive(data) as archive:
         start = next(_named(_xml(archive, _CONTAINER), "rootfile")).get("full-path", "")
@@ -32,15 +34,16 @@ def read_epub(path: Path, max_bytes: int) -> Iterator[Document]:
         order = [manifest[place.get("idref")] for place in _named(package, "itemref") if place.get("idref") in manifest]
         contents = _contents(archive, start, manifest.values())
         facts = {name: next((text for fact in _named(package, name) if (text := _said(fact))), "") for name in _FACTS}
-        parts = [
-            (name, chapter)
+        names = [
+            _place(start, item.get("href", ""))
             for item in order
             if item.get("media-type") in _CHAPTERS and "nav" not in item.get("properties", "").split()
-            for name in [_place(start, item.get("href", ""))]
-            if (chapter := _chapter(archive, name)) is not None
         ]
+        parts = [(name, chapter) for name in names if (chapter := _chapter(archive, name)) is not None]
     if not parts and order:
         raise UnreadableFile("a book without a readable chapter, perhaps copy protected")
+    if missing := len(names) - len(parts):
+        yield Omitted(f"{missing:,} of {counted(len(names), 'chapter')}, broken or copy protected")
     title = facts["title"] or path.stem
     date = date_in(path.stem) or parse_date(facts["date"])
     people = (facts["creator"],) if facts["creator"] else ()

@@ -10,7 +10,7 @@ from device_app.knowledge.readers.archives import flow, refused_if_broken
 from device_app.knowledge.readers.omitted import Omitted
 from device_app.knowledge.readers.opendocument import open_opendocument, properties, qualified, text_of
 from device_app.knowledge.readers.opening import read_whole
-from device_app.knowledge.readers.sheets import MOST_COLUMNS, Row, workbook
+from device_app.knowledge.readers.sheets import LAST_ROW, MOST_COLUMNS, Run, workbook
 from shared.types import Document
 
 _TABLE, _CELL, _COVERED, _PARAGRAPH = map(
@@ -43,13 +43,13 @@ def _rows(archive: ZipFile) -> Iterator[tuple[str, Element]]:
             yield table.get(_NAME, ""), row
 
 
-def _numbered(rows: Iterator[Element]) -> Iterator[Row]:
+def _numbered(rows: Iterator[Element]) -> Iterator[Run]:
     number = 1
     for row in rows:
-        times = int(row.get(_ROWS, "1"))
+        times = max(1, min(int(row.get(_ROWS, "1")), LAST_ROW))
         cells = list(_cells(row))
         if cells:
-            yield from zip(range(number, number + times), repeat(cells))
+            yield number, times, cells
         number += times
 
 

@@ -4,6 +4,7 @@ import io
 import logging
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from pypdf import PdfReader
@@ -11,9 +12,11 @@ from pypdf.errors import DependencyError, PyPdfError
 
 from device_app.knowledge.readers.dates import date_in, sane
 from device_app.knowledge.readers.decoding import lines_of
+from device_app.knowledge.readers.omitted import Omitted
 from device_app.knowledge.readers.opening import read_whole
 from device_app.knowledge.readers.paragraphs import joined_blocks
 from shared.errors import PasswordNeeded, UnreadableFile
+from shared.printable import counted
 from shared.types import Block, Document
 
 # The errors of pypdf, besides its own, for files broken in ways it does not expect.
@@ -23,8 +26,8 @@ _BROKEN = (
 )
 
 
-def read_pdf(path: Path, max_bytes: int, passwords: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield one document with page numbers.
+def read_pdf(path: Path, max_bytes: int, passwords: Sequence[str] = ()) -> Iterator[Document | Omitted]:
+    """Yield one document with page numbers, and the number of pages without text.
 
     Raises UnreadableFile: broken, encrypted (PasswordNeeded if no password fits), or images without text.
     """
@@ -41,9 +44,12 @@ def read_pdf(path: Path, max_bytes: int, passwords: Sequence[str] = ()) -> Itera
         raise UnreadableFile("encrypted PDF, which needs: pip install 'jackdaw[pdf]'") from error
     except _BROKEN as error:
         raise UnreadableFile("broken PDF") from error
-    blocks = tuple(block for number in range(pages) for block in _blocks(reader, number))
+    by_page = [tuple(_blocks(reader, number)) for number in range(pages)]
+    blocks = tuple(chain.from_iterable(by_page))
     if not blocks:
         raise UnreadableFile("no text in the PDF, perhaps a scan")
+    if silent := by_page.count(()):
+        yield Omitted(f"{silent:,} of {counted(pages, 'page')}, on which no text was found, perhaps scans")
     title, author, created = _facts(reader)
     yield Document("", "paper", title or path.stem, blocks, date_in(path.stem) or created, (author,) if author else ())
 

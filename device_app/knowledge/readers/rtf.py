@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from device_app.knowledge.readers.dates import date_in
+from device_app.knowledge.readers.dates import date_in, sane
 from device_app.knowledge.readers.opening import read_whole
 from device_app.knowledge.readers.sections import Line, opening_heading, sections
 from shared.errors import UnreadableFile
@@ -146,7 +146,8 @@ class _Text:
         if self._group.into in ("creatim", "revtim"):
             year, month, day, hour, minute = (self._moment.get(name, 0) for name in ("yr", "mo", "dy", "hr", "min"))
             with suppress(ValueError):
-                self.dates[self._group.into] = datetime(year, month, day, hour, minute)
+                if date := sane(datetime(year, month, day, hour, minute)):
+                    self.dates[self._group.into] = date
             self._moment.clear()
         self._group = self._above.pop() if self._above else self._group
         return bool(self._above)

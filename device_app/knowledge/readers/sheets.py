@@ -1,8 +1,9 @@
 """Turns the rows of a sheet into documents, each row as a readable line with the names of its columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 
 from device_app.knowledge.readers.dates import date_in
@@ -17,26 +18,47 @@ MOST_COLUMNS = 1_000
 _LOOKED_AT = 10
 """The rows at the start of a sheet among which its title and its columns' names are looked for."""
 
+LAST_ROW = 1 << 20
+"""The last row that a sheet can have, in Excel and in LibreOffice."""
+
 Row = tuple[int, Sequence[str]]
 """The number of a row in its sheet, from 1, and the text of its cells."""
+Run = tuple[int, int, Sequence[str]]
+"""The number of a row, how many alike follow each other from it on, and the text of their cells."""
 
 
 def workbook(
-    path: Path, facts: tuple[str, str, datetime | None], sheets: Iterable[tuple[str, Iterable[Row]]]
+    path: Path, facts: tuple[str, str, datetime | None], sheets: Iterable[tuple[str, Iterable[Run]]]
 ) -> Iterator[Document | Omitted]:
     """Yield a document per 2,000 rows of each sheet, which has a name and rows. `facts`: title, author, last change."""
     title, author, changed = facts
     date = date_in(path.stem) or changed
-    for name, every in sheets:
-        rows = iter(every)
-        blocks = _blocks(islice(rows, MOST_ROWS))
+    for name, runs in sheets:
+        limited = _Limited(runs)
+        blocks = _blocks(iter(limited))
         part = 0
         while cut := tuple(islice(blocks, ROWS)):
             part += 1
             key = name if part == 1 else f"{name} part {part}"
             yield Document(key, "table", f"{title or path.stem}, {name}", cut, date, (author,) if author else ())
-        if left := sum(1 for _ in rows):
-            yield Omitted(f"{counted(left, 'row')} of the sheet “{name}” after the first {MOST_ROWS:,}")
+        if limited.left:
+            yield Omitted(f"{counted(limited.left, 'row')} of the sheet “{name}” after the first {MOST_ROWS:,}")
+
+
+@dataclass(slots=True)
+class _Limited:
+    """The first rows of a sheet. Those that are `left` out are counted meanwhile."""
+
+    runs: Iterable[Run]
+    left: int = 0
+
+    def __iter__(self) -> Iterator[Row]:
+        taken = 0
+        for number, times, cells in self.runs:
+            more = min(times, MOST_ROWS - taken)
+            yield from zip(range(number, number + more), repeat(cells), strict=False)
+            taken += more
+            self.left += times - more
 
 
 def _blocks(rows: Iterator[Row]) -> Iterator[Block]:

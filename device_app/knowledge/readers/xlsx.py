@@ -1,7 +1,9 @@
 """Reads Excel workbooks as a stream. openpyxl would hold a sheet without stated size in memory, and pad its rows."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial, reduce
 from pathlib import Path
@@ -12,8 +14,9 @@ from device_app.knowledge.readers.archives import core_properties, flow, open_ar
 from device_app.knowledge.readers.omitted import Omitted
 from device_app.knowledge.readers.opening import read_whole
 from device_app.knowledge.readers.relations import reference, relations
-from device_app.knowledge.readers.sheets import MOST_COLUMNS, Row, workbook
+from device_app.knowledge.readers.sheets import LAST_ROW, MOST_COLUMNS, Run, workbook
 from shared.errors import UnreadableFile
+from shared.printable import counted
 from shared.types import Document
 
 _START, _OFFICE = "xl/workbook.xml", "/officeDocument"
@@ -28,6 +31,10 @@ _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]', re.IGNORECAS
 _CELL = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 
 
+_Part = tuple[str, str]
+"""A noun for what is left out of a workbook, and which of its kind."""
+
+
 def read_xlsx(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
     """Yield each sheet's rows, 2,000 a document. Raises UnreadableFile."""
     data = read_whole(path, max_bytes)
@@ -40,27 +47,36 @@ def read_xlsx(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
         formats = _formats(tree(archive, by_kind["styles"])) if "styles" in by_kind else []
         old = any(facts.get("date1904") in ("1", "true") for facts in _named(book, "workbookPr"))
         show = partial(_shown, strings=strings, formats=formats, epoch=_EPOCHS[old])
+        omitted = Counter[_Part]()
         sheets = (
-            (sheet.get("name", ""), _rows(archive, part, show))
+            (sheet.get("name", ""), _rows(archive, part, show, omitted))
             for sheet in _named(book, "sheet")
             for part, kind in [parts.get(reference(sheet), ("", ""))]
             if kind.endswith("/worksheet")
         )
         yield from workbook(path, core_properties(archive), sheets)
+        for (noun, which), count in omitted.items():
+            yield Omitted(f"{counted(count, noun)} {which}")
 
 
-def _rows(archive: ZipFile, part: str, show: Callable[[Element], str]) -> Iterator[Row]:
+def _rows(archive: ZipFile, part: str, show: Callable[[Element], str], omitted: Counter[_Part]) -> Iterator[Run]:
+    """Yield the rows of a sheet, and count in `omitted` what they hold and do not show."""
     number = 0
     for _, row in flow(archive, part, "row", _MOST_ELEMENTS):
-        number = int(row.get("r", number + 1))
+        stated = row.get("r", "")
+        number = int(stated) if stated.isdecimal() and 0 < int(stated) <= LAST_ROW else number + 1
         cells: list[str] = []
         for cell in row:
             place = _column(cell.get("r", "")) or len(cells) + 1
             if place > MOST_COLUMNS:
-                break
+                omitted["cell", f"after column {MOST_COLUMNS:,}"] += 1
+                continue
             cells += [""] * (place - 1 - len(cells))
             cells.append(show(cell))
-        yield number, cells
+            # Programs that write formulas without computing them, and phones' viewers, leave the value to Excel.
+            if not cells[-1] and next(_named(cell, "f"), None) is not None:
+                omitted["formula", "without a computed value"] += 1
+        yield number, 1, cells
 
 
 def _column(place: str) -> int:
@@ -81,7 +97,8 @@ def _shown(cell: Element, *, strings: Sequence[str], formats: Sequence[str], epo
             return {"1": "TRUE", "0": "FALSE"}.get(value, "")
         case "n" if value:
             style = int(cell.get("s", 0))
-            return _number(float(value), formats[style] if style < len(formats) else "", epoch)
+            with suppress(ValueError, OverflowError):  # no number, or a date after the year 9999
+                return _number(float(value), formats[style] if 0 <= style < len(formats) else "", epoch)
     return value
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from device_app.knowledge import readers
 from device_app.knowledge.readers import archives, sheets
@@ -159,3 +161,44 @@ def test_a_row_of_too_many_cells_is_refused(read: Read) -> None:
 def test_a_cell_far_to_the_right_takes_no_room(read: Read) -> None:
     rows = "<row r='1'><c r='A1'><v>1</v></c><c r='XFD1'><v>2</v></c></row>"
     assert [block.text for block in read("a.xlsx", sheet(rows))[0].blocks] == ["1"]
+
+
+def test_formulas_that_nobody_computed_are_counted(tmp_path: Path) -> None:
+    cells = "<c><v>1</v></c><c><f>A1*2</f></c><c><f>A1*3</f><v>3</v></c><c r='XFD1'><v>2</v></c>"
+    rows = "".join(f"<row r='{number}'>{cells}</row>" for number in range(1, 4))
+    assert read_in_part(tmp_path / "a.xlsx", sheet(rows)) == (
+        *(2, ["3 formulas without a computed value", "3 cells after column 1,000"]),
+    )
+
+
+def test_chapters_that_are_no_text_are_counted(tmp_path: Path) -> None:
+    data = changed("libreoffice.epub", {ZIPPED["epub"]: bytes(range(256)) * 9})
+    assert read_in_part(tmp_path / "a.epub", data)[1] == ["1 of 3 chapters, broken or copy protected"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@given(st.data())
+@pytest.mark.parametrize("kind", ZIPPED)
+def test_a_file_with_bytes_changed_gives_documents_or_a_reason(tmp_path: Path, kind: str, data: st.DataObject) -> None:
+    content = bytearray((FILES / f"libreoffice.{kind}").read_bytes())
+    places = st.integers(0, len(content) - 1) | st.integers(len(content) - 600, len(content) - 1)  # the list of members
+    for place, byte in data.draw(st.lists(st.tuples(places, st.integers(0, 255)), max_size=6)):
+        content[place] = byte
+    path = tmp_path / f"a.{kind}"
+    path.write_bytes(content[: data.draw(st.integers(0, len(content)) | st.just(len(content)))])
+    try:
+        assert list(readers.read(path))
+    except UnreadableFile as error:
+        assert 0 < len(str(error)) < 100
+
+
+def test_rows_and_dates_that_no_sheet_can_have_are_read_as_they_stand(read: Read) -> None:
+    rows = "".join(f"<row r='{r}'><c><v>{value}</v></c></row>" for r, value in ((-5, "x"), (10**30, 2), (9, "1e400")))
+    assert [block.line for block in read("a.xlsx", sheet(rows))[0].blocks] == [2, 9]
+
+
+def test_a_row_repeated_without_end_is_counted_without_being_read(tmp_path: Path) -> None:
+    rows = f"<table:table-row table:number-rows-repeated='{10**30}'>{CELL.format(1) * 2}</table:table-row>" * 1000
+    assert read_in_part(tmp_path / "a.ods", table(rows)) == (
+        *(49_999, ["1,048,526,000 rows of the sheet “Costs” after the first 50,000"]),
+    )

@@ -3,10 +3,12 @@ import random
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from pypdf import PdfWriter
 
+from device_app.knowledge import readers
 from shared.errors import UnreadableFile
 from shared.types import Document
 
@@ -95,6 +97,14 @@ def test_an_encrypted_pdf_is_refused_unless_its_password_is_empty(read: Read) ->
                 read("a.pdf", written(writer))
         else:
             assert read("a.pdf", written(writer))[0].blocks[0].text == "Text."
+
+
+def test_pages_without_text_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf("Text.", "", ""))
+    omitted: list[str] = []
+    assert list(readers.read(path, on_omitted=omitted.append))
+    assert omitted == ["2 of 3 pages, on which no text was found, perhaps scans"]
 
 
 def test_a_pdf_without_text_is_refused(read: Read) -> None:
