@@ -82,7 +82,12 @@ class Ingestion:
     @property
     def fingerprint(self) -> str:
         """The fingerprint of everything besides a file's content that decides which passages are stored."""
-        return f"readers {readers.VERSION}, {self.words} words, {self.embedder.fingerprint}"
+        return f"readers {readers.VERSION}, {self._cutting}"
+
+    @property
+    def _cutting(self) -> str:
+        """The fingerprint of what makes passages and vectors of a document, whichever reader it is from."""
+        return f"{self.words} words, {self.embedder.fingerprint}"
 
     def run(self, paths: Iterable[Path]) -> IngestReport:
         """Bring the store up to date with these files and folders.
@@ -136,7 +141,9 @@ class Ingestion:
                 self.report.unchanged += self.store.count_documents(name)
                 return
             opened = _OpenFile(state)
-            self._read(opened, path, self.store.document_hashes(name) if usable else {})
+            # After a change of the readers alone, only documents that come out differently are stored again.
+            comparable = known is not None and known.fingerprint.partition(", ")[2] == self._cutting
+            self._read(opened, path, self.store.document_hashes(name) if comparable else {})
         except OSError as error:
             self._skip(path, (error.strerror or "cannot be read").lower())
         except UnreadableFile as error:

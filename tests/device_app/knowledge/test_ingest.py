@@ -367,3 +367,17 @@ def test_two_runs_at_once_store_everything_once(store: KnowledgeStore, tmp_path:
     assert [process.exitcode for process in processes] == [0, 0]
     assert store.totals().documents == 60
     assert store.database.problems() == []
+
+
+def test_after_a_change_of_the_readers_only_what_they_read_differently_is_stored(
+    store: KnowledgeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "note.txt").write_text("A note about the roof.")
+    (tmp_path / "chat.txt").write_text("Ana: Hi\nBo: Ho\nAna: So?\nBo: No.\n")
+    with monkeypatch.context() as before:
+        before.setattr("device_app.knowledge.readers.VERSION", 2)
+        before.setattr("device_app.knowledge.readers.txt.is_dialogue", lambda _: False)
+        assert Ingestion(store, FakeEmbedder()).run([tmp_path]).documents == 2
+    for documents, unchanged in ((1, 1), (0, 2)):
+        report = Ingestion(store, FakeEmbedder()).run([tmp_path])
+        assert (report.documents, report.unchanged) == (documents, unchanged)
