@@ -91,6 +91,7 @@ class ReadingRun:
             total_files=self._counted,
             passages=report.passages,
             skipped=len(report.skipped),
+            unread=sum(kind.count for kind in report.unread),
             seconds_left=None,
         )
 
@@ -159,5 +160,5 @@ class ReadingRun:
 
 _BEGUN: dict[str, Any] = {
     "phase": Phase.READING, "path": "", "done_bytes": 0, "total_bytes": 0, "files": 0, "total_files": 0,
-    "passages": 0, "skipped": 0, "seconds_left": None, "why": "",
+    "passages": 0, "skipped": 0, "unread": 0, "seconds_left": None, "why": "",
 }  # fmt: skip

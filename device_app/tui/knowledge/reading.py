@@ -31,7 +31,8 @@ class Reading:
     """The progress of reading files. `why` is the reason for waiting or failing.
 
     `questions` are suggestions about the files that were read. Bytes and files are those of this run; `total_bytes` is
-    0 while files are still being searched for. `seconds_left` is None while it cannot be estimated.
+    0 while files are still being searched for. `seconds_left` is None while it cannot be estimated. `unread` counts the
+    files of kinds that no reader is for.
     """
 
     phase: Phase = Phase.IDLE
@@ -45,6 +46,7 @@ class Reading:
     seconds_left: float | None = None
     why: str = ""
     questions: Sequence[str] = ()
+    unread: int = 0
 
     @property
     def goes_on(self) -> bool:
@@ -120,11 +122,11 @@ def _paused(reading: Reading, width: int) -> list[Content]:
 
 def _done(reading: Reading, _: int) -> list[Content]:
     if not reading.total_files:
-        return [Content.assemble(("✓ ", "$success"), "The folder has no files of a readable kind.")]
+        return [Content.assemble(("✓ ", "$success"), "The folder has no files of a readable kind.", _unread(reading))]
     if not reading.passages and not reading.skipped:
-        return [Content.assemble(("✓ ", "$success"), "No changes: all files were up to date.")]
+        return [Content.assemble(("✓ ", "$success"), "No changes: all files were up to date.", _unread(reading))]
     said = f"{counted(reading.total_files, 'file')} checked, {counted(reading.passages, 'new passage')}"
-    return [Content.assemble(("✓ ", "$success"), said, _skipped(reading))]
+    return [Content.assemble(("✓ ", "$success"), said, _skipped(reading), _unread(reading))]
 
 
 def _failed(reading: Reading, _: int) -> list[Content]:
@@ -164,6 +166,10 @@ def _at_hand(reading: Reading, width: int) -> list[Content]:
         name = safe_line(reading.path).rpartition("/")[2]
         lines.append(Content.styled(name, "$quiet").truncate(width, ellipsis=True))
     return lines
+
+
+def _unread(reading: Reading) -> Content:
+    return Content.styled(f" · {reading.unread:,} of other kinds" if reading.unread else "", "$quiet")
 
 
 def _skipped(reading: Reading) -> Content:
