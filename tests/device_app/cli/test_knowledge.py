@@ -166,7 +166,8 @@ def test_status_counts(jackdaw: Any, folders: tuple[Path, Path], paths: Paths) -
 def test_what_is_not_read_is_named_with_its_count(
     jackdaw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("device_app.knowledge.readers.sheets.MOST_ROWS", 3)
+    for module in ("sheets", "xlsx"):
+        monkeypatch.setattr(f"device_app.knowledge.readers.{module}.MOST_ROWS", 3)
     folder = tmp_path / "folder"
     folder.mkdir()
     for name in ("a.jpg", "b.JPG", "c.zip", "no suffix", "ends. like a sentence", ".hidden.jpg"):

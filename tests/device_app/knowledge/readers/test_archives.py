@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from device_app.knowledge import readers
-from device_app.knowledge.readers import archives, sheets
+from device_app.knowledge.readers import archives, sheets, xlsx
 from shared.errors import UnreadableFile
 from shared.types import Document
 
@@ -124,6 +124,7 @@ def read_in_part(path: Path, data: bytes) -> tuple[int, list[str]]:
 @pytest.mark.parametrize("kind", ["xlsx", "ods"])
 def test_the_rows_after_the_most_are_counted(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sheets, "MOST_ROWS", 3000)
+    monkeypatch.setattr(xlsx, "MOST_ROWS", 3000)
     if kind == "xlsx":
         data = sheet("".join(f"<row r='{n}'><c r='A{n}'><v>{n}</v></c><c><v>1</v></c></row>" for n in range(1, 5001)))
     else:
