@@ -88,6 +88,10 @@ class KnowledgeStore(PassageStore):
         """Return (path, reason) of every file that could not be read."""
         return [(show(row["path"]), row["reason"]) for row in self.database.rows("SELECT path, reason FROM skipped")]
 
+    def skipped_for(self, reason: str) -> list[bytes]:
+        """Return the paths of the files that could not be read for this reason."""
+        return [row[0] for row in self.database.execute("SELECT path FROM skipped WHERE reason = ?", (reason,))]
+
     # Files and documents
 
     def file(self, path: bytes) -> FileState | None:

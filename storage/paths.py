@@ -58,6 +58,11 @@ class Paths:
         return self.cache / "kv"
 
     @property
+    def scans(self) -> Path:
+        """The folder of texts recognised on pages of scans that are not yet read to the end."""
+        return self.cache / "scans"
+
+    @property
     def add_lock(self) -> Path:
         """The lock file of the one process that reads files into the database."""
         return self.state / "add.lock"

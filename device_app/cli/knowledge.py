@@ -54,6 +54,8 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
     """
     if "" in paths:
         raise UsageError("A path is empty, perhaps from an unset shell variable. Name a file or folder to read.")
+    from device_app.knowledge.readers import PdfOptions
+
     with opened() as device:
         chosen = [absolute(path) for path in paths] or [Path(os.fsdecode(path)) for path in device.knowledge.folders()]
         if not chosen:
@@ -68,7 +70,7 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
         ):
             ingestion = device.ingestion()
             ingestion.on_progress = on_progress
-            ingestion.passwords = tuple(filter(None, [os.environ.get(PDF_PASSWORD)]))
+            ingestion.pdf = PdfOptions(tuple(filter(None, [os.environ.get(PDF_PASSWORD)])))
             try:
                 report = read(device, ingestion, chosen)
             except KeyboardInterrupt:

@@ -54,8 +54,10 @@ def unlock(device: Device, report: IngestReport, path: Path, passwords: Sequence
 
     The caller holds the lock, see `reading.alone`. Raises StoreError.
     """
+    from device_app.knowledge.readers import PdfOptions
+
     ingestion = device.ingestion()
-    ingestion.passwords = passwords
+    ingestion.pdf = PdfOptions(passwords)
     again = read(device, ingestion, [path])
     if not again.locked:
         report.replace_locked(path, again)

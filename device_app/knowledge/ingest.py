@@ -9,7 +9,7 @@ continues there.
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, groupby
@@ -68,8 +68,7 @@ class Ingestion:
     embedder: Embedder
     words: int = PASSAGE_WORDS
     max_bytes: int = readers.MAX_BYTES
-    passwords: Sequence[str] = ()
-    """What encrypted files are tried with; kept nowhere else."""
+    pdf: readers.PdfOptions | None = None
     batch_passages: int = field(default_factory=lambda: BATCH_PASSAGES)
     on_progress: Callable[[Progress], None] = lambda _: None
     report: IngestReport = field(default_factory=IngestReport)
@@ -155,7 +154,7 @@ class Ingestion:
         self._batch.append(opened)
         try:
             reading = readers.read(
-                path, max_bytes=self.max_bytes, passwords=self.passwords, on_omitted=partial(self._note_omitted, path)
+                path, max_bytes=self.max_bytes, pdf=self.pdf, on_omitted=partial(self._note_omitted, path)
             )
             for document in reading:
                 for part in _parts(document):

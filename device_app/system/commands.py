@@ -5,20 +5,23 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from selectors import EVENT_READ, DefaultSelector
 
-MOST_BYTES = 1 << 16
+MOST_BYTES = 1 << 20
 """The most bytes of output that are read."""
 
+_LOOK_S = 0.2
 
-def output(command: Sequence[str], seconds: float) -> bytes:
+
+def output(command: Sequence[str], seconds: float, look: Callable[[], object] = lambda: None) -> bytes:
     """Return what a command prints. If it hangs, prints without end, or still runs when this program ends, kill its
     process group, so that no processes gather on the device.
 
-    Raises OSError if it cannot be started, TimeoutExpired after `seconds`, ValueError beyond `MOST_BYTES`.
+    `look` is called several times a second; an error that it raises ends the command. Raises OSError if the command
+    cannot be started, TimeoutExpired after `seconds`, ValueError beyond `MOST_BYTES`.
     """
     with subprocess.Popen(
         command,
@@ -30,7 +33,7 @@ def output(command: Sequence[str], seconds: float) -> bytes:
         kill = partial(_kill, process)
         atexit.register(kill)  # a thread that waits for a command does not keep this program from ending
         try:
-            return _read(process, command, seconds)
+            return _read(process, command, seconds, look)
         except BaseException:
             kill()
             raise
@@ -43,12 +46,17 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _read(process: subprocess.Popen[bytes], command: Sequence[str], seconds: float) -> bytes:
+def _read(
+    process: subprocess.Popen[bytes], command: Sequence[str], seconds: float, look: Callable[[], object]
+) -> bytes:
     assert process.stdout
     ends, printed = time.monotonic() + seconds, bytearray()
     with DefaultSelector() as selector:
         selector.register(process.stdout, EVENT_READ)
-        while selector.select(max(ends - time.monotonic(), 0.0)):
+        while (left := ends - time.monotonic()) > 0:
+            if not selector.select(min(left, _LOOK_S)):
+                look()
+                continue
             part = os.read(process.stdout.fileno(), MOST_BYTES)
             printed += part
             if len(printed) > MOST_BYTES:

@@ -4,5 +4,6 @@ from device_app.knowledge.readers.folders import FoundFile, walk
 from device_app.knowledge.readers.formats import VERSION, read, readable
 from device_app.knowledge.readers.maildir import identity
 from device_app.knowledge.readers.opening import MAX_BYTES
+from device_app.knowledge.readers.pdf_options import PdfOptions
 
-__all__ = ["MAX_BYTES", "VERSION", "FoundFile", "identity", "read", "readable", "walk"]
+__all__ = ["MAX_BYTES", "VERSION", "FoundFile", "PdfOptions", "identity", "read", "readable", "walk"]

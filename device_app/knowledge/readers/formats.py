@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from device_app.knowledge.readers.maildir import in_maildir
 from device_app.knowledge.readers.omitted import Omitted
 from device_app.knowledge.readers.opening import MAX_BYTES, open_regular
+from device_app.knowledge.readers.pdf_options import PdfOptions
 from shared.errors import UnreadableFile
 from shared.printable import printable
 from shared.types import Block, Document
@@ -18,7 +19,7 @@ VERSION = 3
 """Increased when a reader's output changes for the same bytes: files are then read again."""
 
 Reader = Callable[..., Iterator[Document | Omitted]]
-"""Takes a path, the largest size in bytes, and `passwords` if its format can be encrypted."""
+"""Takes a path and the largest size in bytes; for PDFs also `options`."""
 
 READERS = {
     ".txt": ("txt", "read_txt"),
@@ -68,13 +69,12 @@ def read(
     path: Path,
     *,
     max_bytes: int = MAX_BYTES,
-    passwords: Sequence[str] = (),
+    pdf: PdfOptions | None = None,
     on_omitted: Callable[[str], object] = lambda _: None,
 ) -> Iterator[Document]:
     """Yield the documents of a file; mailboxes, tables and logs are streamed, whatever their size.
 
-    An encrypted PDF is opened with one of the `passwords`. `on_omitted` is called with what is left out of the file, in
-    words with its count.
+    `pdf` is for PDFs alone. `on_omitted` is called with what is left out of the file, in words with its count.
 
     Raises UnreadableFile with the reason, at any point of the iteration; PasswordNeeded if no password fits.
     """
@@ -83,8 +83,8 @@ def read(
         raise UnreadableFile("unknown type")
     module, function = named
     reader: Reader = getattr(import_module(f"{__package__}.{module}"), function)
-    if passwords and named == READERS[".pdf"]:
-        reader = partial(reader, passwords=passwords)
+    if pdf and named == READERS[".pdf"]:
+        reader = partial(reader, options=pdf)
     empty = True
     try:
         for document in reader(path, max_bytes):

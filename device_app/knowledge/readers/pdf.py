@@ -4,7 +4,7 @@ import io
 import logging
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 
 from pypdf import PdfReader
@@ -15,6 +15,7 @@ from device_app.knowledge.readers.decoding import lines_of
 from device_app.knowledge.readers.omitted import Omitted
 from device_app.knowledge.readers.opening import read_whole
 from device_app.knowledge.readers.paragraphs import joined_blocks
+from device_app.knowledge.readers.pdf_options import PdfOptions
 from shared.errors import PasswordNeeded, UnreadableFile
 from shared.printable import counted
 from shared.types import Block, Document
@@ -26,32 +27,50 @@ _BROKEN = (
 )
 
 
-def read_pdf(path: Path, max_bytes: int, passwords: Sequence[str] = ()) -> Iterator[Document | Omitted]:
+SCAN = "no text in the PDF, perhaps a scan"
+"""The reason why a PDF of pictures alone cannot be read."""
+
+
+def read_pdf(
+    path: Path,
+    max_bytes: int,
+    options: PdfOptions = PdfOptions(),  # noqa: B008 (frozen)
+) -> Iterator[Document | Omitted]:
     """Yield one document with page numbers, and the number of pages without text.
 
     Raises UnreadableFile: broken, encrypted (PasswordNeeded if no password fits), or images without text.
     """
-    data = read_whole(path, max_bytes)
+    reader, pages = _opened(read_whole(path, max_bytes), options.passwords)
+    recognised = chain(options.page_texts, repeat(""))
+    by_page = [tuple(_blocks(reader, number, text)) for number, text in zip(range(pages), recognised, strict=False)]
+    blocks = tuple(chain.from_iterable(by_page))
+    if not blocks:
+        raise UnreadableFile(SCAN)
+    if silent := by_page.count(()):
+        yield Omitted(f"{silent:,} of {counted(pages, 'page')}, on which no text was found, perhaps scans")
+    title, author, created = _facts(reader)
+    yield Document("", "paper", title or path.stem, blocks, date_in(path.stem) or created, (author,) if author else ())
+
+
+def count_pages(path: Path, max_bytes: int) -> int:
+    """Return the number of a PDF's pages. Raises UnreadableFile."""
+    return _opened(read_whole(path, max_bytes), ())[1]
+
+
+def _opened(data: bytes, passwords: Sequence[str]) -> tuple[PdfReader, int]:
+    """Return a reader, and the number of pages. Raises UnreadableFile."""
     # pypdf logs every flaw that it repairs.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
         reader = PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not any(reader.decrypt(password) for password in ("", *passwords)):
             raise PasswordNeeded("encrypted PDF")
-        pages = len(reader.pages)
+        return reader, len(reader.pages)
     except DependencyError as error:
         # AES needs a compiled library.
         raise UnreadableFile("encrypted PDF, which needs: pip install 'jackdaw[pdf]'") from error
     except _BROKEN as error:
         raise UnreadableFile("broken PDF") from error
-    by_page = [tuple(_blocks(reader, number)) for number in range(pages)]
-    blocks = tuple(chain.from_iterable(by_page))
-    if not blocks:
-        raise UnreadableFile("no text in the PDF, perhaps a scan")
-    if silent := by_page.count(()):
-        yield Omitted(f"{silent:,} of {counted(pages, 'page')}, on which no text was found, perhaps scans")
-    title, author, created = _facts(reader)
-    yield Document("", "paper", title or path.stem, blocks, date_in(path.stem) or created, (author,) if author else ())
 
 
 def _facts(reader: PdfReader) -> tuple[str, str, datetime | None]:
@@ -65,10 +84,12 @@ def _facts(reader: PdfReader) -> tuple[str, str, datetime | None]:
         return "", "", None
 
 
-def _blocks(reader: PdfReader, number: int) -> Iterator[Block]:
+def _blocks(reader: PdfReader, number: int, recognised: str) -> Iterator[Block]:
     """Yield the blocks of the page with this index; none if it is broken, since other pages may be intact."""
     try:
         lines = lines_of(reader.pages[number].extract_text())
     except _BROKEN:
-        return
+        lines = []
+    if not any(map(str.strip, lines)):
+        lines = lines_of(recognised)
     yield from joined_blocks(lines, page=number + 1)

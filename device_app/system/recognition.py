@@ -1,0 +1,41 @@
+"""Recognises the text of scanned pages, by programs that may be on this machine: poppler's pdftoppm and tesseract."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from device_app.system.commands import output
+
+_PROGRAMS = ("pdftoppm", "tesseract")
+_LONGER_SIDE = 2500
+"""In pixels: some 210 dots an inch on A4. It also bounds what a page of any stated size takes."""
+_DRAWING_S, _READING_S = 60.0, 180.0
+_MOST_LANGUAGES = 4
+_NO_LANGUAGES = {"osd", "equ", "snum"}
+
+
+def is_available() -> bool:
+    """Return whether the programs are on this machine."""
+    return all(map(shutil.which, _PROGRAMS))
+
+
+def languages() -> str:
+    """Return the languages that tesseract has, as it takes them. Raises OSError, TimeoutExpired."""
+    listed = output(["tesseract", "--list-langs"], _DRAWING_S).decode("utf-8", "replace").splitlines()[1:]
+    return "+".join([name for name in listed if name not in _NO_LANGUAGES][:_MOST_LANGUAGES])
+
+
+def page_text(path: Path, page: int, language: str, look: Callable[[], object]) -> str:
+    """Return the text on a page of a PDF, counted from 1; "" if there is none, or if a program fails.
+
+    `look` is called several times a second; an error that it raises ends the programs. Raises OSError, TimeoutExpired.
+    """
+    with TemporaryDirectory(prefix="jackdaw-") as folder:
+        picture = Path(folder) / "page"
+        only = ["-f", str(page), "-l", str(page), "-singlefile"]
+        size = ["-gray", "-scale-to", str(_LONGER_SIDE)]
+        output(["pdftoppm", *only, *size, str(path), str(picture)], _DRAWING_S, look)
+        # Several threads a page would compete with each other, and with whoever uses the machine.
+        read = ["env", "OMP_THREAD_LIMIT=1", "tesseract", f"{picture}.pgm", "stdout", "-l", language]
+        return output(read, _READING_S, look).decode("utf-8", "replace")
