@@ -2,6 +2,7 @@
 what Telegram copies, `Ana, [14.03.2026 10:30]` above the words. WhatsApp's own form is in whatsapp.py.
 """
 
+import calendar
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,13 @@ _LINE = re.compile(
 )
 _COPIED = re.compile(rf"(?P<name>{_NAME}), \[(?P<before>[^\]]{{4,40}})\]:?\s*")
 _TIME = re.compile(rf"(?<!\d){_CLOCK}(?!\d)")
+_WORD, _WEEKDAY = re.compile(r"[^\W\d_]+"), re.compile(r"[^\W\d_]+\.?, ?\d")
+"""A word, and the start of a date with a weekday, in any language."""
+_CALENDAR = frozenset(
+    name.lower()
+    for names in (calendar.month_name, calendar.month_abbr, calendar.day_name, calendar.day_abbr)
+    for name in names
+)
 _DECORATION = "#*_-=—– \t"
 _LONGEST_DAY = 40
 """The most characters of a line that is the date of the messages below it."""
@@ -142,8 +150,12 @@ def _clock(text: str) -> time:
 
 
 def _day(line: str) -> datetime | None:
+    """Return the date that a line consists of, perhaps with a weekday; None for a sentence with a date."""
     text = line.strip(_DECORATION)
-    return date_in(text) if 0 < len(text) <= _LONGEST_DAY else None
+    if not 0 < len(text) <= _LONGEST_DAY or not any(map(str.isdecimal, text)):
+        return None
+    other = [word for word in _WORD.findall(text) if word.lower() not in _CALENDAR]
+    return date_in(text) if not other or (_WEEKDAY.match(text) and len(other) == 1) else None
 
 
 def _is_heading(line: str) -> bool:

@@ -60,6 +60,17 @@ def test_dates_between_the_messages_begin_days(read: Read) -> None:
     assert [(block.line, block.text) for block in second.blocks] == [(9, "Ana: c"), (11, "Bo: d")]
 
 
+@pytest.mark.parametrize("day", ["15.3.2026", "Sunday, 15 March 2026", "Sun 15 Mar 2026", "--- Sonntag, 15.3.2026 ---"])
+def test_a_line_with_nothing_but_a_date_begins_a_day(read: Read, day: str) -> None:
+    lines = f"Ana: a\nBo: b\n{day}\nAna: See you\non 16 March 2026\nBo: Or on\n17 March 2026 at noon?\n"
+    _, second = read("2026-03-14.txt", lines)
+    assert second.date == datetime(2026, 3, 15)
+    assert [block.text for block in second.blocks] == [
+        "Ana: See you on 16 March 2026",
+        "Bo: Or on 17 March 2026 at noon?",
+    ]
+
+
 def test_lines_are_counted_from_the_start_of_the_file(read: Read) -> None:
     (chat,) = read("a.md", f"---\ntitle: Keys\ndate: 2026-03-14\n---\n\n{CHATS['names']}")
     assert (chat.title, chat.blocks[0].line) == ("Keys", 6)
