@@ -12,6 +12,8 @@ _SENDER = ("sender", "from", "author", "user", "speaker", "username", "sender_na
 _TEXT = ("text", "content", "message", "body", "parts")
 _DATE = ("date", "timestamp", "time", "ts", "datetime", "created_at", "sent_at", "timestamp_ms", "create_time")
 _NAME = ("name", "display_name", "username", "role")
+_GONE = "Deleted account"
+"""What Telegram shows for who has left it; its exports have no name then."""
 _MOST_MESSAGES = 2000
 """The most messages of one document: a chat without times may be larger than memory."""
 
@@ -60,10 +62,17 @@ class Chats:
 
 def message_of(record: Mapping[str, Any], line: int | None = None) -> Message | None:
     """Return the record as a message: a sender's words without a subject. None for a mail, an article, a row."""
-    sender, text = first(record, _SENDER), words_of(record)
+    sender, text = first(record, _SENDER) or (_GONE if "from_id" in record else ""), words_of(record)
     if not sender or not text or "subject" in record or "title" in record:
         return None
     return Message(sender, text, date_of(record), line)
+
+
+def is_wordless(record: Mapping[str, Any]) -> bool:
+    """Return whether the record is a messenger's that says nothing: a picture, a call, a new member."""
+    telegram = record.get("type") in ("message", "service") and ("from_id" in record or "actor_id" in record)
+    signal = record.keys() <= {"chat", "from", "text", "date"} and "from" in record and "text" in record
+    return (telegram or signal) and not words_of(record)
 
 
 def words_of(record: Mapping[str, Any]) -> str:

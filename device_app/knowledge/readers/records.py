@@ -8,16 +8,18 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from device_app.knowledge.readers.chats import Chats, date_of, first, message_of, words_of
+from device_app.knowledge.readers.chats import Chats, date_of, first, is_wordless, message_of, words_of
 from device_app.knowledge.readers.dates import date_in
 from device_app.knowledge.readers.decoding import decode_file, limited_lines, lines_of, open_text
 from device_app.knowledge.readers.mail import people_of
+from device_app.knowledge.readers.omitted import Omitted
 from device_app.knowledge.readers.opening import read_whole
 from device_app.knowledge.readers.paragraphs import joined_blocks
 from device_app.knowledge.readers.quotes import own_words
 from device_app.knowledge.readers.signal import is_backup, plain_records
 from device_app.knowledge.readers.tables import ROWS, row_text, table
 from shared.errors import UnreadableFile
+from shared.printable import counted
 from shared.types import Block, Document
 
 _TITLE = ("title", "subject", "name", "topic")
@@ -27,7 +29,7 @@ _SPOKEN = re.compile(r"([^\W\d_][\w.' -]{0,39}): (.*)")
 _DEEPEST = 12
 
 
-def read_json(path: Path, max_bytes: int) -> Iterator[Document]:
+def read_json(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
     """Yield the file's chats, by day; else its texts; else all data as lines `name: value`. Raises UnreadableFile."""
     text = decode_file(read_whole(path, max_bytes))
     try:
@@ -44,7 +46,7 @@ def read_json(path: Path, max_bytes: int) -> Iterator[Document]:
         yield Document("", "data", first(facts, _TITLE) or path.stem, blocks, date_of(facts) or date_in(path.stem))
 
 
-def read_jsonl(path: Path, max_bytes: int) -> Iterator[Document]:
+def read_jsonl(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
     """Stream a document per chat and day, one per text, and other records as rows. Raises UnreadableFile.
 
     Lines that are not JSON (such as the last one of a file still being written) are skipped, unless all are.
@@ -69,7 +71,8 @@ def _record_lists(data: Any, title: str, depth: int = 0) -> Iterator[tuple[str, 
     """Yield the lists of messages or texts in the data, each with the nearest title above it."""
     if isinstance(data, list):
         sample = data[:20]
-        if sum(isinstance(record, dict) and bool(words_of(record)) for record in sample) * 2 > len(sample):
+        messages = [item for item in sample if isinstance(item, dict) and (words_of(item) or is_wordless(item))]
+        if len(messages) * 2 > len(sample):
             yield title, data
             return
     if depth < _DEEPEST:
@@ -84,15 +87,17 @@ def _oldest_first(records: list[Any]) -> list[Any]:
     return records[::-1] if dates and dates[0].isoformat() > dates[-1].isoformat() else records
 
 
-def _documents(records: Iterable[tuple[Any, int | None]], title: str, path: Path) -> Iterator[Document]:
+def _documents(records: Iterable[tuple[Any, int | None]], title: str, path: Path) -> Iterator[Document | Omitted]:
     chats = Chats()
     rows: list[Block] = []
-    tables = 0
+    tables = wordless = 0
     for record, line in plain_records(records):
         if not isinstance(record, dict):
             rows.extend(Block(text, line) for text in _lines(record))
         elif message := message_of(record, line):
             yield from chats.add(first(record, _CHAT) or title, message)
+        elif is_wordless(record):
+            wordless += 1
         elif text := words_of(record):
             yield _text(record, text, title, line)
         else:
@@ -104,6 +109,8 @@ def _documents(records: Iterable[tuple[Any, int | None]], title: str, path: Path
     yield from chats.close()
     if rows:
         yield table(path, tables + 1, tuple(rows))
+    if wordless:
+        yield Omitted(f"{counted(wordless, 'message')} without text")
 
 
 def _text(record: Mapping[str, Any], text: str, title: str, line: int | None) -> Document:

@@ -177,7 +177,7 @@ def test_chapters_that_are_no_text_are_counted(tmp_path: Path) -> None:
     assert read_in_part(tmp_path / "a.epub", data)[1] == ["1 of 3 chapters, broken or copy protected"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
 @given(st.data())
 @pytest.mark.parametrize("kind", ZIPPED)
 def test_a_file_with_bytes_changed_gives_documents_or_a_reason(tmp_path: Path, kind: str, data: st.DataObject) -> None:

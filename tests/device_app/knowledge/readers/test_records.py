@@ -1,10 +1,12 @@
 import json
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from device_app.knowledge import readers
 from shared.errors import UnreadableFile
 from shared.types import Block, Document
 
@@ -53,6 +55,54 @@ def test_chats_of_common_shapes(read: Read, data: Any) -> None:
     assert chat.kind == "chat"
     assert chat.people == ("Ana", "Bo")
     assert [block.text for block in chat.blocks] == ["Ana: Hi", "Bo: Ho"]
+
+
+TELEGRAM: dict[str, Any] = {
+    "about": "Here is the data you requested.",
+    "contacts": {"about": "…", "list": [{"first_name": "Ana", "phone_number": "1"}]},
+    "chats": {
+        "about": "…",
+        "list": [
+            {
+                **{"name": "רותם", "type": "personal_chat", "id": 7},
+                "messages": [
+                    {
+                        **{
+                            "id": 1,
+                            "type": "service",
+                            "date": "2026-03-14T09:59:00",
+                            "actor": "רותם",
+                            "actor_id": "user7",
+                        },
+                        **{"action": "phone_call", "text": "", "text_entities": []},
+                    },
+                    {
+                        **{"id": 2, "type": "message", "date": "2026-03-14T10:00:00", "date_unixtime": "1773478800"},
+                        **{"from": "רותם", "from_id": "user7", "text": ["ראה ", {"type": "link", "text": "x.org"}]},
+                    },
+                    {
+                        **{"id": 3, "type": "message", "date": "2026-03-14T10:01:00", "from": None, "from_id": "user8"},
+                        "text": "Gone.",
+                    },
+                    {
+                        **{"id": 4, "type": "message", "date": "2026-03-14T10:02:00", "from": "Bo", "from_id": "user9"},
+                        **{"photo": "(File not included.)", "text": ""},
+                    },
+                ],
+            }
+        ],
+    },
+}
+
+
+def test_telegrams_whole_export(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(TELEGRAM))
+    omitted: list[str] = []
+    (chat,) = readers.read(path, on_omitted=omitted.append)
+    assert (chat.kind, chat.title, chat.people) == ("chat", "רותם, 2026-03-14", ("רותם", "Deleted account"))
+    assert [block.text for block in chat.blocks] == ["רותם: ראה x.org", "Deleted account: Gone."]
+    assert omitted == ["2 messages without text"]
 
 
 def test_a_chat_is_a_document_a_day(read: Read) -> None:
