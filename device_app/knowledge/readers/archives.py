@@ -3,10 +3,12 @@
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
+from typing import IO
 from xml.etree.ElementTree import Element, ParseError
 from xml.parsers.expat import ExpatError
 from zipfile import ZipFile
@@ -22,6 +24,7 @@ MOST_UNPACKED = 1 << 30
 MOST_XML = 16 << 20
 """The most bytes of a member that is held as a tree: some 1,500 pages, 400 MB."""
 
+_MOST_TEXT = 64 << 20
 _SMALL = 4 << 20
 """A member up to this size is harmless, however well it is compressed."""
 _OLE = bytes.fromhex("D0CF11E0A1B11AE1")
@@ -79,6 +82,13 @@ def member(archive: ZipFile, name: str, most: int = MOST_XML) -> bytes:
     return archive.read(name)
 
 
+def check_total(archive: ZipFile, names: Iterable[str]) -> None:
+    """Raise UnreadableFile if these members have more text and markup together than is held in memory."""
+    sizes = {info.filename: info.file_size for info in archive.infolist()}
+    if sum(sizes.get(name, 0) for name in names) > _MOST_TEXT:
+        raise UnreadableFile(f"more than {_MOST_TEXT >> 20} MB of text and markup")
+
+
 def tree(archive: ZipFile, name: str) -> Element:
     """Return a member's XML. Raises UnreadableFile if it is too large, KeyError, and ValueError for entities."""
     from defusedxml.ElementTree import fromstring
@@ -101,6 +111,21 @@ def known_author(name: str) -> str:
     return "" if name in _LIBRARIES else name
 
 
+@dataclass(slots=True)
+class _Metered:
+    """A stream that is not read further than MOST_XML bytes from the last element that was yielded."""
+
+    stream: IO[bytes]
+    read_since: int = 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.stream.read(size)
+        self.read_since += len(data)
+        if self.read_since > MOST_XML:
+            raise UnreadableFile(f"more than {MOST_XML >> 20} MB of text and markup in a row")
+        return data
+
+
 def flow(archive: ZipFile, name: str, of: str, most: int) -> Iterator[tuple[Sequence[Element], Element]]:
     """Yield the elements with the local name `of`, each at its end and after those that it is in, outermost first.
 
@@ -112,7 +137,8 @@ def flow(archive: ZipFile, name: str, of: str, most: int) -> Iterator[tuple[Sequ
     with archive.open(name) as stream:
         above: list[Element] = []
         inside = count = 0
-        for event, element in iterparse(stream, ("start", "end")):
+        metered = _Metered(stream)
+        for event, element in iterparse(metered, ("start", "end")):
             matches = element.tag.rpartition("}")[2] == of
             if event == "start":
                 count += 1
@@ -125,6 +151,6 @@ def flow(archive: ZipFile, name: str, of: str, most: int) -> Iterator[tuple[Sequ
             inside -= matches
             if matches and not inside:
                 yield above, element
-                count = 0
+                count = metered.read_since = 0
             if not inside and above:
                 del above[-1][:]

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import Element, ParseError
 from zipfile import ZipFile
 
-from device_app.knowledge.readers.archives import member, open_archive, refused_if_broken
+from device_app.knowledge.readers.archives import check_total, member, open_archive, refused_if_broken
 from device_app.knowledge.readers.dates import date_in, parse_date
 from device_app.knowledge.readers.decoding import decode_file
 from device_app.knowledge.readers.html import declared_charset, parse_html
@@ -34,11 +34,12 @@ def read_epub(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
         order = [manifest[place.get("idref")] for place in _named(package, "itemref") if place.get("idref") in manifest]
         contents = _contents(archive, start, manifest.values())
         facts = {name: next((text for fact in _named(package, name) if (text := _said(fact))), "") for name in _FACTS}
-        names = [
+        names = dict.fromkeys(
             _place(start, item.get("href", ""))
             for item in order
             if item.get("media-type") in _CHAPTERS and "nav" not in item.get("properties", "").split()
-        ]
+        )
+        check_total(archive, names)
         parts = [(name, chapter) for name in names if (chapter := _chapter(archive, name)) is not None]
     if not parts and order:
         raise UnreadableFile("a book without a readable chapter, perhaps copy protected")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain, islice, repeat
+from itertools import chain, islice
 from pathlib import Path
 
 from device_app.knowledge.readers.dates import date_in
@@ -14,6 +14,10 @@ from shared.types import Block, Document
 
 MOST_ROWS = 50_000
 """The most rows of one sheet that are read: some hours of a phone's work. How many are left out is said."""
+MOST_CHARACTERS = 50_000_000
+"""The most characters of one sheet that are read, with its columns' names: some fifty books."""
+_LONGEST_ROW = 32_767
+"""The most characters of a row: as many as Excel allows in one cell."""
 MOST_COLUMNS = 1_000
 _LOOKED_AT = 10
 """The rows at the start of a sheet among which its title and its columns' names are looked for."""
@@ -34,31 +38,37 @@ def workbook(
     title, author, changed = facts
     date = date_in(path.stem) or changed
     for name, runs in sheets:
-        limited = _Limited(runs)
+        limited = _Limited(runs, MOST_ROWS)
         blocks = _blocks(iter(limited))
-        part = 0
+        part = characters = 0
         while cut := tuple(islice(blocks, ROWS)):
             part += 1
             key = name if part == 1 else f"{name} part {part}"
             yield Document(key, "table", f"{title or path.stem}, {name}", cut, date, (author,) if author else ())
+            characters += sum(len(block.text) for block in cut)
+            if characters > MOST_CHARACTERS:
+                limited.most = limited.taken
         if limited.left:
-            yield Omitted(f"{counted(limited.left, 'row')} of the sheet “{name}” after the first {MOST_ROWS:,}")
+            yield Omitted(f"{counted(limited.left, 'row')} of the sheet “{name}” after the first {limited.taken:,}")
 
 
 @dataclass(slots=True)
 class _Limited:
-    """The first rows of a sheet. Those that are `left` out are counted meanwhile."""
+    """The rows of a sheet up to the `most`, with the numbers of those taken and those left out so far."""
 
     runs: Iterable[Run]
+    most: int
+    taken: int = 0
     left: int = 0
 
     def __iter__(self) -> Iterator[Row]:
-        taken = 0
         for number, times, cells in self.runs:
-            more = min(times, MOST_ROWS - taken)
-            yield from zip(range(number, number + more), repeat(cells), strict=False)
-            taken += more
-            self.left += times - more
+            given = 0
+            while given < times and self.taken < self.most:
+                self.taken += 1
+                yield number + given, cells
+                given += 1
+            self.left += times - given
 
 
 def _blocks(rows: Iterator[Row]) -> Iterator[Block]:
@@ -70,4 +80,4 @@ def _blocks(rows: Iterator[Row]) -> Iterator[Block]:
     for place, (number, cells) in enumerate(chain(start, filled)):
         if place != names or not columns:
             named = [*columns, *[""] * (len(cells) - len(columns))] if place > names else [""] * len(cells)
-            yield Block(row_text(zip(named, cells, strict=False)), number)
+            yield Block(row_text(zip(named, cells, strict=False))[:_LONGEST_ROW], number)

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
-from device_app.knowledge.readers.archives import core_properties, open_archive, refused_if_broken, tree
+from device_app.knowledge.readers.archives import check_total, core_properties, open_archive, refused_if_broken, tree
 from device_app.knowledge.readers.dates import date_in
 from device_app.knowledge.readers.opening import read_whole
 from device_app.knowledge.readers.relations import reference, relations
@@ -54,8 +54,9 @@ def deck(path: Path, title: str, author: str, changed: datetime | None, slides: 
 
 def _slides(archive: ZipFile) -> Iterator[Slide]:
     parts = relations(archive, _START)
-    for slide in tree(archive, _START).iter(f"{_PRESENTATION}sldId"):
-        part, _ = parts[reference(slide)]
+    slides = dict.fromkeys(parts[reference(slide)][0] for slide in tree(archive, _START).iter(f"{_PRESENTATION}sldId"))
+    check_total(archive, slides)
+    for part in slides:
         title, lines = _text(tree(archive, part))
         notes = [name for name, kind in relations(archive, part).values() if kind.endswith("/notesSlide")]
         spoken = [line for name in notes for line in _text(tree(archive, name))[1]]

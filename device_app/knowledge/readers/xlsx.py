@@ -49,12 +49,14 @@ def read_xlsx(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
         old = any(facts.get("date1904") in ("1", "true") for facts in _named(book, "workbookPr"))
         show = partial(_shown, strings=strings, formats=formats, epoch=_EPOCHS[old])
         omitted = Counter[_Part]()
-        sheets = (
-            (sheet.get("name", ""), _rows(archive, part, show, omitted))
+        # A sheet that is named twice is read once.
+        names = {
+            part: sheet.get("name", "")
             for sheet in _named(book, "sheet")
             for part, kind in [parts.get(reference(sheet), ("", ""))]
             if kind.endswith("/worksheet")
-        )
+        }
+        sheets = ((name, _rows(archive, part, show, omitted)) for part, name in names.items())
         yield from workbook(path, core_properties(archive), sheets)
         for (noun, which), count in omitted.items():
             yield Omitted(f"{counted(count, noun)} {which}")
@@ -106,7 +108,7 @@ def _shown(cell: Element, *, strings: Sequence[str], formats: Sequence[str], epo
     value = next((inner.text for inner in _named(cell, "v")), None) or ""
     match cell.get("t", "n"):
         case "s":
-            return strings[int(value)] if value else ""
+            return strings[int(value)] if value.isdecimal() and int(value) < len(strings) else ""
         case "inlineStr":
             return _words(cell)
         case "b":

@@ -1,6 +1,7 @@
 """Archives that would unpack to too much, or that are no archives."""
 
 import io
+import random
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -203,3 +204,41 @@ def test_a_row_repeated_without_end_is_counted_without_being_read(tmp_path: Path
     assert read_in_part(tmp_path / "a.ods", table(rows)) == (
         *(49_999, ["1,048,526,000 rows of the sheet “Costs” after the first 50,000"]),
     )
+
+
+def test_a_row_of_one_cell_without_end_is_refused_while_it_is_read(read: Read) -> None:
+    text = random.Random(1).randbytes(9 << 20).hex()
+    with pytest.raises(UnreadableFile, match="16 MB of text and markup in a row"):
+        read("a.xlsx", sheet(f"<row r='1'><c t='str'><v>{text}</v></c></row>"))
+
+
+def test_a_text_that_many_cells_share_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheets, "MOST_CHARACTERS", 1_000_000)
+    start = "<worksheet xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'><sheetData>"
+    rows = "<row><c t='s'><v>0</v></c><c t='s'><v>0</v></c></row>" * 5000
+    members = {
+        "xl/worksheets/sheet1.xml": f"{start}{rows}</sheetData></worksheet>".encode(),
+        "xl/sharedStrings.xml": f"<sst><si><t>{'x' * 30_000}</t></si></sst>".encode(),
+    }
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(changed("libreoffice.xlsx", members))
+    omitted: list[str] = []
+    costs, *_ = readers.read(path, on_omitted=omitted.append)
+    characters = [len(block.text) for block in costs.blocks]
+    assert max(characters) < 40_000
+    assert len(characters) == 2000
+    assert omitted == ["2,999 rows of the sheet “Costs” after the first 2,001"]
+
+
+def test_a_chapter_a_slide_and_a_sheet_that_are_named_again_and_again_are_read_once(read: Read) -> None:
+    for kind, part, named in (
+        ("epub", "OEBPS/content.opf", "<itemref"),
+        ("pptx", "ppt/presentation.xml", "<p:sldId "),
+        ("xlsx", "xl/workbook.xml", "<sheet "),
+    ):
+        with zipfile.ZipFile(FILES / f"libreoffice.{kind}") as archive:
+            markup = archive.read(part).decode()
+        first = markup.index(named)
+        item = markup[first : markup.index("/>", first) + 2]
+        data = changed(f"libreoffice.{kind}", {part: markup.replace(item, item * 1000).encode()})
+        assert len(read(f"a.{kind}", data)) == len(read(f"b.{kind}", (FILES / f"libreoffice.{kind}").read_bytes()))
