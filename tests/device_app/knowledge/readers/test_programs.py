@@ -54,7 +54,7 @@ def test_a_book_is_its_chapters(program: str) -> None:
     assert {PAYMENT, TABLE[1]} <= {text for document in book for text in texts(document)}
 
 
-@pytest.mark.parametrize("name", ["libreoffice.pptx", "pandoc.pptx", "libreoffice.odp"])
+@pytest.mark.parametrize("name", ["libreoffice.pptx", "pandoc.pptx", "libreoffice.odp", "odfpy.odp"])
 def test_a_presentation_is_its_slides(name: str) -> None:
     first, offer, neighbours = documents(name)
     assert (first.title, offer.title, neighbours.title) == (
