@@ -38,4 +38,7 @@ def page_text(path: Path, page: int, language: str, look: Callable[[], object]) 
         output(["pdftoppm", *only, *size, str(path), str(picture)], _DRAWING_S, look)
         # Several threads a page would compete with each other, and with whoever uses the machine.
         read = ["env", "OMP_THREAD_LIMIT=1", "tesseract", f"{picture}.pgm", "stdout", "-l", language]
-        return output(read, _READING_S, look).decode("utf-8", "replace")
+        try:
+            return output(read, _READING_S, look).decode("utf-8", "replace")
+        except ValueError:  # more than any page holds
+            return ""
