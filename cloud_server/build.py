@@ -68,10 +68,11 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     Raises UsageError, WeightsError, EngineError.
     """
     from models.chat_template import parse
-    from models.speculative.costs import known
-    from models.speculative.drafting import Drafting
+    from models.speculative.chosen import free_memory
+    from models.speculative.loading import drafting
 
     folder, own = weights(paths), settings.model
+    free = free_memory(own.draft)
     engine = _engine(folder, own)
     facts = index_facts(paths, settings)
     embedder = _question_embedder(settings, folder, facts)
@@ -81,8 +82,11 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     relevance = settings.retrieval.relevance if own_relevance is None else own_relevance
     anchored, measured = settings.retrieval.anchored, MeasurementFile(paths.server_pipelines)
     answering = Answering(engine, template, embedder, passages, relevance, anchored, measured.preferred)
-    drafting = Drafting(own.draft, known(engine, folder.folder, threads(own.threads)))
-    return answering, Batch(engine, PrefixCache(_bytes(own.prefix_mb)), drafting=drafting)
+    path = folder.path(catalog.find(own.name, "engine"))
+    drafts = drafting(folder, own.draft, engine, path, threads(own.threads), free)
+    if drafts.refused:
+        log.warning(drafts.refused)
+    return answering, Batch(engine, PrefixCache(_bytes(own.prefix_mb)), drafting=drafts)
 
 
 def _engine(folder: catalog.Weights, own: Model) -> LlamaCppEngine:

@@ -277,9 +277,13 @@ class Device:
 
     @property
     def _info(self) -> EngineInfo | None:
-        """The facts about the loaded model; None until it is loaded."""
+        return self.loaded.engine.info if self.loaded else None
+
+    @property
+    def loaded(self) -> LocalSource | None:
+        """The loaded model; None until it is loaded."""
         done = self._loading and self._loading.done() and not self._loading.exception()
-        return self._loading.result().engine.info if self._loading and done else None
+        return self._loading.result() if self._loading and done else None
 
     def _loaded(self) -> LocalSource:
         return self.begin_loading().result()
@@ -293,4 +297,4 @@ class Device:
 
 def _close_engine(loading: Future[LocalSource]) -> None:
     if loading.exception() is None:
-        loading.result().engine.close()
+        loading.result().close()

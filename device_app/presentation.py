@@ -91,8 +91,20 @@ def gains(record: Mapping[str, Any]) -> list[str]:
     if read := trace.get("read_while_typing"):
         took = f"{read['tokens']:,} tokens in {read['ms'] / 1000:.1f} s"
         lines.append(f"read while you typed: {counted(read['passages'], 'passage')}, {took}; {read['served']} served")
-    if (drafts := trace.get("drafts")) and drafts["accepted"]:
+    if drafts := trace.get("drafts"):
+        lines += _drafted(drafts)
+    return lines
+
+
+def _drafted(drafts: Mapping[str, Any]) -> Iterator[str]:
+    """Describe what drafting gained, what a model had to do with it, and why that stopped; nothing without a gain."""
+    model = drafts.get("model") or {}  # answers of earlier versions have none
+    if drafts["accepted"]:
         share = f"{drafts['accepted']} of {drafts['drafted']} drafted tokens were right"
         faster = f", written about {drafts['gain']:.1f} times as fast" if drafts["gain"] >= 1.05 else ""
-        lines.append(f"drafted: {share}{faster}")
-    return lines
+        yield f"drafted: {share}{faster}"
+    if model.get("name"):
+        share = f"{model['accepted']} of {model['drafted']} right"
+        yield f"drafted by {model['name']}: {share}, in {model['ms'] / 1000:.1f} s with {model['read']:,} tokens read"
+    if model.get("failed"):
+        yield model["failed"]

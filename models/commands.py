@@ -16,6 +16,7 @@ from models.catalog import Entry, Weights
 from models.forecast import Forecast, Room, forecast, looked_into, megabytes, model_size
 from models.kv import bytes_per_token
 from models.pull import Progress
+from models.speculative.chosen import described
 from shared.cli.frame import Group
 from shared.cli.output import Report, print_blocks, print_json, print_table, progress
 from shared.errors import AdapterRejected, EngineError, UsageError, WeightsError, WeightsMissing
@@ -29,12 +30,13 @@ anyway_option = click.option("--anyway", is_flag=True, help="Use the model even 
 
 @dataclass(frozen=True, slots=True)
 class ChosenModels:
-    """A program's settings about models: the names of the engine and the embedder, the adapter and the room."""
+    """A program's settings about models: the names of engine and embedder, the adapter, the room, and what drafts."""
 
     engine: str
     embedder: str
     adapter: str
     room: Room
+    draft: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +205,8 @@ def _info(program: Program, name: str | None, *, as_json: bool) -> None:
         del inside["file"]
         facts |= inside | {"kv_bytes_per_token": bytes_per_token(inside.pop("kv_values"), chosen.room.kv)}
         facts["adapter"] = _adapter(weights, entry, chosen.adapter)
+        if entry == catalog.find(chosen.engine):
+            facts["draft"] = described(weights, chosen.draft, facts["vocabulary_fingerprint"])
     if as_json:
         print_json(facts)
     else:
@@ -267,8 +271,9 @@ def _spelled(title: str, value: object) -> str:
         return "unknown"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if title == "adapter":
-        return _adapter_lines(value) if isinstance(value, dict) else "none"
+    if title in ("adapter", "draft"):
+        lines = _adapter_lines if title == "adapter" else _draft_line
+        return lines(value) if isinstance(value, dict) else "none"
     if title in ("size", "memory"):
         return _size(int(str(value)))
     if isinstance(value, dict):
@@ -286,3 +291,8 @@ def _adapter_lines(adapter: dict[str, Any]) -> str:
         lines.append(adapter["description"])
     lines.append("used" if adapter["in_force"] else f"not used: {adapter['why_not']}")
     return "\n".join(safe_line(line) for line in lines if line)
+
+
+def _draft_line(draft: dict[str, Any]) -> str:
+    not_used = f" (not used: {draft['why_not']})" if draft["why_not"] else ""
+    return safe_line(draft["setting"] + not_used)

@@ -110,6 +110,10 @@ class AdapterRejected(WeightsError):
     """An adapter is damaged or made for another model. The model answers without it."""
 
 
+class DraftRejected(WeightsError):
+    """A model that was to draft cannot, or does not fit. The other model answers without it."""
+
+
 class PullFailed(WeightsError):
     """The source of the weights could not be reached, or refused."""
 

@@ -12,23 +12,50 @@ _WRITING = ("prefill", "decode")
 class DraftCounts:
     """Counts of an answer's speculative decoding: its passes, the tokens drafted and accepted in them, and their cost.
 
-    `cost` is the passes' total time, as a multiple of a pass over one token.
+    `cost` is the total time of passes and of drafting, as a multiple of a pass over one token. `model` names the model
+    that drafted, if one did: `model_drafted` and `model_accepted` are its part of the tokens, `model_read` the tokens
+    that it read of the prompt and the answer, `model_ms` the time that it took. `model_failed` says why it stopped in
+    the middle.
     """
 
     passes: int = 0
     drafted: int = 0
     accepted: int = 0
     cost: float = 0.0
+    model: str = ""
+    model_drafted: int = 0
+    model_accepted: int = 0
+    model_read: int = 0
+    model_ms: float = 0.0
+    model_failed: str = ""
 
     @property
     def gain(self) -> float:
         """How many times as fast the tokens after the first were generated as without drafts."""
         return (self.passes + self.accepted) / self.cost if self.cost else 1.0
 
+    @property
+    def tokens_per_pass(self) -> float:
+        """The tokens generated in a pass, on average."""
+        return (self.passes + self.accepted) / self.passes if self.passes else 1.0
+
     def as_json(self) -> dict[str, object]:
-        """Return the `drafts` object of a trace."""
+        """Return the `drafts` object of a trace; its `model` is null if no model drafted or failed."""
         counts = {"passes": self.passes, "drafted": self.drafted, "accepted": self.accepted}
-        return {**counts, "gain": round(self.gain, 3)}
+        model = {
+            "name": self.model,
+            "drafted": self.model_drafted,
+            "accepted": self.model_accepted,
+            "read": self.model_read,
+            "ms": round(self.model_ms, 2),
+            "failed": self.model_failed,
+        }
+        return {
+            **counts,
+            "gain": round(self.gain, 3),
+            "tokens_per_pass": round(self.tokens_per_pass, 2),
+            "model": model if self.model or self.model_failed else None,
+        }
 
 
 @dataclass(slots=True)

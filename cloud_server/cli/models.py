@@ -15,7 +15,8 @@ def _opened() -> tuple[Weights, ChosenModels]:
     paths = Paths.locate(os.environ)
     settings = load(paths, os.environ).settings
     own = settings.model
-    return build.weights(paths), ChosenModels(own.name, settings.embedder.name, own.adapter, build.room(settings))
+    chosen = ChosenModels(own.name, settings.embedder.name, own.adapter, build.room(settings), own.draft)
+    return build.weights(paths), chosen
 
 
 def _pull(weights: Weights, entry: Entry, report: Progress) -> bool:

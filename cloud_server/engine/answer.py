@@ -18,8 +18,8 @@ from models.decoder import Decoder, log_probability
 from models.drafts import draft, likeliest
 from models.engine import Engine, Logits
 from models.sampling import sample
-from models.speculative.choice import Acceptance
-from models.speculative.drafting import AnswerDraft
+from models.speculative.answer_draft import AnswerDraft, Cost
+from models.speculative.drafting import Drafting
 from shared.aggregation.messages import Rule
 from shared.ending import Ending, Piece
 from shared.errors import EngineError
@@ -41,15 +41,15 @@ class Answer:
         sequences: Sequence[int],
         allowed: int,
         owner: str,
-        acceptance: Acceptance | None = None,
+        drafting: Drafting | None = None,
     ) -> None:
-        """With `acceptance`, following tokens are drafted and verified together, except for a joint answer, which is
+        """With `drafting`, following tokens are drafted and verified together, except for a joint answer, which is
         drafted ahead by the device.
         """
         self.key, self.job, self.sequences, self.allowed, self.owner = key, job, tuple(sequences), allowed, owner
         self.prefilled = self.joined = self.accepted = 0
         self._engine, self._prefixes = engine, prefixes
-        self._acceptance = None if job.rule else acceptance
+        self._drafting = None if job.rule else drafting
         self._drafts: AnswerDraft | None = None
         self._behind: dict[int, Logits] = {}  # by sequence: the logits after each row's prompt
         self._waiting: list[int] = []
@@ -105,9 +105,9 @@ class Answer:
         weights = np.array(self.job.log_weights, np.float32)
         self._decoder = Decoder(self._engine, self._behind, weights, written=len(self.job.accepted), ahead=kept)
         self._behind = {}  # free the logits: each is as large as the vocabulary
-        if self._acceptance:
+        if self._drafting:
             texts = [self._engine.tokens(row) for row in reversed(self.sequences)]
-            self._drafts = AnswerDraft(texts, self._decoder, self._acceptance)
+            self._drafts = self._drafting.answer(texts, self._decoder)
         self._cut(self._decoder, self._stands)
         return True
 
@@ -120,13 +120,21 @@ class Answer:
             self._decoder.read(self._unread)
         return self._unread[0] if self._unread else None
 
-    def proposed(self, most: int) -> tuple[tuple[int, ...], list[float]]:
-        """Draft at most `most` tokens to follow the next token; return them and each draft's chance of acceptance."""
+    @property
+    def spent(self) -> float:
+        """The time of the last draft, relative to a pass over one token."""
+        return self._drafts.spent if self._drafts else 0.0
+
+    def proposed(self, most: int, cost: Cost | None = None) -> tuple[tuple[int, ...], list[float]]:
+        """Draft at most `most` tokens to follow the next token; return them and each draft's chance of acceptance.
+
+        A model drafts only if the `cost` of passes is given.
+        """
         if self._drafts is None:
             return (), []
         # Of the tokens that may still be drawn, the last need not be read.
         left = min(self.job.max_tokens, self.allowed) - len(self._drawn) - 1
-        return self._drafts.propose(min(most, left))
+        return self._drafts.propose(min(most, left), cost, left)
 
     def read(self, logits: Mapping[int, Sequence[Logits]]) -> None:
         """Take each row's logits after the token of `next_token` and after each drafted token verified with it."""

@@ -134,8 +134,8 @@ class Batch:
         self.provisional.pause()
         sequences = [self._free.pop() for _ in job.rows]
         try:
-            acceptance = self._drafting.acceptance if self._drafting.is_worth_it(self._engine.info) else None
-            answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed, owner, acceptance)
+            drafting = self._drafting if self._drafting.is_worth_it(self._engine.info) else None
+            answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed, owner, drafting)
         except Exception as error:
             self._free += sequences  # the engine has not used them
             self._due.append(_broken(key, error))

@@ -22,9 +22,12 @@ def with_drafts(engine: Engine, tokens: Mapping[Answer, int], costs: PassCosts |
         return {answer: [token] for answer, token in tokens.items()}
     rows = [len(answer.sequences) for answer in tokens]
     most = engine.info.verifies
-    proposed = [answer.proposed((most - sum(rows)) // len(answer.sequences)) for answer in tokens]
     context = sum(engine.length(row) for answer in tokens for row in answer.sequences)
-    counts = shares([chances for _, chances in proposed], rows, partial(costs.ratio, context=context), most)
+    cost = partial(costs.ratio, context=context)
+    own = cost if len(tokens) == 1 else None  # a model drafts for one answer at a time
+    proposed = [answer.proposed((most - sum(rows)) // len(answer.sequences), own) for answer in tokens]
+    spent = sum(answer.spent for answer in tokens)
+    counts = shares([chances for _, chances in proposed], rows, cost, most, spent)
     return {
         answer: [token, *draft[:count]]
         for (answer, token), (draft, _), count in zip(tokens.items(), proposed, counts, strict=True)

@@ -16,6 +16,7 @@ from typing import Literal
 import click
 
 from device_app.cli.companion import remedy, standing
+from device_app.cli.drafting import explained
 from device_app.cli.opening import made
 from device_app.companion.link import credentials
 from device_app.device import Device
@@ -221,7 +222,8 @@ def _cache(device: Device) -> Iterator[Finding]:
 
 
 def _engine(device: Device) -> Iterator[Finding]:
-    engine = device.begin_loading().result().engine
+    source = device.begin_loading().result()
+    engine = source.engine
     tokens = engine.tokenize("The quick brown fox jumps over the lazy")
     word = engine.detokenize([int(engine.prefill(0, tokens).argmax())]).decode("utf-8", "replace")
     yield Finding("model", "ok", f"{engine.info.model} loads and reads; after “the lazy” it writes “{word.strip()}”")
@@ -234,31 +236,12 @@ def _engine(device: Device) -> Iterator[Finding]:
         yield Finding(
             "exactness", "ok", "reused attention states and rolled-back tokens give exactly the computed results"
         )
-    yield from _drafting(device)
+    yield from (Finding("drafting", *parts) for parts in explained(source.drafting, engine.info))
     if refused := device.refused:
         yield Finding("adapter", "warn", refused, "To answer without an adapter: jackdaw config set model.adapter off")
     elif adapter := device.adapter:
         asks = " and predicts questions" if adapter.asks and device.settings.cache.predict_from == "questioner" else ""
         yield Finding("adapter", "ok", f"{adapter.name}, rank {adapter.rank}: the model answers{asks} with it")
-
-
-def _drafting(device: Device) -> Iterator[Finding]:
-    source = device.begin_loading().result()
-    drafting, info = source.drafting, source.engine.info
-    if drafting.mode == "off":
-        yield Finding("drafting", "ok", "answers are not drafted: model.draft is off")
-    elif not drafting.may(info):
-        yield Finding("drafting", "ok", "answers are not drafted: this model gains nothing from it on this machine")
-    elif drafting.costs is None:
-        said = "not measured yet whether drafting makes answers faster here: that is done in idle time"
-        yield Finding("drafting", "ok", said, "To measure it now: jackdaw daemon run-once")
-    elif not drafting.is_worth_it(info):
-        said = f"answers are not drafted: with {info.kv_type} states the text might differ by a rounding"
-        other = "To draft: jackdaw config set model.kv q8_0" if info.kv_type == "f16" else ""
-        yield Finding("drafting", "ok", said, other)
-    else:
-        times = f"reading 4 tokens at once takes {drafting.costs.ratio(4):.1f} times as long as one"
-        yield Finding("drafting", "ok", f"{times}: answers are drafted where that makes them faster")
 
 
 def _embedder(device: Device) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ def _opened() -> tuple[Weights, ChosenModels]:
     settings = load(paths, os.environ).settings
     own = settings.model
     return Weights(paths.weights), ChosenModels(
-        own.name, settings.embedder.name, own.adapter, Room(own.context, own.kv)
+        own.name, settings.embedder.name, own.adapter, Room(own.context, own.kv), own.draft
     )
 
 
@@ -52,11 +52,12 @@ def ensure_models(device: Device, *kinds: catalog.Kind, yes: bool = False) -> No
 
 
 def say_if_refused(device: Device, said: str = "") -> str:
-    """Print on stderr why the configured adapter is not used, unless that was `said` before; return the reason.
+    """Print on stderr why the configured adapter or drafting model is not used, without what was `said` before; return
+    the reason.
 
-    llama.cpp may refuse the adapter only once the model is loaded. Missing models are reported elsewhere.
+    Both may be refused only once the model is loaded. Missing models are reported elsewhere.
     """
     refused = commands.refused(device)
     if refused and refused != said:
-        click.echo(safe_line(refused), err=True)
+        click.echo(safe_line(refused.removeprefix(said).strip()), err=True)
     return refused

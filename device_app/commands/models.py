@@ -40,7 +40,10 @@ def use(paths: Paths, weights: Weights, name: str) -> tuple[str, Entry]:
 
 
 def refused(device: Device) -> str:
-    """Return why the configured adapter is not used; "" if it is used or the model's files are missing or damaged."""
+    """Return why the configured adapter, or the model that is to draft, is not used; "" if they are used, there are
+    none, or the model's files are missing or damaged. A drafting model is known only once the model is loaded.
+    """
     with suppress(WeightsMissing, WeightsDamaged):
-        return device.refused
+        drafts = device.loaded.drafting.refused if device.loaded else ""
+        return " ".join(filter(None, (device.refused, drafts)))
     return ""

@@ -46,16 +46,19 @@ def engine(weights: catalog.Weights, settings: Model) -> Engine:
 
 
 def configured(weights: catalog.Weights, settings: Model) -> LocalSource:
-    """Load the model, and return it as a source of tokens whose answers are drafted as the settings say.
+    """Load the model, and the one that drafts beside it; return it as a source of tokens, drafted as the settings say.
 
     Raises WeightsMissing, WeightsDamaged.
     """
-    from models.speculative.costs import known
-    from models.speculative.drafting import Drafting
+    from models.speculative.chosen import free_memory
 
+    free = free_memory(settings.draft)
     loaded = source(engine(weights, settings))
-    costs = known(loaded.engine, weights.folder, threads(settings.threads))
-    return replace(loaded, drafting=Drafting(settings.draft, costs))
+    from models.speculative.loading import drafting  # only now: it imports numpy
+
+    path = weights.path(catalog.find(settings.name, "engine"))
+    used = drafting(weights, settings.draft, loaded.engine, path, threads(settings.threads), free)
+    return replace(loaded, drafting=used)
 
 
 def source(engine: Engine) -> LocalSource:

@@ -39,6 +39,11 @@ class LocalSource(Prefilling):
     template: ChatTemplate
     drafting: Drafting = field(default_factory=Drafting)
 
+    def close(self) -> None:
+        """Free the model, and the one that drafts."""
+        self.drafting.close()
+        self.engine.close()
+
     def count(self, prompt: Prompt) -> int:
         """Return the number of tokens prefilled for the prompt; tokens shared by rows count once."""
         parts = (prompt.head, *(part for passage in prompt.passages or ((),) for part in (passage, prompt.tail)))

@@ -31,6 +31,11 @@ def set_value(paths: Paths, key: str, value: str, place: str = "command line") -
         from models import catalog
 
         fitting = str(catalog.own_file(value))
+    elif key == "model.draft":
+        from models.speculative.chosen import drafter_entry
+
+        entry = drafter_entry(value)
+        fitting = entry.address if entry else fitting
     from shared.settings_file import assigned
 
     file = read_file(paths) or File(str(paths.config_file), NEW_FILE)

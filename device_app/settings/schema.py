@@ -58,10 +58,12 @@ class Model:
         ),
     ] = "auto"
     draft: Annotated[
-        Literal["auto", "off", "lookup"],
+        str,
         Meta(
-            description="Write answers in fewer passes by drafting from what was read: auto where it is faster and the "
-            "text stays the same, lookup wherever it is faster, off never."
+            min_length=1,
+            description="Write answers in fewer passes by drafting: auto drafts from what was read, where it is faster "
+            "and the text stays the same; a smaller model of the same vocabulary, by name or as a GGUF file's path, "
+            "drafts as well; lookup drafts from what was read wherever it is faster; off never.",
         ),
     ] = "auto"
 

@@ -6,10 +6,13 @@ from itertools import accumulate
 from operator import mul
 from typing import Final
 
-from models.speculative.lookup import LONGEST
+from models.speculative.drafter import DEGREES
 
-_PRIOR: Final = (0.30, 0.50, 0.62, 0.70, 0.75, 0.80, 0.84, 0.88)
-"""The share of drafted tokens accepted after a match of 1 to `LONGEST` tokens, assumed before any are counted."""
+BY_MATCH: Final = (0.30, 0.50, 0.62, 0.70, 0.75, 0.80, 0.84, 0.88)
+"""The share of looked up tokens accepted after a match of 1 to `DEGREES` tokens, assumed before any are counted."""
+
+BY_PROBABILITY: Final = tuple((place + 0.5) / DEGREES for place in range(DEGREES))
+"""The same of a model's tokens, by the probability that it gives them: it is believed until it is known better."""
 
 _PRIOR_WEIGHT: Final = 8.0
 """The number of drafted tokens that the prior weighs as much as."""
@@ -17,34 +20,56 @@ _PRIOR_WEIGHT: Final = 8.0
 _KEPT: Final = 0.98
 """The share of earlier counts that is kept with each token: acceptance changes with the kind of text."""
 
+_FADED: Final = 0.1
+"""The share of counts that `Acceptance.fade` replaces by the prior."""
+
+_MODEL_PASSES: Final = 0.5
+"""The share of an answer's tokens for which a model is assumed to draft, once it has read the prompt."""
+
 
 class Acceptance:
-    """The share of drafted tokens that are accepted, by the number of tokens that matched before them."""
+    """The share of a drafter's tokens that are accepted, by how sure it was of them (`Draft.degrees`)."""
 
-    def __init__(self) -> None:
-        self._accepted = [_PRIOR_WEIGHT * share for share in _PRIOR]
-        self._drafted = [_PRIOR_WEIGHT] * LONGEST
+    def __init__(self, prior: Sequence[float] = BY_MATCH) -> None:
+        """`prior` are the shares assumed for degrees 1, 2, …, before any tokens are counted."""
+        self._prior = tuple(prior)
+        self._accepted = [_PRIOR_WEIGHT * share for share in prior]
+        self._drafted = [_PRIOR_WEIGHT] * len(prior)
 
-    def chance(self, matched: int) -> float:
-        """Return the probability that a token drafted after a match of `matched` tokens is accepted."""
-        place = _place(matched)
+    def chance(self, degree: int) -> float:
+        """Return the probability that a token drafted with this degree is accepted, given that those before it are."""
+        place = self._place(degree)
         return self._accepted[place] / self._drafted[place]
 
-    def learn(self, matched: int, *, is_accepted: bool) -> None:
+    def learn(self, degree: int, *, is_accepted: bool) -> None:
         """Count a drafted token as accepted or rejected. All drafted tokens before it were accepted."""
-        place = _place(matched)
+        place = self._place(degree)
         self._accepted[place] = _KEPT * self._accepted[place] + is_accepted
         self._drafted[place] = _KEPT * self._drafted[place] + 1
 
+    def fade(self) -> None:
+        """Move all counts a little towards the prior, so that a drafter that was rarely right is tried again."""
+        for place, share in enumerate(self._prior):
+            self._accepted[place] += _FADED * (_PRIOR_WEIGHT * share - self._accepted[place])
+            self._drafted[place] += _FADED * (_PRIOR_WEIGHT - self._drafted[place])
+
+    def _place(self, degree: int) -> int:
+        return min(max(degree, 1), len(self._drafted)) - 1
+
 
 def shares(
-    chances: Sequence[Sequence[float]], rows: Sequence[int], cost: Callable[[int], float], most: int
+    chances: Sequence[Sequence[float]],
+    rows: Sequence[int],
+    cost: Callable[[int], float],
+    most: int,
+    spent: float = 0.0,
 ) -> list[int]:
     """Return how many drafted tokens of each answer to verify in a pass over all answers.
 
     `chances[a]` are the probabilities that answer a's drafted tokens are accepted, each given that those before it are;
     `rows[a]` is the number of rows of the answer, each of which computes every token. `cost(n)` is the time of a pass
-    over n tokens, relative to a pass over one; `most` is the most tokens of a pass. A pass over k drafted tokens of an
+    over n tokens, relative to a pass over one; `most` is the most tokens of a pass. `spent` is the time that drafting
+    took before the pass, in the same unit. A pass over k drafted tokens of an
     answer is expected to generate 1 + p(1) + p(1) p(2) + … tokens (EAGLE-2's product of confidences, with acceptance
     shares instead of a draft model's probabilities). The likeliest tokens are taken first, as many as generate the most
     tokens per unit of time.
@@ -56,16 +81,39 @@ def shares(
     ]
     candidates.sort(key=lambda candidate: -candidate[0])  # stable: an answer's tokens stay in order
     tokens, expected = sum(rows), float(len(rows))
-    best, most_gained = 0, expected / cost(tokens)
+    best, most_gained = 0, expected / (cost(tokens) + spent)
     for count, (_, answer, reached) in enumerate(candidates, 1):
         tokens, expected = tokens + rows[answer], expected + reached
         if tokens > most:
             break
-        if (gained := expected / cost(tokens)) > most_gained:
+        if (gained := expected / (cost(tokens) + spent)) > most_gained:
             best, most_gained = count, gained
     taken = Counter(answer for _, answer, _ in candidates[:best])
     return [taken[answer] for answer in range(len(rows))]
 
 
-def _place(matched: int) -> int:
-    return min(max(matched, 1), LONGEST) - 1
+def pace(
+    chances: Sequence[float], rows: int, cost: Callable[[int], float], most: int, step: float = 0.0
+) -> tuple[int, float]:
+    """Return how many of an answer's next tokens to draft, and the tokens expected per unit of time then.
+
+    `chances`, `rows`, `cost` and `most` are as in `shares`; `step` is the time of drafting one token.
+    """
+    best, highest, expected = 0, 1.0 / cost(rows), 1.0
+    for count, reached in enumerate(accumulate(chances, mul), 1):
+        expected += reached
+        if rows * (1 + count) > most:
+            break
+        if (own := expected / (cost(rows * (1 + count)) + count * step)) > highest:
+            best, highest = count, own
+    return best, highest
+
+
+def repays(slower: float, faster: float, left: int, spent: float) -> bool:
+    """Return whether a model is to read what it has not read yet, so as to draft the rest of an answer.
+
+    `slower` and `faster` are the tokens per unit of time now, without it and with it; `left` is the number of tokens
+    expected to follow; `spent` is the time of reading, in the same unit. Of the tokens to follow, only some are assumed
+    to be drafted by the model, as what was read says the others.
+    """
+    return faster > slower and _MODEL_PASSES * left * (1 / slower - 1 / faster) > spent

@@ -7,7 +7,7 @@ it takes four times as long.
 
 import time
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
@@ -20,6 +20,7 @@ from msgspec import Meta, ValidationError, convert, to_builtins
 
 from models.engine import Engine
 from models.facts import FactsFile
+from models.speculative.drafter import Drafter
 from shared.errors import EngineError
 
 FILE: Final = "passes.json"
@@ -66,6 +67,21 @@ class PassCosts:
         return (near + tokens * further) / (1 + further)
 
 
+@dataclass(frozen=True, slots=True)
+class DraftCosts:
+    """The times of a model that drafts, relative to the target's pass over one token.
+
+    `step` is that of drafting one token, `read` that of reading one token of a prompt.
+    """
+
+    step: Annotated[float, Meta(gt=0, le=1e6)]
+    read: Annotated[float, Meta(gt=0, le=1e6)]
+
+    def reading(self, unread: int) -> float:
+        """Return the time of reading so many tokens before drafting, beyond that of the first draft itself."""
+        return self.read * max(0, unread - 1)
+
+
 Samples = dict[tuple[int, int], list[float]]
 """The seconds of passes, by the tokens before them and the tokens in them."""
 
@@ -98,6 +114,36 @@ def measured(engine: Engine, samples: Samples) -> PassCosts:
     further = median(samples[far, sizes[-1]]) - median(samples[near, sizes[-1]])
     attention = further / (alone * sizes[-1] * max(1, far - near))
     return PassCosts(tuple(zip(sizes, ratios, strict=True)), is_exact, min(max(0.0, attention), 1.0))
+
+
+def measured_drafts(engine: Engine, start: Callable[[Sequence[int]], Drafter], samples: Samples) -> DraftCosts:
+    """Measure how long a drafter takes beside the engine, whose sequences are left empty. Raises EngineError, GaveWay.
+
+    `start` returns a drafter that follows the tokens given to it. `samples` is as in `measured`.
+    """
+    vocabulary, near = engine.info.vocabulary, min(_NEAR, engine.info.prompt_room - 2)
+    alone, step, read = (samples.setdefault((0, kind), []) for kind in range(3))
+    try:
+        while len(alone) < _ROUNDS:
+            # Other tokens in each round: a drafter does not read again what it has read.
+            ids = [(place * 7919 + len(alone)) % vocabulary for place in range(near)]
+            engine.clear(0)
+            engine.prefill(0, ids[:1])
+            drafter = start(ids)
+            began = time.perf_counter()
+            drafter.draft(1)
+            has_read = time.perf_counter()
+            drafter.append(ids[:1])
+            drafter.draft(1)
+            has_drafted = time.perf_counter()
+            engine.decode({0: ids[0]})
+            alone.append(time.perf_counter() - has_drafted)
+            step.append(has_drafted - has_read)
+            read.append(has_read - began)
+    finally:
+        engine.clear(0)
+    unit = median(alone)
+    return DraftCosts(max(1e-6, round(median(step) / unit, 4)), max(1e-6, round(median(read) / near / unit, 5)))
 
 
 def is_steady(samples: Samples) -> bool:
@@ -155,3 +201,13 @@ class KnownCosts:
     def keep(self, costs: PassCosts) -> None:
         """Store the costs, replacing earlier ones."""
         self.file.keep(self.key, to_builtins(costs))
+
+    def load_drafts(self, drafter: str) -> DraftCosts | None:
+        """Return the stored costs of drafting with this model; None if there are none."""
+        with suppress(ValidationError):
+            return convert(self.file.load().get(f"{self.key} {drafter}"), DraftCosts)
+        return None
+
+    def keep_drafts(self, drafter: str, costs: DraftCosts) -> None:
+        """Store the costs of drafting with this model, replacing earlier ones."""
+        self.file.keep(f"{self.key} {drafter}", to_builtins(costs))

@@ -6,7 +6,7 @@ from typing import Self
 from models.decoder import Decoder
 from models.engine import Engine, Logits
 from models.speculative.choice import shares
-from models.speculative.drafting import AnswerDraft, Drafting
+from models.speculative.drafting import Drafting
 from shared.errors import ContextFull
 from shared.trace import DraftCounts
 
@@ -24,7 +24,7 @@ class DraftingDecoder:
         self._left, self._counts = most, counts
         # The first row comes last, as the answer continues it.
         texts = [engine.tokens(row) for row in reversed(decoder.sequences)] if self._costs else []
-        self._drafts = AnswerDraft(texts, decoder, drafting.acceptance)
+        self._drafts = drafting.answer(texts, decoder, counts)
 
     def __enter__(self) -> Self:
         return self
@@ -56,10 +56,10 @@ class DraftingDecoder:
             return [self._decoder.append(token)]
         rows = len(self._decoder.sequences)
         most = self._engine.info.verifies
-        # The last token of an answer is drawn, but never computed.
-        draft, chances = self._drafts.propose(min(self._left - 2, most // rows - 1))
         cost = partial(self._costs.ratio, context=sum(map(self._engine.length, self._decoder.sequences)))
-        (count,) = shares([chances], [rows], cost, most)
+        left = self._left - 2  # the last token of an answer is drawn, but never computed
+        draft, chances = self._drafts.propose(min(left, most // rows - 1), cost, left)
+        (count,) = shares([chances], [rows], cost, most, self._drafts.spent)
         draft = draft[:count]
         try:
             mixtures = self._decoder.append_all([token, *draft]) if draft else None

@@ -1,24 +1,19 @@
-"""Decides whether tokens are drafted for an engine's answers, and holds the draft of one answer.
-
-Each token is drawn from `AnswerDraft.mixture` as without drafts. A drawn token that equals the drafted token costs no
-pass; at the first other token, the rest of the draft is dropped. The text is therefore the same as without drafts, at
-every temperature and under every sampling rule, if passes over several tokens are exact.
-"""
+"""Decides whether tokens are drafted for an engine's answers, by what was measured of the engine and the drafters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from models.decoder import Decoder
-from models.engine import Engine, EngineInfo, Logits
+from models.engine import Engine, EngineInfo
+from models.speculative.answer_draft import AnswerDraft
 from models.speculative.choice import Acceptance
-from models.speculative.costs import KnownCosts, PassCosts, Samples, is_steady, measured
-from models.speculative.lookup import Draft, Lookup
+from models.speculative.chosen import WithoutModel
+from models.speculative.costs import KnownCosts, PassCosts, Samples, is_steady, measured, measured_drafts
+from models.speculative.draft_model import DraftModel
+from shared.errors import EngineError
+from shared.trace import DraftCounts
 
-DraftMode = Literal["auto", "off", "lookup"]
-
-LONGEST_DRAFT = 15
-"""The most tokens drafted for a pass."""
+DraftMode = WithoutModel
 
 
 @dataclass(slots=True)
@@ -26,14 +21,18 @@ class Drafting:
     """Decides whether tokens are drafted for an engine's answers, by the measured costs of its passes.
 
     `auto` drafts if that saves time and leaves the text the same to the bit; `lookup` drafts if that saves time.
-    `acceptance` holds the share of drafted tokens that were right.
+    `acceptance` holds the share of looked up tokens that were right. `model` drafts, too, where lookup finds less;
+    `refused` says why the model that the settings name does not.
     """
 
     mode: DraftMode = "off"
     known: KnownCosts | None = None
     costs: PassCosts | None = None
     acceptance: Acceptance = field(default_factory=Acceptance)
+    model: DraftModel | None = None
+    refused: str = ""
     _samples: Samples = field(default_factory=dict)
+    _draft_samples: Samples = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Load the costs that were measured earlier."""
@@ -63,85 +62,50 @@ class Drafting:
         if not self.may(info) or self.known is None:
             return False
         self._load()
-        return self.costs is None
+        return self.costs is None or self._is_model_unmeasured(info)
 
     def measure(self, engine: Engine) -> PassCosts:
-        """Measure the costs, which empties the engine's sequences. Raises EngineError, GaveWay.
+        """Measure the costs that are not known, which empties the engine's sequences. Raises EngineError, GaveWay.
 
-        They are stored unless other processes disturbed the measurement.
+        They are stored unless other processes disturbed the measurement. A model that cannot draft is dropped.
         """
-        self.costs = measured(engine, self._samples)
-        if self.known and is_steady(self._samples):
-            self.known.keep(self.costs)
-        self._samples.clear()
+        if self.costs is None:
+            self.costs = measured(engine, self._samples)
+            if self.known and is_steady(self._samples):
+                self.known.keep(self.costs)
+            self._samples.clear()
+        if self.model and self._is_model_unmeasured(engine.info):
+            self._measure_model(engine, self.model)
         return self.costs
 
+    def answer(
+        self, texts: Sequence[Sequence[int]], decoder: Decoder, counts: DraftCounts | None = None
+    ) -> AnswerDraft:
+        """Return the draft of an answer, see `AnswerDraft`."""
+        return AnswerDraft(texts, decoder, self.acceptance, self.model, counts)
+
+    def close(self) -> None:
+        """Free the model that drafts."""
+        if self.model:
+            self.model.close()
+
+    def _measure_model(self, engine: Engine, model: DraftModel) -> None:
+        try:
+            model.costs = measured_drafts(engine, model.start, self._draft_samples)
+        except EngineError as error:
+            model.fail(error)
+        else:
+            if self.known and is_steady(self._draft_samples):
+                self.known.keep_drafts(model.key, model.costs)
+        self._draft_samples.clear()
+
+    def _is_model_unmeasured(self, info: EngineInfo) -> bool:
+        return bool(self.model and not self.model.failed and self.model.costs is None and self.is_worth_it(info))
+
     def _load(self) -> None:
-        if self.known and self.costs is None and self.mode != "off":
+        if self.known is None or self.mode == "off":
+            return
+        if self.costs is None:
             self.costs = self.known.load()
-
-
-class AnswerDraft:
-    """The tokens drafted for one answer, some of them verified: computed by the model before they are drawn.
-
-    `mixture` holds the log probabilities of the answer's next token, shape (vocabulary,).
-    """
-
-    def __init__(self, texts: Sequence[Sequence[int]], decoder: Decoder, acceptance: Acceptance) -> None:
-        """Start without a draft. `texts` are the tokens in the answer's rows; the answer continues the last text.
-
-        `decoder` computes the answer; verified tokens that are dropped are cut off it.
-        """
-        self.mixture = decoder.mixture
-        self._lookup, self._decoder, self._acceptance = Lookup(texts), decoder, acceptance
-        self._draft = Draft()
-        self._verified: list[Logits] = []  # the mixtures after the draft's tokens
-
-    @property
-    def pending(self) -> int:
-        """The number of tokens that are verified and not drawn yet."""
-        return len(self._verified)
-
-    def accept(self, token: int) -> bool:
-        """Record a drawn token. Return whether it was verified as a draft: then `mixture` is now the one after it."""
-        self._lookup.append([token])
-        if not (self._learn(token) and self._verified):
-            self.drop()
-            return False
-        self._draft = Draft(self._draft.tokens[1:], self._draft.matched + 1)
-        self.mixture = self._verified.pop(0)
-        return True
-
-    def end(self, token: int) -> None:
-        """Record the drawn token that ends the answer, and drop what is verified, this token included."""
-        self._learn(token)
-        self.drop()
-
-    def drop(self) -> None:
-        """Drop the verified tokens that are not drawn yet."""
-        pending = self.pending
-        self._draft, self._verified = Draft(), []
-        if pending:
-            self._decoder.cut(self._decoder.position - pending)
-
-    def propose(self, most: int) -> tuple[tuple[int, ...], list[float]]:
-        """Draft at most `most` next tokens. Return them and each one's chance to be accepted if all before it are."""
-        self._draft = self._lookup.draft(min(most, LONGEST_DRAFT))
-        matched = self._draft.matched
-        return self._draft.tokens, [
-            self._acceptance.chance(matched + place) for place in range(len(self._draft.tokens))
-        ]
-
-    def verified(self, mixtures: Sequence[Logits]) -> None:
-        """Store the mixtures after the last drawn token and after each verified token of the proposed draft."""
-        self.mixture, *self._verified = mixtures
-
-    def _learn(self, token: int) -> bool:
-        """Learn from a drawn token whether the draft was right, and return that.
-
-        A token that was drafted and not verified teaches, too: else a low share would never rise again.
-        """
-        is_right = self._draft.tokens[:1] == (token,)
-        if self._draft.tokens:
-            self._acceptance.learn(self._draft.matched, is_accepted=is_right)
-        return is_right
+        if self.model and self.model.costs is None:
+            self.model.costs = self.known.load_drafts(self.model.key)

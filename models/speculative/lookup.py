@@ -4,28 +4,23 @@ Pure, and needs no draft model, as answers quote their passages and repeat their
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-LONGEST: Final = 8
+from models.speculative.drafter import DEGREES, Draft
+
+LONGEST: Final = DEGREES
 """The most tokens of a match: a longer match hardly makes a draft more likely to be accepted."""
 
 _BORDER: Final = -1
 """The separator between two texts; no token has this id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """Tokens that may come next, as they once followed the same last `matched` tokens earlier in the text."""
-
-    tokens: tuple[int, ...] = ()
-    matched: int = 0
-
-
 class Lookup:
-    """Finds drafts in several texts and an answer, to which tokens are appended."""
+    """Finds drafts in several texts and an answer, to which tokens are appended; see `Drafter`."""
+
+    unread = 0
 
     def __init__(self, texts: Sequence[Sequence[int]]) -> None:
         """Copy the texts, which are token ids; the answer continues the last text."""
@@ -42,7 +37,7 @@ class Lookup:
         self._ids[self._size : stop] = tokens
         self._size = stop
 
-    def draft(self, most: int) -> Draft:
+    def draft(self, most: int, least: float = 0.0) -> Draft:  # noqa: ARG002 (a lookup takes no time to stop)
         """Return at most `most` tokens that followed the longest earlier occurrence of the last tokens; of occurrences
         of equal length, the latest counts.
         """

@@ -15,9 +15,10 @@ from models.engine import EngineInfo, Logits
 from models.facts import FactsFile
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
+from models.speculative.answer_draft import AnswerDraft
 from models.speculative.choice import Acceptance
 from models.speculative.costs import FILE, KnownCosts, PassCosts
-from models.speculative.drafting import AnswerDraft, Drafting, DraftMode
+from models.speculative.drafting import Drafting, DraftMode
 from shared.prompt import CHATML, Prompt, build
 from shared.trace import Trace
 from shared.types import StoredPassage
@@ -117,6 +118,8 @@ def test_repeated_text_takes_fewer_passes() -> None:
         "drafted": trace.drafts.drafted,
         "accepted": trace.drafts.accepted,
         "gain": round(trace.drafts.gain, 3),
+        "tokens_per_pass": round(len(tokens) / trace.drafts.passes, 2),
+        "model": None,
     }
 
 

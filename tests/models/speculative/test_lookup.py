@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from models.speculative.lookup import LONGEST, Draft, Lookup
+from models.speculative.drafter import Draft
+from models.speculative.lookup import LONGEST, Lookup
 
 texts = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=30), min_size=1, max_size=3)
 

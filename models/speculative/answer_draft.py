@@ -1,0 +1,174 @@
+"""Holds the draft of one answer.
+
+Each token is drawn from `AnswerDraft.mixture` as without drafts. A drawn token that equals the drafted token costs no
+pass; at the first other token, the rest of the draft is dropped. The text is therefore the same as without drafts, at
+every temperature and under every sampling rule, if passes over several tokens are exact.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from models.decoder import Decoder
+from models.engine import Logits
+from models.speculative.choice import Acceptance, pace, repays
+from models.speculative.draft_model import DraftModel
+from models.speculative.drafter import Draft, Drafter
+from models.speculative.lookup import Lookup
+from shared.errors import GaveWay
+from shared.trace import DraftCounts
+
+LONGEST_DRAFT: Final = 15
+"""The most tokens drafted for a pass."""
+
+Cost = Callable[[int], float]
+"""The time of a pass over so many tokens, relative to a pass over one."""
+
+
+@dataclass(slots=True, eq=False)
+class _Source:
+    """A drafter of the answer, what is learned about it, and what is left of its last draft."""
+
+    drafter: Drafter
+    learned: Acceptance | DraftModel
+    draft: Draft = field(default_factory=Draft)
+
+    @property
+    def chances(self) -> list[float]:
+        """Each drafted token's chance to be accepted if all before it are."""
+        return [self.learned.chance(degree) for degree in self.draft.degrees]
+
+    def judge(self, token: int) -> bool:
+        """Learn from a drawn token whether the draft was right, and return that. What was wrong is dropped.
+
+        A token that was drafted and not verified teaches, too: else a low share would never rise again.
+        """
+        if not self.draft.tokens:
+            return False
+        is_right = self.draft.tokens[0] == token
+        self.learned.learn(self.draft.degrees[0], is_accepted=is_right)
+        self.draft = self.draft.rest if is_right else Draft()
+        return is_right
+
+
+class AnswerDraft:
+    """The tokens drafted for one answer, some of them verified: computed by the model before they are drawn.
+
+    `mixture` holds the log probabilities of the answer's next token, shape (vocabulary,). `spent` is the time that the
+    last draft took, relative to a pass over one token.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[Sequence[int]],
+        decoder: Decoder,
+        acceptance: Acceptance,
+        model: DraftModel | None = None,
+        counts: DraftCounts | None = None,
+    ) -> None:
+        """Start without a draft. `texts` are the tokens in the answer's rows; the answer continues the last text.
+
+        `decoder` computes the answer; verified tokens that are dropped are cut off it. `acceptance` is learned for
+        lookup; `model` drafts, too, where that pays. What the model does is added to `counts`.
+        """
+        self.mixture, self.spent = decoder.mixture, 0.0
+        self._decoder, self._model = decoder, model if model and model.drafts and texts else None
+        self._counts = counts or DraftCounts()
+        self._sources = [_Source(Lookup(texts), acceptance)]
+        if self._model:
+            self._sources.append(_Source(self._model.begin(texts[-1]), self._model))
+        self._proposed = self._sources[0]
+        self._written = 0
+        self._verified: list[Logits] = []  # the mixtures after the draft's tokens
+
+    @property
+    def pending(self) -> int:
+        """The number of tokens that are verified and not drawn yet."""
+        return len(self._verified)
+
+    def accept(self, token: int) -> bool:
+        """Record a drawn token. Return whether it was verified as a draft: then `mixture` is now the one after it."""
+        is_right = self._judge(token)
+        for source in self._sources:
+            source.drafter.append([token])
+        self._written += 1
+        if not (is_right and self._verified):
+            self.drop()
+            return False
+        self._counts.model_accepted += self._is_models
+        self.mixture = self._verified.pop(0)
+        return True
+
+    def end(self, token: int) -> None:
+        """Record the drawn token that ends the answer, and drop what is verified, this token included."""
+        self._judge(token)
+        if self._model:
+            self._model.ended(self._written)
+        self.drop()
+
+    def drop(self) -> None:
+        """Drop the verified tokens that are not drawn yet."""
+        pending = self.pending
+        self._verified = []
+        for source in self._sources:
+            source.draft = Draft()
+        if pending:
+            self._decoder.cut(self._decoder.position - pending)
+
+    def propose(self, most: int, cost: Cost | None = None, left: int = 0) -> tuple[tuple[int, ...], list[float]]:
+        """Draft at most `most` next tokens. Return them and each one's chance to be accepted if all before it are.
+
+        With the `cost` of passes, and at most `left` tokens to follow in the answer, the model drafts instead of lookup
+        where more tokens per unit of time are expected from it.
+        """
+        most, self.spent = max(0, min(most, LONGEST_DRAFT)), 0.0
+        lookup = self._proposed = self._sources[0]
+        lookup.draft = lookup.drafter.draft(most)
+        if cost and self._model and self._model.drafts and self._model.costs:
+            rows, costs, drafter = len(self._decoder.sequences), self._model.costs, self._sources[1].drafter
+            room, reading = rows * (1 + most), costs.reading(drafter.unread)
+            _, alone = pace(lookup.chances, rows, cost, room)
+            count, hoped = pace([self._model.typical] * most, rows, cost, room, costs.step)
+            left = min(left, self._model.left(self._written))
+            if repays(alone, hoped, left, reading) and self._drafts(count, costs.step, hoped, self._model):
+                self._counts.cost += (self.spent + reading) / cost(rows)
+                self._proposed = max(self._sources, key=lambda source: pace(source.chances, rows, cost, room)[1])
+        return self._proposed.draft.tokens, self._proposed.chances
+
+    def verified(self, mixtures: Sequence[Logits]) -> None:
+        """Store the mixtures after the last drawn token and after each verified token of the proposed draft."""
+        self.mixture, *self._verified = mixtures
+        self._counts.model_drafted += self._is_models * len(self._verified)
+
+    @property
+    def _is_models(self) -> bool:
+        return self._proposed is not self._sources[0]
+
+    def _drafts(self, count: int, step: float, hoped: float, model: DraftModel) -> bool:
+        """Let the model draft at most `count` tokens; return whether it did. If it fails, it is dropped.
+
+        `step` is the time of a token, in which without it `hoped` tokens would be expected in unit time: a token that
+        is reached with a smaller chance does not pay.
+        """
+        source, began = self._sources[1], time.perf_counter()
+        unread = source.drafter.unread
+        try:
+            source.draft = source.drafter.draft(count, step * hoped)
+        except GaveWay:
+            raise
+        except Exception as error:  # a drafter of any kind may fail in any way, and the answer goes on
+            model.fail(error)
+            self._model, self._counts.model_failed = None, model.failed
+            self._sources = self._sources[:1]
+            return False
+        self._counts.model, self._counts.model_read = model.name, self._counts.model_read + unread - 1
+        self._counts.model_ms += 1000 * (time.perf_counter() - began)
+        self.spent = step * max(1, len(source.draft.tokens))
+        return True
+
+    def _judge(self, token: int) -> bool:
+        """Learn from a drawn token which drafts were right; return whether the proposed one was."""
+        proposed = self._proposed
+        right = [source for source in self._sources if source.judge(token)]
+        return proposed in right

@@ -1,0 +1,71 @@
+"""A model that drafts beside the one that answers, and what was learned of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from models.speculative.choice import BY_PROBABILITY, Acceptance
+from models.speculative.costs import DraftCosts
+from models.speculative.drafter import Drafter
+
+_TYPICAL: Final = (0.55,)
+"""The share of its tokens that a model is assumed to draft rightly, before any are counted."""
+
+_LENGTH, _LENGTH_KEPT, _LEAST_LEFT = 64.0, 0.9, 16
+"""The tokens of an answer, assumed before the first; the share that each answer leaves of the mean; the fewest tokens
+that an answer is expected to go on for."""
+
+
+@dataclass(slots=True)
+class DraftModel:
+    """A loaded model that drafts.
+
+    `start` returns a drafter that follows the given tokens and the answer after them. `key` identifies the model in the
+    file of costs. `failed` is the reason why it drafts no more; "" while it does.
+    """
+
+    name: str
+    key: str
+    start: Callable[[Sequence[int]], Drafter]
+    close: Callable[[], None]
+    costs: DraftCosts | None = None
+    failed: str = ""
+    _acceptance: Acceptance = field(default_factory=lambda: Acceptance(BY_PROBABILITY))
+    _typical: Acceptance = field(default_factory=lambda: Acceptance(_TYPICAL))
+    _length: float = _LENGTH
+
+    @property
+    def drafts(self) -> bool:
+        """Whether it can draft: its costs are known, and it has not failed."""
+        return self.costs is not None and not self.failed
+
+    @property
+    def typical(self) -> float:
+        """The probability that its next token is accepted, before it is drafted."""
+        return self._typical.chance(1)
+
+    def chance(self, degree: int) -> float:
+        """Return the probability that a token of this degree (`Draft.degrees`) is accepted."""
+        return self._acceptance.chance(degree)
+
+    def learn(self, degree: int, *, is_accepted: bool) -> None:
+        """Count a drafted token as accepted or rejected. All drafted tokens before it were accepted."""
+        self._acceptance.learn(degree, is_accepted=is_accepted)
+        self._typical.learn(1, is_accepted=is_accepted)
+
+    def begin(self, text: Sequence[int]) -> Drafter:
+        """Return a drafter for an answer after this text."""
+        self._typical.fade()
+        return self.start(text)
+
+    def left(self, written: int) -> int:
+        """Return how many tokens are expected to follow in an answer of so many."""
+        return max(round(self._length) - written, _LEAST_LEFT)
+
+    def ended(self, written: int) -> None:
+        """Learn how long an answer was."""
+        self._length = _LENGTH_KEPT * self._length + (1 - _LENGTH_KEPT) * written
+
+    def fail(self, error: Exception) -> None:
+        """Draft no more, for this reason."""
+        self.failed = f"{self.name} drafts no more, and answers go on without it: {error}"

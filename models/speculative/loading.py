@@ -1,0 +1,119 @@
+"""Loads the model that drafts beside the one that answers, if the settings name one and it fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from models.forecast import Forecast, Room, forecast, model_size
+from models.speculative.chosen import drafter_entry, names_no_model
+from models.speculative.costs import known
+from models.speculative.draft_model import DraftModel
+from models.speculative.drafting import Drafting
+from models.speculative.small_model import SmallModel
+from shared.errors import ContextFull, DraftRejected, EngineError, JackdawError, UsageError
+from shared.printable import safe_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from models.catalog import Weights
+    from models.engine import Engine
+
+_LONGEST_TEXT: Final = 20
+"""The most characters of a token that a message quotes."""
+
+
+def drafting(weights: Weights, chosen: str, engine: Engine, path: Path, threads: int, free: int) -> Drafting:
+    """Return the drafting that the setting `model.draft` asks for, with the model that it names, if it names one.
+
+    `path` is the file of the model that answers, in `engine`; `free` is what `free_memory` returned before it was
+    loaded. A model that cannot draft is named in `Drafting.refused`, and nothing else changes.
+    """
+    costs = known(engine, weights.folder, threads)
+    if names_no_model(chosen):
+        return Drafting(chosen, costs)
+    alone = Drafting("auto", costs)
+    if not alone.may(engine.info) or (alone.costs and not alone.is_worth_it(engine.info)):
+        return alone  # no memory for a model that would never draft
+    try:
+        model = _loaded(weights, chosen, engine, path, threads, free)
+    except DraftRejected as error:
+        return replace(alone, refused=str(error))
+    return Drafting("auto", costs, model=model)
+
+
+def _loaded(weights: Weights, chosen: str, engine: Engine, path: Path, threads: int, free: int) -> DraftModel:
+    """Load the model. Raises DraftRejected."""
+    from models.llama_cpp import LlamaCppEngine
+    from models.llama_model import LlamaModel
+    from models.soundness import require_sound
+
+    info, name = engine.info, chosen
+    try:
+        entry = drafter_entry(chosen)
+        assert entry
+        name, file = entry.name, weights.path(entry)
+        require_sound(file)
+        needed = forecast(weights, entry, Room(info.prompt_room, info.kv_type))
+        taken = model_size(path) + info.kv_bytes_per_token * info.context
+        require_room(replace(needed, free_memory=max(0, free - taken)))
+        small = LlamaCppEngine(
+            LlamaModel(file), context=info.prompt_room, sequences=1, threads=threads, kv_type=info.kv_type
+        )
+    except (JackdawError, OSError) as error:
+        raise _rejected(name, str(error)) from error
+    try:
+        require_fit(engine, small)
+    except EngineError as error:
+        small.close()
+        raise _rejected(name, str(error)) from error
+    return DraftModel(name, small.info.kv_key, partial(SmallModel, small), small.close)
+
+
+def require_room(needed: Forecast) -> None:
+    """Raise UsageError, with the figures, if the memory left beside the model that answers is too small."""
+    if not needed.fits_memory:
+        raise UsageError(f"it {needed.needs} beside the model that answers. Free some memory, or choose a smaller one.")
+
+
+def require_fit(engine: Engine, small: Engine) -> None:
+    """Raise EngineError, with the reason, unless the small model can draft for the engine's.
+
+    Both need the same vocabulary, token by token; and the small one has to give numbers, and to forget single tokens.
+    """
+    if small.info.model_hash == engine.info.model_hash:
+        raise EngineError("it is the model that answers, and cannot be faster than itself. Choose a smaller one.")
+    if different := different_token(engine, small):
+        raise EngineError(f"it has another vocabulary: {different}. Choose a smaller model of the same family.")
+    if not small.info.sliceable:
+        raise EngineError("it reads everything again after a rejected token. Choose another model.")
+    try:
+        SmallModel(small, [0]).draft(1)
+    except ContextFull as error:
+        raise EngineError("it has no room for a single token.") from error
+    small.clear(0)
+
+
+def different_token(engine: Engine, small: Engine) -> str:
+    """Return a clause on the first token in which the vocabularies differ; "" if they are the same."""
+    if engine.vocabulary_hash() == small.vocabulary_hash():
+        return ""
+    sizes = engine.info.vocabulary, small.info.vocabulary
+    for token in range(min(sizes)):
+        own, other = (_spelled(each, token) for each in (engine, small))
+        if own != other:
+            return f"token {token:,} is {other} and not {own}"
+    if sizes[0] != sizes[1]:
+        return f"{sizes[1]:,} tokens and not {sizes[0]:,}"
+    return "a control token is another"
+
+
+def _spelled(engine: Engine, token: int) -> str:
+    text = engine.detokenize([token]).decode("utf-8", "backslashreplace")
+    return f"“{safe_line(text)[:_LONGEST_TEXT]}”"
+
+
+def _rejected(name: str, why: str) -> DraftRejected:
+    return DraftRejected(f"{safe_line(name)} does not draft, and answers are written without it: {why}")

@@ -1,0 +1,78 @@
+"""Drafts tokens with a smaller model of the same vocabulary (Leviathan et al., "Fast inference from transformers via
+speculative decoding"): its own likeliest continuation, token by token.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from models.decoder import log_probability
+from models.engine import Engine, Logits
+from models.speculative.drafter import Draft
+from shared.errors import ContextFull, EngineError
+
+_SEQUENCE = 0
+"""The one sequence of the smaller model's engine."""
+
+
+class SmallModel:
+    """The smaller model as the drafter of one answer, see `Drafter`.
+
+    Answers may share the engine. It keeps the text that it read last: only what differs from that is read again, be it
+    after rejected tokens, after tokens that others drafted, or for another answer with the same beginning.
+    """
+
+    def __init__(self, engine: Engine, text: Sequence[int]) -> None:
+        """Follow the text, which are token ids, and the answer after it. Nothing is computed yet."""
+        self._engine, self._text = engine, list(text)
+
+    @property
+    def unread(self) -> int:
+        return len(self._text) - self._common()
+
+    def append(self, tokens: Sequence[int]) -> None:
+        self._text += tokens
+
+    def draft(self, most: int, least: float = 0.0) -> Draft:
+        """Draft as `Drafter.draft` says, and no end of the answer. A text that does not fit the model is not drafted.
+
+        Raises EngineError if the model fails or gives no numbers.
+        """
+        tokens: list[int] = []
+        chances: list[float] = []
+        lowest = math.log(least) if least > 0 else -math.inf
+        try:
+            logits = self._read() if most > 0 else None
+            while logits is not None:
+                token, chance = _likeliest(logits)
+                if self._engine.is_end(token):
+                    break
+                tokens.append(token)
+                chances.append(chance)
+                if len(tokens) == most or sum(chances) < lowest:
+                    break
+                logits = self._engine.decode({_SEQUENCE: token})[_SEQUENCE]
+        except ContextFull:
+            pass
+        return Draft(tuple(tokens), log_probabilities=tuple(chances))
+
+    def _read(self) -> Logits:
+        """Read what the engine lacks of the text; return the logits after it."""
+        common = self._common()
+        self._engine.rollback(_SEQUENCE, self._engine.length(_SEQUENCE) - common)
+        return self._engine.prefill(_SEQUENCE, self._text[common:])
+
+    def _common(self) -> int:
+        """Return how many tokens of the text the engine holds, without the last, whose logits are needed."""
+        held, most = self._engine.tokens(_SEQUENCE), len(self._text) - 1
+        pairs = zip(held, self._text[:most], strict=False)
+        return next((place for place, (own, other) in enumerate(pairs) if own != other), min(len(held), most))
+
+
+def _likeliest(logits: Logits) -> tuple[int, float]:
+    """Return the likeliest token and its log probability. Raises EngineError if the logits are no numbers."""
+    token = int(logits.argmax())
+    if not np.isfinite(logits[token]):
+        raise EngineError("it gives no usable logits; its weights may be damaged")
+    return token, log_probability(logits, token)
