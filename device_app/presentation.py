@@ -101,8 +101,9 @@ def _drafted(drafts: Mapping[str, Any]) -> Iterator[str]:
     model = drafts.get("model") or {}  # answers of earlier versions have none
     if drafts["accepted"]:
         share = f"{drafts['accepted']} of {drafts['drafted']} drafted tokens were right"
+        passes = f", {drafts['tokens_per_pass']:.1f} tokens a pass" if "tokens_per_pass" in drafts else ""
         faster = f", written about {drafts['gain']:.1f} times as fast" if drafts["gain"] >= 1.05 else ""
-        yield f"drafted: {share}{faster}"
+        yield f"drafted: {share}{passes}{faster}"
     if model.get("name"):
         share = f"{model['accepted']} of {model['drafted']} right"
         yield f"drafted by {model['name']}: {share}, in {model['ms'] / 1000:.1f} s with {model['read']:,} tokens read"

@@ -54,8 +54,8 @@ def _loaded(weights: Weights, chosen: str, engine: Engine, path: Path, threads: 
     try:
         entry = drafter_entry(chosen)
         assert entry
-        name, file = entry.name, weights.path(entry)
-        require_sound(file)
+        name = entry.name
+        require_sound(file := weights.path(entry))
         needed = forecast(weights, entry, Room(info.prompt_room, info.kv_type))
         taken = model_size(path) + info.kv_bytes_per_token * info.context
         require_room(replace(needed, free_memory=max(0, free - taken)))

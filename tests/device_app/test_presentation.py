@@ -10,9 +10,29 @@ READ = {"passages": 1, "tokens": 1200, "ms": 2300.0, "served": 1}
 DRAFTS = {"passes": 20, "drafted": 40, "accepted": 31, "gain": 1.62}
 
 
+MODEL = {"name": "small", "drafted": 12, "accepted": 9, "read": 1410, "ms": 420.0, "failed": ""}
+NOW = DRAFTS | {"tokens_per_pass": 2.55, "model": None}
+
+
 @pytest.mark.parametrize(
     ("trace", "lines"),
     [
+        (
+            {"drafts": NOW},
+            ["drafted: 31 of 40 drafted tokens were right, 2.5 tokens a pass, written about 1.6 times as fast"],
+        ),
+        (
+            {"drafts": NOW | {"accepted": 0, "model": MODEL | {"accepted": 0}}},
+            ["drafted by small: 0 of 12 right, in 0.4 s with 1,410 tokens read"],
+        ),
+        (
+            {"drafts": NOW | {"model": MODEL | {"failed": "small drafts no more"}}},
+            [
+                "drafted: 31 of 40 drafted tokens were right, 2.5 tokens a pass, written about 1.6 times as fast",
+                "drafted by small: 9 of 12 right, in 0.4 s with 1,410 tokens read",
+                "small drafts no more",
+            ],
+        ),
         ({}, []),
         ({"drafts": None}, []),
         ({"drafts": DRAFTS | {"accepted": 0}}, []),
