@@ -124,22 +124,22 @@ def measured_drafts(engine: Engine, start: Callable[[Sequence[int]], Drafter], s
     vocabulary, near = engine.info.vocabulary, min(_NEAR, engine.info.prompt_room - 2)
     alone, step, read = (samples.setdefault((0, kind), []) for kind in range(3))
     try:
+        engine.clear(0)
+        engine.prefill(0, [place * 7919 % vocabulary for place in range(near)])
         while len(alone) < _ROUNDS:
             # Other tokens in each round: a drafter does not read again what it has read.
-            ids = [(place * 7919 + len(alone)) % vocabulary for place in range(near)]
-            engine.clear(0)
-            engine.prefill(0, ids[:1])
-            drafter = start(ids)
+            drafter = start([(place * 7919 + len(alone)) % vocabulary for place in range(near)])
             began = time.perf_counter()
             drafter.draft(1)
             has_read = time.perf_counter()
-            drafter.append(ids[:1])
+            drafter.append([len(alone)])
             drafter.draft(1)
             has_drafted = time.perf_counter()
-            engine.decode({0: ids[0]})
+            engine.decode({0: 0})
             alone.append(time.perf_counter() - has_drafted)
             step.append(has_drafted - has_read)
             read.append(has_read - began)
+            engine.rollback(0, 1)
     finally:
         engine.clear(0)
     unit = median(alone)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -15,8 +16,10 @@ from cloud_server.engine.prefix_cache import PrefixCache
 from models.engine import Engine, Logits
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
-from models.speculative.costs import PassCosts
+from models.speculative.costs import DraftCosts, PassCosts
+from models.speculative.draft_model import DraftModel
 from models.speculative.drafting import Drafting
+from models.speculative.small_model import SmallModel
 from tests.scripted import Scripted
 from tests.writing import FREE, job
 
@@ -93,6 +96,22 @@ def test_a_step_ends_at_the_credit_and_goes_on_behind_it() -> None:
     batch.allow(1, 9)
     said = [[event.index for event in batch.step() if isinstance(event, Token)] for _ in range(3)]
     assert [*chain(*said)] == [7, 8]
+
+
+@pytest.mark.parametrize("answers", [1, 2])
+def test_a_model_drafts_for_an_answer_that_is_alone(answers: int) -> None:
+    text = "Mud box frog."
+    small = Scripted({"Question": text})
+    drafts = replace(
+        drafting(4), model=DraftModel("small", "small", partial(SmallModel, small), small.close, DraftCosts(0.05, 1e-4))
+    )
+    batch = Batch(Scripted({"Question": text}), PrefixCache(0), drafting=drafts)
+    for key in range(answers):
+        batch.join(key, job("Head.\n", "What is in there?\n"), FREE)
+    said = [event for _ in range(60) for event in batch.step()]
+    for key in range(answers):
+        assert "".join(event.text for event in said if isinstance(event, Token) and event.key == key) == text
+    assert (batch.accepted > len(text) / 2) is (answers == 1)
 
 
 def test_an_answer_that_breaks_inside_a_step_breaks_no_other() -> None:
