@@ -16,8 +16,10 @@ from cloud_server.access.self_signed import LOOPBACK
 from cloud_server.access.tokens import TokenFile
 from cloud_server.retrieval.embedders import same_model
 from cloud_server.retrieval.index import shortage
-from cloud_server.settings import Settings, load
+from cloud_server.settings import Model, Settings, load
 from models import catalog
+from models.forecast import looked_into
+from models.speculative.chosen import described, names_no_model
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table
 from shared.errors import AdapterRejected, JackdawError, NothingFound, StoreCorrupt
@@ -122,6 +124,20 @@ def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:
             )
         except JackdawError as error:
             yield Finding("model", "fail", str(error))
+    if not names_no_model(settings.model.draft):
+        yield from _draft(weights, settings.model)
+
+
+def _draft(weights: catalog.Weights, own: Model) -> Iterator[Finding]:
+    try:
+        vocabulary = looked_into(weights, catalog.find(own.name, "engine")).vocabulary_fingerprint
+    except JackdawError:
+        return  # the model that answers is reported above
+    if why_not := described(weights, own.draft, vocabulary)["why_not"]:
+        said = f"{own.draft} does not draft, and answers are written without it: {why_not}"
+        yield Finding("draft", "warn", said, "Set model.draft to auto, or to a smaller model of the same vocabulary.")
+    else:
+        yield Finding("draft", "ok", f"{own.draft} has the same vocabulary and may draft")
 
 
 def _fix(weights: catalog.Weights, entry: catalog.Entry) -> str:

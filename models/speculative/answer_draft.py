@@ -132,7 +132,7 @@ class AnswerDraft:
             count, hoped = pace([self._model.typical] * most, rows, cost, room, costs.step)
             left = min(left, self._model.left(self._written))
             if repays(alone, hoped, left, reading) and self._drafts(count, costs.step, hoped, self._model):
-                self._counts.cost += (self.spent + reading) / cost(rows)
+                self._counts.cost += (self.spent + reading - costs.reading(drafter.unread)) / cost(rows)
                 self._proposed = max(self._sources, key=lambda source: pace(source.chances, rows, cost, room)[1])
         return self._proposed.draft.tokens, self._proposed.chances
 
@@ -162,9 +162,9 @@ class AnswerDraft:
             self._model, self._counts.model_failed = None, model.failed
             self._sources = self._sources[:1]
             return False
-        self._counts.model, self._counts.model_read = model.name, self._counts.model_read + unread - 1
-        self._counts.model_ms += 1000 * (time.perf_counter() - began)
-        self.spent = step * max(1, len(source.draft.tokens))
+        self._counts.model, self._counts.model_ms = model.name, self._counts.model_ms + _milliseconds(began)
+        self._counts.model_read += unread - source.drafter.unread
+        self.spent = step * len(source.draft.tokens)
         return True
 
     def _judge(self, token: int) -> bool:
@@ -172,3 +172,7 @@ class AnswerDraft:
         proposed = self._proposed
         right = [source for source in self._sources if source.judge(token)]
         return proposed in right
+
+
+def _milliseconds(began: float) -> float:
+    return 1000 * (time.perf_counter() - began)

@@ -130,7 +130,10 @@ def measured_drafts(engine: Engine, start: Callable[[Sequence[int]], Drafter], s
             # Other tokens in each round: a drafter does not read again what it has read.
             drafter = start([(place * 7919 + len(alone)) % vocabulary for place in range(near)])
             began = time.perf_counter()
-            drafter.draft(1)
+            for _ in range(near):
+                drafter.draft(1)
+                if drafter.unread <= 1:
+                    break
             has_read = time.perf_counter()
             drafter.append([len(alone)])
             drafter.draft(1)

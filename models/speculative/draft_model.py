@@ -8,8 +8,9 @@ from models.speculative.choice import BY_PROBABILITY, Acceptance
 from models.speculative.costs import DraftCosts
 from models.speculative.drafter import Drafter
 
-_TYPICAL: Final = (0.55,)
-"""The share of its tokens that a model is assumed to draft rightly, before any are counted."""
+_TYPICAL: Final = (0.75,)
+"""The share of its tokens that a model is assumed to draft rightly, before any are counted: rather too many than too
+few, as only a model that is tried shows how good it is, and a few wrong tokens cost little."""
 
 _LENGTH, _LENGTH_KEPT, _LEAST_LEFT = 64.0, 0.9, 16
 """The tokens of an answer, assumed before the first; the share that each answer leaves of the mean; the fewest tokens

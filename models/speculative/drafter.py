@@ -48,4 +48,7 @@ class Drafter(Protocol):
         """Append drawn tokens to the answer. This takes no time; drafted tokens that were not drawn are forgotten."""
 
     def draft(self, most: int, least: float = 0.0) -> Draft:
-        """Draft at most `most` next tokens, and none after one that is reached with a probability below `least`."""
+        """Draft at most `most` next tokens, and none after one that is reached with a probability below `least`.
+
+        A drafter that has much to read may read a part of it, and draft nothing yet.
+        """

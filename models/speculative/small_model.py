@@ -4,6 +4,7 @@ speculative decoding"): its own likeliest continuation, token by token.
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -12,8 +13,11 @@ from models.engine import Engine, Logits
 from models.speculative.drafter import Draft
 from shared.errors import ContextFull, EngineError
 
-_SEQUENCE = 0
+_SEQUENCE: Final = 0
 """The one sequence of the smaller model's engine."""
+
+_PIECE: Final = 128
+"""The most tokens that are read before the model that answers goes on: it looks whether it is to stop."""
 
 
 class SmallModel:
@@ -57,11 +61,12 @@ class SmallModel:
             pass
         return Draft(tuple(tokens), log_probabilities=tuple(chances))
 
-    def _read(self) -> Logits:
-        """Read what the engine lacks of the text; return the logits after it."""
+    def _read(self) -> Logits | None:
+        """Read a piece of what the engine lacks of the text; return the logits after the text, once all is read."""
         common = self._common()
         self._engine.rollback(_SEQUENCE, self._engine.length(_SEQUENCE) - common)
-        return self._engine.prefill(_SEQUENCE, self._text[common:])
+        logits = self._engine.prefill(_SEQUENCE, self._text[common : common + _PIECE])
+        return logits if common + _PIECE >= len(self._text) else None
 
     def _common(self) -> int:
         """Return how many tokens of the text the engine holds, without the last, whose logits are needed."""

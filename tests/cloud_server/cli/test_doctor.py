@@ -14,6 +14,7 @@ from shared.errors import JackdawError, StoreCorrupt, StoreError, UsageError
 from storage.ivf_files import CLUSTERS, Layout, write_clusters
 from storage.paths import Paths
 from tests.adapter_file import MODEL, write
+from tests.tiny_model import tiny_model, words
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +51,19 @@ def test_an_adapter_that_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_ADAPTER", str(tmp_path / "nowhere.gguf"))
     (finding,) = findings("adapter")
     assert (finding.level, "there is no such file" in finding.said) == ("warn", True)
+
+
+def test_a_model_that_cannot_draft_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, other = (
+        tiny_model(tmp_path / f"{name}.gguf", "llama", words(first=start), seed)
+        for seed, (name, start) in enumerate((("first", 0), ("second", 0), ("other", 1)))
+    )
+    monkeypatch.setenv("JACKDAW_SERVER_MODEL_NAME", f"file:{first}")
+    assert findings("draft") == []
+    for draft, level, said in ((second, "ok", "may draft"), (other, "warn", "it has another vocabulary")):
+        monkeypatch.setenv("JACKDAW_SERVER_MODEL_DRAFT", str(draft))
+        (finding,) = findings("draft")
+        assert (finding.level, said in finding.said) == (level, True)
 
 
 @pytest.mark.faiss

@@ -3,6 +3,7 @@
 import json
 import shlex
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,12 @@ import pytest
 
 from device_app.cli import doctor
 from device_app.cli.doctor import Finding
+from device_app.cli.drafting import explained
+from models.fake import FakeEngine
+from models.speculative.costs import DraftCosts, PassCosts
+from models.speculative.draft_model import DraftModel
+from models.speculative.drafting import Drafting, DraftMode
+from models.speculative.lookup import Lookup
 from storage.paths import Paths, write_private
 
 
@@ -56,3 +63,45 @@ def test_what_telemetry_left_behind_is_named_with_the_command_that_removes_it(
     assert command.startswith("rm -r ")
     subprocess.run(shlex.split(command), check=True)
     assert not left.exists()
+
+
+INFO = FakeEngine().info
+CHEAP, FAST = PassCosts(((1, 1.0), (4, 1.3)), is_exact=True), DraftCosts(0.1, 0.02)
+
+
+@pytest.mark.parametrize(
+    ("mode", "costs", "draft_costs", "failed", "refused", "said"),
+    [
+        ("off", CHEAP, None, "", "", ["ok answers are not drafted: model.draft is off"]),
+        ("auto", None, None, "", "", ["ok not measured yet"]),
+        ("auto", replace(CHEAP, is_exact=False), FAST, "", "", ["ok answers are not drafted: with f16"]),
+        (
+            "auto",
+            CHEAP,
+            FAST,
+            "",
+            "",
+            ["ok reading 4 tokens at once takes 1.3", "ok small drafts, too: a token takes 0.10"],
+        ),
+        (
+            "auto",
+            CHEAP,
+            None,
+            "",
+            "",
+            ["ok reading 4", "ok small has the same vocabulary; how long it takes to draft is"],
+        ),
+        ("auto", CHEAP, DraftCosts(1.2, 0.1), "", "", ["ok reading 4", "warn small drafts, too"]),
+        ("auto", CHEAP, FAST, "small drafts no more", "", ["ok reading 4", "warn small drafts no more"]),
+        ("auto", None, None, "", "small does not draft", ["ok not measured yet", "warn small does not draft"]),
+    ],
+)
+def test_what_drafts_and_why_not_is_told(
+    mode: DraftMode, costs: PassCosts | None, draft_costs: DraftCosts | None, failed: str, refused: str, said: list[str]
+) -> None:
+    model = None if refused else DraftModel("small", "small", Lookup, print, draft_costs, failed)  # type: ignore[arg-type]
+    told = [
+        f"{level} {fact}"
+        for level, fact, _ in explained(Drafting(mode, None, costs, model=model, refused=refused), INFO)
+    ]
+    assert all(line.startswith(begin) for line, begin in zip(told, said, strict=True))

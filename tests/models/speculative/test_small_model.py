@@ -228,6 +228,16 @@ def test_it_reads_only_what_it_lacks_and_answers_may_share_it() -> None:
     assert small.tokens(0) == (*text[:5], 9, 9)
 
 
+def test_much_text_is_read_in_pieces() -> None:
+    small = FakeEngine(sequences=1)
+    drafter = SmallModel(small, [*b"x" * 300, *b"\nuser\nabcdef\nassistant\n"])
+    unread = drafter.unread
+    assert drafter.draft(3) == drafter.draft(3) == Draft()
+    assert drafter.unread == unread - 256
+    assert bytes(drafter.draft(3).tokens) == b"use"
+    assert drafter.unread == 1
+
+
 def test_it_drafts_no_end_and_stops_where_a_token_is_hardly_reached() -> None:
     text = [*b"user\nabc\nassistant\n"]
     small = FakeEngine(sequences=1)
