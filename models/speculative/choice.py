@@ -47,6 +47,18 @@ class Acceptance:
         self._accepted[place] = _KEPT * self._accepted[place] + is_accepted
         self._drafted[place] = _KEPT * self._drafted[place] + 1
 
+    @property
+    def tally(self) -> tuple[tuple[float, float], ...]:
+        """The weighted numbers of tokens accepted and drafted, for degrees 1, 2, …; they include the prior's."""
+        return tuple(zip(self._accepted, self._drafted, strict=True))
+
+    @tally.setter
+    def tally(self, tally: Sequence[tuple[float, float]]) -> None:
+        """Go on from counts of an earlier run. Raises ValueError if they are for other degrees."""
+        if len(tally) != len(self._prior):
+            raise ValueError(f"{len(tally)} counts do not fit {len(self._prior)} degrees.")
+        self._accepted, self._drafted = map(list, zip(*tally, strict=True))
+
     def fade(self) -> None:
         """Move all counts a little towards the prior, so that a drafter that was rarely right is tried again."""
         for place, share in enumerate(self._prior):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import numpy as np
 from msgspec import Meta, ValidationError, convert, to_builtins
@@ -30,6 +30,8 @@ _NEAR, _FAR = 192, 704
 """The tokens before the measured passes: two places show what each further token costs."""
 
 _ROUNDS, _SPREAD = 5, 1.5
+
+Fact = TypeVar("Fact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,12 +207,12 @@ class KnownCosts:
         """Store the costs, replacing earlier ones."""
         self.file.keep(self.key, to_builtins(costs))
 
-    def load_drafts(self, drafter: str) -> DraftCosts | None:
-        """Return the stored costs of drafting with this model; None if there are none."""
+    def load_fact(self, name: str, kind: type[Fact]) -> Fact | None:
+        """Return another stored fact about this engine, such as the costs of a drafter; None if there is none."""
         with suppress(ValidationError):
-            return convert(self.file.load().get(f"{self.key} {drafter}"), DraftCosts)
+            return convert(self.file.load().get(f"{self.key} {name}"), kind)
         return None
 
-    def keep_drafts(self, drafter: str, costs: DraftCosts) -> None:
-        """Store the costs of drafting with this model, replacing earlier ones."""
-        self.file.keep(f"{self.key} {drafter}", to_builtins(costs))
+    def keep_fact(self, name: str, fact: object) -> None:
+        """Store another fact about this engine, replacing an earlier one."""
+        self.file.keep(f"{self.key} {name}", to_builtins(fact))

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Annotated, Final
+
+from msgspec import Meta
 
 from models.speculative.choice import BY_PROBABILITY, Acceptance
 from models.speculative.costs import DraftCosts
-from models.speculative.drafter import Drafter
+from models.speculative.drafter import DEGREES, Drafter
 
 _TYPICAL: Final = (0.75,)
 """The share of its tokens that a model is assumed to draft rightly, before any are counted: rather too many than too
@@ -15,6 +17,26 @@ few, as only a model that is tried shows how good it is, and a few wrong tokens 
 _LENGTH, _LENGTH_KEPT, _LEAST_LEFT = 64.0, 0.9, 16
 """The tokens of an answer, assumed before the first; the share that each answer leaves of the mean; the fewest tokens
 that an answer is expected to go on for."""
+
+
+Counts = tuple[Annotated[float, Meta(ge=0, le=1e3)], Annotated[float, Meta(gt=0, le=1e3)]]
+"""The weighted numbers of tokens accepted and drafted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was learned of a model in earlier runs: `Acceptance.tally` by its probabilities and of all its tokens, and
+    the mean length of an answer.
+    """
+
+    counts: tuple[Counts, ...]
+    typical: Counts
+    length: Annotated[float, Meta(ge=0, le=1e6)]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless there are counts for `DEGREES` degrees, and no more tokens accepted than drafted."""
+        if len(self.counts) != DEGREES or any(accepted > drafted for accepted, drafted in (*self.counts, self.typical)):
+            raise ValueError("These are no counts of a drafting model.")
 
 
 @dataclass(slots=True)
@@ -34,6 +56,7 @@ class DraftModel:
     _acceptance: Acceptance = field(default_factory=lambda: Acceptance(BY_PROBABILITY))
     _typical: Acceptance = field(default_factory=lambda: Acceptance(_TYPICAL))
     _length: float = _LENGTH
+    _has_learned: bool = False
 
     @property
     def drafts(self) -> bool:
@@ -51,6 +74,7 @@ class DraftModel:
 
     def learn(self, degree: int, *, is_accepted: bool) -> None:
         """Count a drafted token as accepted or rejected. All drafted tokens before it were accepted."""
+        self._has_learned = True
         self._acceptance.learn(degree, is_accepted=is_accepted)
         self._typical.learn(1, is_accepted=is_accepted)
 
@@ -70,3 +94,15 @@ class DraftModel:
     def fail(self, error: Exception) -> None:
         """Draft no more, for this reason."""
         self.failed = f"{self.name} drafts no more, and answers go on without it: {error}"
+
+    @property
+    def learned(self) -> Learned | None:
+        """What is to be known in the next run; None if nothing was learned in this one."""
+        if not self._has_learned:
+            return None
+        return Learned(self._acceptance.tally, self._typical.tally[0], self._length)
+
+    def go_on(self, learned: Learned) -> None:
+        """Go on from what an earlier run learned."""
+        self._acceptance.tally, self._typical.tally = learned.counts, (learned.typical,)
+        self._length = learned.length

@@ -8,8 +8,8 @@ from models.engine import Engine, EngineInfo
 from models.speculative.answer_draft import AnswerDraft
 from models.speculative.choice import Acceptance
 from models.speculative.chosen import WithoutModel
-from models.speculative.costs import KnownCosts, PassCosts, Samples, is_steady, measured, measured_drafts
-from models.speculative.draft_model import DraftModel
+from models.speculative.costs import DraftCosts, KnownCosts, PassCosts, Samples, is_steady, measured, measured_drafts
+from models.speculative.draft_model import DraftModel, Learned
 from shared.errors import EngineError
 from shared.trace import DraftCounts
 
@@ -35,8 +35,10 @@ class Drafting:
     _draft_samples: Samples = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Load the costs that were measured earlier."""
+        """Load the costs that were measured earlier, and what was learned of the model."""
         self._load()
+        if self.model and self.known and (learned := self.known.load_fact(f"{self.model.key} learned", Learned)):
+            self.model.go_on(learned)
 
     def may(self, info: EngineInfo) -> bool:
         """Return whether drafting is on, and possible: an engine that recomputes after a rollback gains nothing."""
@@ -85,8 +87,10 @@ class Drafting:
         return AnswerDraft(texts, decoder, self.acceptance, self.model, counts)
 
     def close(self) -> None:
-        """Free the model that drafts."""
+        """Free the model that drafts, and store what was learned of it."""
         if self.model:
+            if self.known and (learned := self.model.learned):
+                self.known.keep_fact(f"{self.model.key} learned", learned)
             self.model.close()
 
     def _measure_model(self, engine: Engine, model: DraftModel) -> None:
@@ -96,7 +100,7 @@ class Drafting:
             model.fail(error)
         else:
             if self.known and is_steady(self._draft_samples):
-                self.known.keep_drafts(model.key, model.costs)
+                self.known.keep_fact(model.key, model.costs)
         self._draft_samples.clear()
 
     def _is_model_unmeasured(self, info: EngineInfo) -> bool:
@@ -108,4 +112,4 @@ class Drafting:
         if self.costs is None:
             self.costs = self.known.load()
         if self.model and self.model.costs is None:
-            self.model.costs = self.known.load_drafts(self.model.key)
+            self.model.costs = self.known.load_fact(self.model.key, DraftCosts)

@@ -39,7 +39,7 @@ def test_a_named_model_drafts_and_a_bad_one_is_named(tmp_path: Path, weights: Pa
     inflate(weights / SMALL, large, DEEPER, "deeper", lambda *_: None)
     known = KnownCosts(FactsFile(folder, FILE), f"{kv_key(large, 1024, 4)} {arithmetic()} 2")
     known.keep(PassCosts(((1, 1.0), (4, 1.2), (16, 2.5)), is_exact=True))
-    known.keep_drafts(kv_key(folder / SMALL, 1024, 1), DraftCosts(0.05, 0.001))
+    known.keep_fact(kv_key(folder / SMALL, 1024, 1), DraftCosts(0.05, 0.001))
     person = Home(tmp_path / "home")
     person.environment |= {"JACKDAW_MODEL_KV": "q8_0", "JACKDAW_MODEL_CONTEXT": "1024"}
     person.environment |= {"JACKDAW_MODEL_NAME": f"file:{large}", "JACKDAW_ANSWER_MAX_TOKENS": "40"}

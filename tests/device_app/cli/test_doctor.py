@@ -100,8 +100,8 @@ def test_what_drafts_and_why_not_is_told(
     mode: DraftMode, costs: PassCosts | None, draft_costs: DraftCosts | None, failed: str, refused: str, said: list[str]
 ) -> None:
     model = None if refused else DraftModel("small", "small", Lookup, print, draft_costs, failed)  # type: ignore[arg-type]
-    told = [
+    lines = [
         f"{level} {fact}"
         for level, fact, _ in explained(Drafting(mode, None, costs, model=model, refused=refused), INFO)
     ]
-    assert all(line.startswith(begin) for line, begin in zip(told, said, strict=True))
+    assert all(line.startswith(begin) for line, begin in zip(lines, said, strict=True))

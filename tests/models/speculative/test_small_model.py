@@ -19,7 +19,7 @@ from models.fake import END, FakeEngine
 from models.sampling import SamplingSettings
 from models.speculative.choice import Acceptance, pace, repays, shares
 from models.speculative.costs import FILE, DraftCosts, KnownCosts, PassCosts
-from models.speculative.draft_model import DraftModel
+from models.speculative.draft_model import DraftModel, Learned
 from models.speculative.drafter import DEGREES, Draft
 from models.speculative.drafting import Drafting
 from models.speculative.small_model import SmallModel
@@ -319,6 +319,26 @@ def test_the_time_of_drafting_is_measured_once_and_kept(tmp_path: Path, monkeypa
     assert again.model
     assert again.model.costs == small.costs
     assert not again.is_unmeasured(engine.info)
+
+
+def test_what_was_learned_of_a_model_is_known_in_the_next_run(tmp_path: Path) -> None:
+    known = KnownCosts(FactsFile(tmp_path, FILE), "fake")
+    name = "small learned"
+
+    def run(drafter: FakeEngine) -> Trace:
+        drafting = Drafting("auto", known, CHEAP, model=model(drafter, read=0.02))
+        _, trace = written(Fresh(), drafting, asked(NEW).joined(), SamplingSettings())
+        drafting.close()
+        return trace
+
+    assert known.load_fact(name, Learned) is None
+    used = [bool(run(FakeEngine(sequences=1)).drafts.model) for _ in range(3)]
+    assert used == [True, False, False], "what was always wrong is left alone in other processes, too"
+    assert known.load_fact(name, Learned)
+    for damaged in ({"counts": [[1, 1]], "typical": [1, 2], "length": 3}, {"counts": [[3, 1]] * 8}, [1], "x"):
+        known.keep_fact(name, damaged)
+        assert known.load_fact(name, Learned) is None
+        assert run(Fresh(sequences=1)).drafts.model_accepted > 0
 
 
 def test_a_model_that_fails_when_it_is_measured_is_dropped_and_the_rest_drafts_on(tmp_path: Path) -> None:
