@@ -3,7 +3,8 @@
 Pure, and needs no draft model, as answers quote their passages and repeat their own words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -12,6 +13,9 @@ from models.speculative.drafter import DEGREES, Draft
 
 LONGEST: Final = DEGREES
 """The most tokens of a match: a longer match hardly makes a draft more likely to be accepted."""
+
+_EXAMINED: Final = 32
+"""The most earlier occurrences that are examined for different drafts."""
 
 _BORDER: Final = -1
 """The separator between two texts; no token has this id."""
@@ -41,19 +45,36 @@ class Lookup:
         """Return at most `most` tokens that followed the longest earlier occurrence of the last tokens; of occurrences
         of equal length, the latest counts.
         """
+        return next(self._following(most), Draft())
+
+    def drafts(self, most: int, count: int) -> list[Draft]:
+        """Return at most `count` different drafts, each of at most `most` tokens: what followed the longest earlier
+        occurrence of the last tokens, then the next one, and so on; of equal length, the latest comes first.
+        """
+        drafts: dict[tuple[int, ...], Draft] = {}
+        for draft in islice(self._following(most), _EXAMINED):
+            if draft.tokens:
+                drafts.setdefault(draft.tokens, draft)
+            if len(drafts) >= count:
+                break
+        return list(drafts.values())
+
+    def _following(self, most: int) -> Iterator[Draft]:
+        """Yield what followed each earlier occurrence of the last tokens, the longest, then the latest, first."""
         ids = self._ids[: self._size]
         if most < 1 or self._size < 2:
-            return Draft()
-        ends, matched = np.flatnonzero(ids[:-1] == ids[-1]), 1
-        while ends.size and matched < LONGEST and ids[-1 - matched] != _BORDER:
-            further = ends[ends >= matched]
-            further = further[ids[further - matched] == ids[-1 - matched]]
-            if not further.size:
+            return
+        ends = np.flatnonzero(ids[:-1] == ids[-1])
+        lengths = np.ones_like(ends)
+        longer = np.arange(ends.size)  # indices of the ends that match one more token
+        for matched in range(1, LONGEST):
+            longer = longer[ends[longer] >= matched]
+            longer = longer[ids[ends[longer] - matched] == ids[-1 - matched]]
+            if not longer.size or ids[-1 - matched] == _BORDER:
                 break
-            ends, matched = further, matched + 1
-        if not ends.size:
-            return Draft()
-        following = ids[ends[-1] + 1 : ends[-1] + 1 + most].tolist()
-        if _BORDER in following:
-            following = following[: following.index(_BORDER)]
-        return Draft(tuple(following), matched)
+            lengths[longer] = matched + 1
+        for place in np.lexsort((ends, lengths))[::-1]:
+            following = ids[ends[place] + 1 : ends[place] + 1 + most].tolist()
+            if _BORDER in following:
+                following = following[: following.index(_BORDER)]
+            yield Draft(tuple(following), int(lengths[place]))
