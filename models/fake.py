@@ -15,6 +15,7 @@ import numpy.typing as npt
 from models import kv
 from models.abstention import AbstentionThreshold
 from models.engine import EngineInfo, KVSlice, Logits
+from models.token_tree import ComputedTree, TokenTree
 from shared.errors import EngineError, SliceRejected
 
 END = 256
@@ -102,6 +103,28 @@ class FakeEngine:
             raise EngineError(f"{count} tokens cannot be verified at once, only 1 to {self._info.verifies}.")
         self._cells.require(count)
         return {sequence: [self.decode({sequence: token})[sequence] for token in tokens[sequence]] for sequence in rows}
+
+    branches = 7
+
+    def verify_tree(self, sequence: int, tree: TokenTree) -> ComputedTree:
+        start, chains = self.length(sequence), tree.chains()
+        if len(self._checked(tree.tokens)) > self._info.verifies or len(chains) > 1 + self.branches:
+            raise EngineError(f"{len(tree.tokens)} tokens in {len(chains)} chains cannot be verified at once.")
+        self._cells.require(len(tree.tokens))
+        rows, states = dict[int, Logits](), dict[int, KVSlice]()
+        for chain in reversed(chains):  # the main path last, as it stays
+            before = tree.path(chain[0])[:-1]
+            for node in before:
+                self._append(sequence, [tree.tokens[node]])
+            for node in chain:
+                rows[node] = self._append(sequence, [tree.tokens[node]])
+            self.computed -= len(before)
+            if chain[0]:
+                data, begin = b"".join(self._states[sequence][start + len(before) :]), start + len(before)
+                held = self.tokens(sequence)
+                states[chain[0]] = kv.cut("fake", held, begin, len(held), data, (("k", len(data)),))
+                self.rollback(sequence, len(before) + len(chain))
+        return ComputedTree([rows[node] for node in range(len(tree.tokens))], states)
 
     def rollback(self, sequence: int, count: int) -> None:
         length = self.length(sequence)

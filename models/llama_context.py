@@ -29,16 +29,18 @@ _NO_ROOM = 1  # return code of llama_decode: no room in the KV buffer, nothing c
 
 
 class LlamaContext:
-    """Sequences that share one KV buffer of `size` tokens; the last, `scratch`, is for slices in transfer.
+    """Sequences that share one KV buffer of `size` tokens; `scratch`, behind them, is for slices in transfer.
 
-    `handle` is llama.cpp's pointer, None once closed. Raises EngineError.
+    `branches` more sequences come last. `handle` is llama.cpp's pointer, None once closed. Raises EngineError.
     """
 
-    def __init__(self, model: LlamaModel, size: int, sequences: int, threads: int, kv_type: KVType) -> None:
+    def __init__(
+        self, model: LlamaModel, size: int, sequences: int, threads: int, kv_type: KVType, branches: int = 0
+    ) -> None:
         self._api = bindings()
-        start = partial(
-            self._api.llama_init_from_model, model.handle, _parameters(self._api, size, sequences, threads, kv_type)
-        )
+        parameters = _parameters(self._api, size, sequences, threads, kv_type)
+        parameters.n_seq_max += branches
+        start = partial(self._api.llama_init_from_model, model.handle, parameters)
         self.handle: Any = start()
         if not self.handle:
             raise EngineError(
@@ -69,9 +71,20 @@ class LlamaContext:
 
         Raises ContextFull, with nothing computed, and EngineError.
         """
-        code = self._api.llama_decode(self.handle, self._batch.filled(ids, positions, sequences, outputs))
+        self._decode(self._batch.filled(ids, positions, sequences, outputs), ids.size)
+
+    def compute_shared(
+        self, ids: npt.NDArray[np.int32], positions: npt.ArrayLike, sequences: Sequence[Sequence[int]]
+    ) -> None:
+        """Compute tokens at these positions, each in several sequences; the logits of all can be had. Raises as
+        `compute`. The sequences that share a token have to hold the same positions.
+        """
+        self._decode(self._batch.filled_shared(ids, positions, sequences), ids.size)
+
+    def _decode(self, batch: Any, size: int) -> None:
+        code = self._api.llama_decode(self.handle, batch)
         if code == _NO_ROOM:
-            raise ContextFull(f"The context has no room for {ids.size} more tokens. Raise model.context.")
+            raise ContextFull(f"The context has no room for {size} more tokens. Raise model.context.")
         if code:
             raise EngineError(
                 f"llama.cpp could not compute (code {code}). To see llama.cpp's log, set {LOG_VARIABLE}=1."
@@ -143,9 +156,11 @@ class _Batch:
         self._tokens, self._positions, self._sequences = (np.zeros(BATCH, np.int32) for _ in range(3))
         self._outputs = np.zeros(BATCH, np.int8)
         self._owners = np.ones(BATCH, np.int32)
+        self._shared = self._sequences
         # llama.cpp wants a pointer to each token's sequences; here each points to its own element of one array.
         places = self._sequences.ctypes.data + self._sequences.itemsize * np.arange(BATCH, dtype=np.uintp)
-        self._places = places.astype(np.uintp)
+        self._own_places = places.astype(np.uintp)
+        self._places = self._own_places.copy()
         self._batch = api.llama_batch(
             token=_pointer(self._tokens),
             pos=_pointer(self._positions),
@@ -162,7 +177,20 @@ class _Batch:
         self._positions[: ids.size] = positions
         self._sequences[: ids.size] = sequences
         self._outputs[: ids.size] = outputs
+        self._owners[: ids.size] = 1
+        self._places[: ids.size] = self._own_places[: ids.size]
         return self._batch
+
+    def filled_shared(
+        self, ids: npt.NDArray[np.int32], positions: npt.ArrayLike, sequences: Sequence[Sequence[int]]
+    ) -> Any:
+        batch = self.filled(ids, positions, 0, True)
+        counts = np.array([len(own) for own in sequences])
+        self._shared = np.concatenate([np.array(own, np.int32) for own in sequences])  # llama.cpp reads it: keep it
+        self._owners[: ids.size] = counts
+        starts = self._shared.itemsize * (np.cumsum(counts) - counts)
+        self._places[: ids.size] = self._shared.ctypes.data + starts.astype(np.uintp)
+        return batch
 
 
 def _parameters(api: Any, context: int, sequences: int, threads: int, kv_type: KVType) -> Any:

@@ -49,9 +49,10 @@ class LlamaCppEngine:
         kv_type: KVType = "f16",
         adapter: Path | None = None,
         shared: bool = False,
+        branches: int = 0,
     ) -> None:
         counts = 1 <= sequences <= _MOST_SEQUENCES and 1 <= threads <= _MOST_THREADS and context >= 1
-        if not (counts and kv_type in kv.BLOCKS):
+        if not (counts and 0 <= branches <= _MOST_SEQUENCES and kv_type in kv.BLOCKS):
             model.close()
             raise EngineError(f"An engine cannot have {sequences=}, {threads=}, {context=}, {kv_type=}.")
         self._model = model
@@ -59,14 +60,14 @@ class LlamaCppEngine:
         longest = model.trained_context() or context
         context = context if shared else min(context, longest)
         try:
-            self._context = LlamaContext(model, context, sequences, threads, kv_type)
+            self._context = LlamaContext(model, context, sequences, threads, kv_type, branches)
         except EngineError:
             model.close()
             raise
         self.computed = 0
         info = described(model, self._context, kv_type, adapting, refused)
         self._info = replace(info, longest=min(longest, context))
-        self._cells = kv.Cells(self._info.context, sequences + 1)
+        self._cells = kv.Cells(self._info.context, sequences + 1 + branches)
         self._window = model.window()
         self._unsettled: dict[int, int] = {}  # sequences being changed, and their target lengths
         self._lost: set[int] = set()  # sequences of which llama.cpp no longer holds all state
