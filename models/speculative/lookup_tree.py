@@ -19,8 +19,17 @@ class LookupTree:
     earlier siblings are wrong.
     """
 
-    def __init__(self, texts: Sequence[Sequence[int]], first: Acceptance, later: Acceptance) -> None:
-        """Copy the texts, which are token ids; the answer continues the last text."""
+    def __init__(
+        self,
+        texts: Sequence[Sequence[int]],
+        first: Acceptance,
+        later: Acceptance,
+        continuations: int = MOST_CONTINUATIONS,
+    ) -> None:
+        """Copy the texts, which are token ids; the answer continues the last text. `continuations` are the most of a
+        tree.
+        """
+        self._most = continuations
         self._lookup, self._first, self._later = Lookup(texts), first, later
         self._tree, self._matched = DraftTree(), list[int]()  # for each node, the tokens that matched before it
         self._place: int | None = None  # the node of the last drawn token, or ROOT; None if it has no node
@@ -32,15 +41,15 @@ class LookupTree:
             self._place = self._tree.child(self._place, token)
         self._lookup.append([token])
 
-    def tree(self, depth: int, count: int = MOST_CONTINUATIONS) -> DraftTree:
-        """Return at most `count` continuations of at most `depth` tokens as a tree.
+    def tree(self, depth: int) -> DraftTree:
+        """Return continuations of at most `depth` tokens as a tree.
 
         A later sibling is right only if those before it are wrong, which its log probability says.
         """
         tokens, parents, log_probabilities, matched = list[int](), list[int](), list[float](), list[int]()
         nodes: dict[tuple[int, int], int] = {}  # by parent and token
         left: dict[int, float] = {}  # for each parent, the probability that none of its children is right
-        for draft in self._lookup.drafts(depth, count):
+        for draft in self._lookup.drafts(depth, self._most):
             parent = ROOT
             for length, token in enumerate(draft.tokens, draft.matched):
                 if (parent, token) not in nodes:

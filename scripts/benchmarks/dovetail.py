@@ -12,6 +12,10 @@ processor time; the time of the drafter itself (`draft_ms` a pass) is added: `sp
 begins with `real_`. Only decoding counts. `same_text` is the share of real answers token for token those of `none`,
 over all targets, and `same_text_warm` the same at temperature .7 on the smallest. `acceptance` counts other prompts
 than the 60.
+
+Draft trees of several continuations that were looked up (`models.speculative.lookup_tree`) are replayed beside chains
+of one: `trees`, tokens per pass with at most 7 and 15 candidates; `auto_tree` and `auto_chain`, as many as pay on each
+target. `acceptance_warm`: how many drafts are accepted at temperature .7, by Jackdaw's draw and by the paper's.
 """
 
 import os
@@ -35,6 +39,7 @@ from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
 from models.speculative.costs import PassCosts, measured
 from scripts.benchmarks import dovetail_timed as timed
+from scripts.benchmarks import dovetail_trees as trees
 from scripts.benchmarks.dovetail_arms import (
     ARMS,
     Answer,
@@ -101,6 +106,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
             "answer_tokens": round(statistics.mean(len(answer.tokens) for answer in in_turn(reported)), 1),
             "prompt_tokens": round(statistics.mean(len(answer.read) for answer in in_turn(reported)), 1),
             "acceptance": accepted_shares(in_turn(counted), engine.info),
+            "trees": trees.sizes(in_turn(reported), engine.info),
+            "acceptance_warm": trees.acceptance(engine, in_turn(counted)[: sizes.warm], timed.WARM),
         }
     same: dict[str, list[bool]] = {}
     for target in targets:
@@ -166,6 +173,7 @@ def _measure(
     figures[target] = replay(reported, costs, price, engine.info, real["none"]["ms_per_token"] / 1000)
     for arm, own in real.items():
         figures[target][arm] |= own
+    figures[target] |= trees.priced(in_turn(reported), costs, price, engine.info, real["none"]["ms_per_token"] / 1000)
     figures[target] |= {"is_exact": costs.is_exact, "load": [round(load, 1), round(os.getloadavg()[0], 1)]}
     for key, curve in (("cost_curve", price), ("cost_curve_wall", costs)):
         figures.setdefault(key, {})[target] = {str(size): ratio for size, ratio in curve.ratios}

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final, Literal, cast
@@ -128,7 +128,7 @@ class Passes:
         return self.tokens / spent
 
 
-class _Script:
+class Script:
     """As much of an engine as a decoder needs: keeps tokens, computes nothing, and counts passes by their size."""
 
     def __init__(self, info: EngineInfo, read: Sequence[int]) -> None:
@@ -139,6 +139,10 @@ class _Script:
 
     def tokens(self, _: int) -> tuple[int, ...]:
         return tuple(self._tokens)
+
+    def append(self, tokens: Iterable[int]) -> None:
+        """Keep further tokens."""
+        self._tokens += tokens
 
     def length(self, sequence: int) -> int:
         return 0 if sequence else len(self._tokens)
@@ -162,7 +166,7 @@ def replayed(answer: Answer, drafting: Drafting, info: EngineInfo) -> Passes:
 
     The drafter's time is that of everything but the engine's work.
     """
-    script = _Script(info, answer.read)
+    script = Script(info, answer.read)
     engine = cast(Engine, script)
     plain = Decoder(engine, {0: np.zeros(1, np.float32)}, row_weights((1.0,)))
     began = time.perf_counter()

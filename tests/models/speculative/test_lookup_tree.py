@@ -37,7 +37,7 @@ def test_equal_prefixes_share_nodes_and_siblings_share_what_is_left() -> None:
 
 @given(st.lists(st.integers(0, 3), max_size=40), st.integers(0, 6), st.integers(1, 5))
 def test_the_first_continuation_is_the_chain_and_probabilities_add_up(text: list[int], depth: int, count: int) -> None:
-    tree = lookup_tree(text).tree(depth, count)
+    tree = LookupTree([text], Acceptance(), later_siblings(), count).tree(depth)
     chain = Lookup([text]).draft(depth).tokens
     if chain:
         assert tree.tokens[: len(chain)] == chain
