@@ -78,5 +78,5 @@ class LookupTree:
 
 
 def later_siblings() -> Acceptance:
-    """Return the acceptance of later siblings, as counted in answers of the default model."""
+    """Return the acceptance of later siblings, before any are counted: about what answers of the default model had."""
     return Acceptance((0.13, 0.18, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3))
