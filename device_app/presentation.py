@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shared.printable import counted
 
 if TYPE_CHECKING:
+    from device_app.commands.search import FileResult, Results
     from device_app.companion.dispatch.day import DayLimits, DaySpent
 
 
@@ -109,3 +110,28 @@ def _drafted(drafts: Mapping[str, Any]) -> Iterator[str]:
         yield f"drafted by {model['name']}: {share}, in {model['ms'] / 1000:.1f} s with {model['read']:,} tokens read"
     if model.get("failed"):
         yield model["failed"]
+
+
+def search_summary(results: "Results") -> list[str]:
+    """Return what a search understood and how much it found in files, a line each."""
+    lines = []
+    if results.corrections:
+        each = (f"“{each.used}” instead of “{each.typed}”" for each in results.corrections)
+        lines.append(f"searched for {', '.join(each)}")
+    lines += results.notes
+    if results.documents:
+        more = "" if results.is_counted else "more than "
+        words = "" if results.has_all or not results.search.has_words else " with some of the words; none has all"
+        lines.append(f"{more}{counted(results.documents, 'document')}{words}")
+    return lines
+
+
+def place_of(result: "FileResult") -> str:
+    """Return where a search result stands: its path, page or line, and how many more passages match."""
+    passage = result.passage
+    place = passage.path
+    if passage.page is not None:
+        place += f", page {passage.page}"
+    elif passage.line is not None:
+        place += f", line {passage.line}"
+    return place + (f" (and {counted(result.others, 'more passage')})" if result.others else "")

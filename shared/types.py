@@ -104,3 +104,16 @@ class Filters:
             after=max(filter(None, (self.after, first))),
             before=min(filter(None, (self.before, last))),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFilters(Filters):
+    """The filters of a search, which asks more exactly than a question: `people` match anybody in a document.
+
+    `senders` match the first person of a mail and anybody of another document, `recipients` the others of a mail and
+    anybody of another document, `titles` parts of titles, case-insensitively.
+    """
+
+    senders: tuple[str, ...] = ()
+    recipients: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()

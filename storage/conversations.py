@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
 from storage import beginnings
 from storage.database import Database, folded
 from storage.keywords import quoted
+from storage.passages import Ids
 
 WITH_FILES = "complete AND NOT COALESCE(json_extract(record, '$.model_only'), 0)"
 """The condition of the turns that were answered with files: others tell nothing of the next question."""
@@ -145,6 +148,15 @@ class ConversationStore:
         marks = ", ".join("?" * len(ids))
         rows = self.database.execute(f"SELECT {_COLUMNS} FROM turns WHERE id IN ({marks}) ORDER BY id", tuple(ids))
         return [_turn(row) for row in rows]
+
+    def asked_between(self, first: str | None, end: str | None) -> Ids | None:
+        """Return the sorted ids of the turns asked from one moment on and before another; None without both."""
+        if first is None and end is None:
+            return None
+        rows = self.database.execute(
+            "SELECT id FROM turns WHERE asked_at >= ? AND asked_at < ? ORDER BY id", (first or "", end or "~")
+        )
+        return np.array([row[0] for row in rows], np.int64)
 
     def search(self, words: str, limit: int = 20, *, prefix: bool = False) -> list[Turn]:
         """Return turns whose question or answer contains all the words, best match first, then latest.

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from shared.types import Filters, StoredPassage
+from shared.types import Filters, SearchFilters, StoredPassage
 from storage.database import Database, folded
 
 Ids = npt.NDArray[np.int64]
@@ -84,14 +84,14 @@ class PassageStore:
 
     def matching(self, filters: Filters) -> Ids | None:
         """Return the sorted ids of passages whose document passes the filters; None without filters."""
-        conditions, parameters = _conditions(filters)
-        if not conditions:
+        restrictions, parameters = conditions(filters)
+        if not restrictions:
             return None
         files = "JOIN files ON files.id = file_id" if filters.places else ""
         # A cross join keeps the written order: the ids then come from an index, not from the texts' pages.
         rows = self.database.execute(
             f"SELECT passages.id FROM documents {files} CROSS JOIN passages ON document_id = documents.id "
-            f"WHERE {' AND '.join(conditions)}",
+            f"WHERE {' AND '.join(restrictions)}",
             parameters,
         )
         return np.sort(np.array([row[0] for row in rows], dtype=np.int64))
@@ -136,10 +136,18 @@ def _passage(row: tuple[Any, ...]) -> StoredPassage:
     )
 
 
-def _conditions(filters: Filters) -> tuple[list[str], list[str]]:
+_SENDER = "CASE kind WHEN 'mail' THEN COALESCE(json_extract(people, '$[0]'), '') ELSE people END"
+_RECIPIENTS = "CASE kind WHEN 'mail' THEN json_remove(people, '$[0]') ELSE people END"
+
+
+def conditions(filters: Filters) -> tuple[list[str], list[str]]:
+    """Return SQL conditions on the tables `documents` and, if there are places, `files`, with their parameters."""
     conditions: list[str] = []
     parameters: list[str] = []
-    for column, names in (("people", filters.people), ("path", filters.places)):
+    parts = [("people", filters.people), ("path", filters.places)]
+    if isinstance(filters, SearchFilters):
+        parts += [(_SENDER, filters.senders), (_RECIPIENTS, filters.recipients), ("title", filters.titles)]
+    for column, names in parts:
         if names:
             conditions.append("(" + " OR ".join([f"instr(folded({column}), ?) > 0"] * len(names)) + ")")
             parameters += map(folded, names)

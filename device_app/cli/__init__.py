@@ -20,6 +20,7 @@ COMMANDS = (
     Lazy("app", "device_app.cli.app", "Open the terminal app; `jackdaw` alone does the same."),
     Lazy("web", "device_app.cli.web", "Open the app in a browser on this device."),
     Lazy("ask", "device_app.cli.ask", "Answer a question from your own files."),
+    Lazy("search", "device_app.cli.search", "Search in your files and conversations."),
     Lazy("why", "device_app.cli.why", "Explain the last answer, or how a question would be answered."),
     Lazy("wrong", "device_app.cli.wrong", "Mark an answer as wrong, so that it is not given again."),
     Lazy("add", "device_app.cli.knowledge", "Read files and folders into your knowledge.", "add"),

@@ -74,7 +74,7 @@ def parse(question: str, today: date) -> Query:
     """
     text, filters = _split(question)
     _require_length(text)
-    spans = {name: [_span(name, value) for value in filters.get(name, [])] for name in ("after", "before", "on")}
+    spans = {name: [span(name, value) for value in filters.get(name, [])] for name in ("after", "before", "on")}
     firsts = [first for first, _ in spans["after"] + spans["on"]]
     lasts = [last for _, last in spans["before"] + spans["on"]]
     return Query(
@@ -135,7 +135,7 @@ def _split(question: str) -> tuple[str, dict[str, list[str]]]:
     return text, by_name
 
 
-def _span(name: str, value: str) -> tuple[date, date]:
+def span(name: str, value: str) -> tuple[date, date]:
     """Return the first and last day of a day, month or year. Raises UsageError."""
     if match := _DAY.fullmatch(value):
         year, month, day = int(match[1]), int(match[2] or 0), int(match[3] or 0)

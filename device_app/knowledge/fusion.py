@@ -52,7 +52,7 @@ def fuse(question: str, candidates: Sequence[Candidate]) -> list[float]:
     """Return the probability that each candidate is relevant, 0..1, in the order given."""
     if not candidates:
         return []
-    own, of_document = _coverage(terms(question), [candidate.passage for candidate in candidates])
+    own, of_document = coverage(terms(question), [candidate.passage for candidate in candidates])
     highest = max(candidate.cosine for candidate in candidates)
     trust = _LEAST + (_MOST - _LEAST) / (1 + math.exp(_STEEPNESS * (highest - _TURN)))
     logits = [
@@ -86,7 +86,7 @@ def _same(words: frozenset[str], others: frozenset[str]) -> bool:
     return not any(character.isdigit() for word in words ^ others for character in word)
 
 
-def _coverage(words: Sequence[str], passages: Sequence[StoredPassage]) -> tuple[list[float], list[float]]:
+def coverage(words: Sequence[str], passages: Sequence[StoredPassage]) -> tuple[list[float], list[float]]:
     """Return the share of the question's words in each passage, verbatim, and in its document, in any form."""
     pattern = re.compile(rf"\b(?:{'|'.join(f'({forms(word)})' for word in words)})\b")
     own, held = np.zeros((2, len(passages), len(words)), dtype=bool)

@@ -68,6 +68,7 @@ def test_the_table_names_each_command_once() -> None:
             "app",
             "web",
             "ask",
+            "search",
             "why",
             "wrong",
             "add",

@@ -1,0 +1,332 @@
+"""Search in files and conversations, for the command line and the app. Loads no language model, sends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from device_app.english import searching, spelling
+from device_app.english.searching import Search
+from device_app.english.spelling import Correction
+from device_app.english.terms import terms
+from device_app.knowledge import matches
+from device_app.knowledge.matches import Facets, Snippet
+from shared.types import SearchFilters
+from storage.keywords import quoted
+from storage.search import TURNS, DocumentFacts, Facts, FullText, all_of, any_of
+
+if TYPE_CHECKING:
+    from device_app.device import Device
+    from shared.types import StoredPassage
+    from storage.conversations import Turn
+    from storage.passages import Ids
+
+CANDIDATES = 100
+"""The passages that are ranked for a search."""
+
+MOST_COUNTED = 2_000
+"""The passages that are counted in facets and sorted by date; of more matches the newest read count."""
+
+_MOST_HELD = 1_000
+_MOST_SPELLINGS = 8
+_FIRST_YEAR = 1970
+
+
+class Sort(StrEnum):
+    """The order of results."""
+
+    RELEVANCE = "relevance"
+    DATE = "date"
+
+
+class Side(StrEnum):
+    """Where to search."""
+
+    BOTH = "both"
+    FILES = "files"
+    CONVERSATIONS = "conversations"
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """A document that was found, with its best passage; `others` counts its other passages among the results."""
+
+    number: int
+    passage: StoredPassage
+    snippet: Snippet
+    score: float
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """A question and answer that were found."""
+
+    number: int
+    turn: Turn
+    snippet: Snippet
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What was found. `documents` counts those that match; it is a lower bound unless `is_counted`.
+
+    `has_all` says whether the counted documents have all words, or only some of them.
+    """
+
+    search: Search
+    corrections: tuple[Correction, ...] = ()
+    notes: tuple[str, ...] = ()
+    files: tuple[FileResult, ...] = ()
+    documents: int = 0
+    is_counted: bool = True
+    has_all: bool = True
+    facets: Facets = field(default_factory=Facets)
+    turns: tuple[TurnResult, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was found."""
+        return not self.files and not self.turns
+
+
+@dataclass(slots=True)
+class Searcher:
+    """Searches one device's store. Keeps what it looked up until the store changes, as a search is typed key by key."""
+
+    device: Device
+    _version: tuple[int, int] | None = None
+    _spelled: dict[str, str | None] = field(default_factory=dict)
+    _among: dict[SearchFilters, Ids | None] = field(default_factory=dict)
+    _values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def search(
+        self,
+        text: str,
+        today: date,
+        *,
+        limit: int = 10,
+        sort: Sort = Sort.RELEVANCE,
+        side: Side = Side.BOTH,
+        typing: bool = False,
+        by_meaning: bool = False,
+    ) -> Results:
+        """Return the best `limit` documents and turns.
+
+        `typing`: the last word may be the beginning of one. `by_meaning`: rank with the embedder as questions do, which
+        finds passages without the words too. Raises StoreError, and with `by_meaning` WeightsMissing.
+        """
+        self._forget_if_changed()
+        asked = searching.parse(text, today)
+        search, notes = self._with_known_kinds(asked)
+        unfinished = search.words[-1] if typing and search.words and searching.ends_in_word(text) else ""
+        search, corrections = self._corrected(search, unfinished)
+        results = Results(search, corrections, (*asked.notes, *notes))
+        if search.is_empty:
+            return replace(results, notes=(*results.notes, "there is nothing to search for: type a word or a filter"))
+        if side is not Side.CONVERSATIONS:
+            results = self._files(results, unfinished, limit, sort, by_meaning=by_meaning)
+        if side is not Side.FILES:
+            results = self._turns(results, unfinished, limit, sort)
+        return results
+
+    def completions(self, text: str) -> list[str]:
+        """Return the text with its last part completed to a filter or to a known value of one, likeliest first."""
+        self._forget_if_changed()
+        if not self._values:
+            facts = DocumentFacts(self.device.database)
+            people = list(dict.fromkeys(map(matches.person_name, facts.people())))
+            kinds = self.device.knowledge.kinds()
+            self._values = {"who": people, "from": people, "to": people, "kind": kinds}
+        return searching.completions(text, self._values)
+
+    def _forget_if_changed(self) -> None:
+        if (version := self.device.database.version()) != self._version:
+            self._version, self._values = version, {}
+            self._spelled, self._among = {}, {}
+
+    # Words
+
+    @property
+    def _passages(self) -> FullText:
+        return FullText(self.device.database)
+
+    @property
+    def _talk(self) -> FullText:
+        return FullText(self.device.database, *TURNS)
+
+    def _with_known_kinds(self, search: Search) -> tuple[Search, tuple[str, ...]]:
+        """Complete the kinds that were begun; one that no document has is left out, with a note."""
+        if not search.filters.kinds:
+            return search, ()
+        known = self.device.knowledge.kinds()
+        begun = {kind: [each for each in known if each.startswith(kind.lower())] for kind in search.filters.kinds}
+        kinds = tuple(dict.fromkeys(each for some in begun.values() for each in some))
+        unknown = [kind for kind, some in begun.items() if not some]
+        notes = tuple(f"no file is of the kind {kind}; there are: {', '.join(known) or 'none'}" for kind in unknown)
+        return replace(search, filters=replace(search.filters, kinds=kinds or tuple(unknown))), notes
+
+    def _corrected(self, search: Search, unfinished: str) -> tuple[Search, tuple[Correction, ...]]:
+        """Replace words that neither a file nor a conversation holds by the likeliest word one letter away."""
+        used = {}
+        for word in search.words:
+            if word not in self._spelled:
+                others = tuple(other for other in search.words if other not in (word, unfinished))
+                self._spelled[word] = self._spelling(word, others) if spelling.is_correctable(word) else None
+            if (spelled := self._spelled[word]) and not (word == unfinished and self._passages.begun(word)):
+                used[word] = spelled
+        words = tuple(dict.fromkeys(used.get(word, word) for word in search.words))
+        return replace(search, words=words), tuple(Correction(word, spelled) for word, spelled in used.items())
+
+    def _spelling(self, word: str, others: Sequence[str]) -> str | None:
+        """Return the likeliest spelling of a word; None if it is held as it is, or nothing near it is."""
+        files, talk = self._passages, self._talk
+        if files.held(quoted(word), 1) or talk.held(quoted(word), 1):
+            return None
+        weights = spelling.spellings(word)
+        passages = {each: files.held(quoted(each), _MOST_HELD) for each in weights}
+        likely = sorted(weights, key=lambda each: -weights[each] * passages[each])[:_MOST_SPELLINGS]
+        together = (
+            {each: files.held(all_of([quoted(each), any_of(others)]), _MOST_HELD) for each in likely if passages[each]}
+            if others
+            else {}
+        )
+        return spelling.best(weights, passages, together)
+
+    def _expressions(self, table: FullText, search: Search, unfinished: str) -> tuple[list[str], list[str]]:
+        """Return FTS5 expressions for the words, and for the phrases, which are all required."""
+        begun = table.begun(unfinished) if len(unfinished) > 1 else []
+        words = [any_of([word, *(begun if word == unfinished else ())]) for word in search.words]
+        return words, [quoted(phrase) for phrase in search.phrases]
+
+    # Files
+
+    def _files(self, results: Results, unfinished: str, limit: int, sort: Sort, *, by_meaning: bool) -> Results:
+        search = results.search
+        among = self._allowed(search.filters)
+        expressions, phrases = self._expressions(self._passages, search, unfinished)
+        matching, has_all = self._matching(expressions, phrases, among)
+        facts = DocumentFacts(self.device.database).facts(matching.tolist()[::-1][:MOST_COUNTED])
+        documents = {each.document for each in facts}
+        results = replace(
+            results,
+            documents=len(documents),
+            is_counted=len(matching) <= MOST_COUNTED,
+            has_all=has_all,
+            facets=matches.facets(facts),
+        )
+        if sort is Sort.DATE or not search.has_words:
+            ids = self._latest(facts, among, limit, has_words=search.has_words)
+            scored = [(passage, 0.0) for passage in self._in_order(ids)]
+        elif by_meaning:
+            scored = self._by_meaning(search)
+        else:
+            scored = self._ranked(search, expressions, phrases, among)
+        return replace(results, files=tuple(self._grouped(scored, expressions, phrases, limit)))
+
+    def _allowed(self, filters: SearchFilters) -> Ids | None:
+        if filters not in self._among:
+            self._among[filters] = self.device.knowledge.matching(filters)
+        return self._among[filters]
+
+    def _matching(self, words: Sequence[str], phrases: Sequence[str], among: Ids | None) -> tuple[Ids, bool]:
+        """Return the passages with all terms or, if there are none, with any; and whether they have all."""
+        import numpy as np
+
+        if not words and not phrases:
+            return (np.empty(0, np.int64) if among is None else among), True
+        most = -1 if among is not None else MOST_COUNTED + 1
+        for is_all in (True, False):
+            joined = [f"({' OR '.join(words)})"] if words and not is_all else words
+            ids = self._passages.matches(all_of([*phrases, *joined]), most)
+            if among is not None:
+                ids = ids[np.isin(ids, among, kind="table")] if len(among) else ids[:0]
+            if len(ids) or len(words) < 2:
+                return ids, is_all
+        return ids, False
+
+    def _latest(self, facts: Sequence[Facts], among: Ids | None, limit: int, *, has_words: bool) -> list[int]:
+        """Return one passage of each of the latest documents; of filters alone, all that pass them are looked at."""
+        if not has_words and among is not None and len(among) > len(facts):
+            return DocumentFacts(self.device.database).latest(limit, among)
+        first: dict[int, Facts] = {}
+        for each in facts:
+            if each.document not in first or each.passage < first[each.document].passage:
+                first[each.document] = each
+        return [each.passage for each in sorted(first.values(), key=lambda each: each.date or "", reverse=True)][:limit]
+
+    def _ranked(
+        self, search: Search, expressions: Sequence[str], phrases: Sequence[str], among: Ids | None
+    ) -> list[tuple[StoredPassage, float]]:
+        ids = self._passages.best(expressions, phrases, CANDIDATES, among).tolist()
+        passages = self._in_order(ids)
+        words = [word for part in (*search.words, *search.phrases) for word in terms(part)]
+        scores = matches.ranked(words, passages)
+        return sorted(zip(passages, scores, strict=True), key=lambda scored: (-scored[1], scored[0].id))
+
+    def _by_meaning(self, search: Search) -> list[tuple[StoredPassage, float]]:
+        from device_app.english.query import Query
+
+        query = Query(" ".join([*search.words, *search.phrases]), search.filters)
+        return [(hit.passage, hit.score) for hit in self.device.retriever.search(query, CANDIDATES)]
+
+    def _in_order(self, ids: Sequence[int]) -> list[StoredPassage]:
+        passages = self.device.knowledge.passages(ids)
+        return [passages[identity] for identity in ids if identity in passages]
+
+    def _grouped(
+        self, scored: Sequence[tuple[StoredPassage, float]], words: Sequence[str], phrases: Sequence[str], limit: int
+    ) -> Iterator[FileResult]:
+        """Yield the first `limit` documents with their best passages."""
+        best: dict[int, tuple[StoredPassage, float]] = {}
+        counts: dict[int, int] = {}
+        for passage, score in scored:
+            best.setdefault(passage.document_id, (passage, score))
+            counts[passage.document_id] = counts.get(passage.document_id, 0) + 1
+        chosen = list(best.values())[:limit]
+        marked = {}
+        if words or phrases:
+            expression = f"({' OR '.join([*words, *phrases])})"
+            marked = self._passages.marked(expression, [passage.id for passage, _ in chosen])
+        for number, (passage, score) in enumerate(chosen, 1):
+            text = marked[passage.id].text if passage.id in marked else passage.text
+            others = counts[passage.document_id] - 1
+            yield FileResult(number, passage, matches.snippet(text), round(score, 4), others)
+
+    # Conversations
+
+    def _turns(self, results: Results, unfinished: str, limit: int, sort: Sort) -> Results:
+        search, table = results.search, self._talk
+        if search.is_about_files:
+            return replace(results, notes=(*results.notes, "conversations have none of these filters but dates"))
+        expressions, phrases = self._expressions(table, search, unfinished)
+        if not expressions and not phrases:
+            return results
+        among = self.device.conversations.asked_between(*_moments(search.filters))
+        ids = table.best([all_of(expressions)] if expressions else (), phrases, limit, among).tolist()
+        if not ids and len(expressions) > 1:
+            ids = table.best(expressions, phrases, limit, among).tolist()
+        by_id = {turn.id: turn for turn in self.device.conversations.turns_with(ids)}
+        turns = [by_id[identity] for identity in (sorted(ids, reverse=True) if sort is Sort.DATE else ids)]
+        marked = table.marked(f"({' OR '.join([*expressions, *phrases])})", ids)
+        first = len(results.files) + 1
+        found = [
+            TurnResult(number, turn, matches.snippet(marked[turn.id].text if turn.id in marked else turn.answer))
+            for number, turn in enumerate(turns, first)
+        ]
+        return replace(results, turns=tuple(found))
+
+
+def _moments(filters: SearchFilters) -> tuple[str | None, str | None]:
+    """Return the first and the last moment of the filters' local days, in UTC, as turns are stored."""
+
+    def moment(day: date) -> str:
+        return datetime.combine(day, time.min).astimezone().astimezone(UTC).isoformat(timespec="microseconds")
+
+    first, last = filters.after, filters.before
+    after = moment(first) if first and first.year >= _FIRST_YEAR else None
+    before = moment(last + timedelta(1)) if last and last.year < date.max.year else None
+    return after, before

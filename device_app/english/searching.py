@@ -1,0 +1,197 @@
+"""Parses what is typed into the search: words, phrases in quotation marks, and filters. Never raises."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from device_app.english import dates, query
+from device_app.english.dates import Span
+from device_app.english.terms import plain, terms
+from shared.errors import UsageError
+from shared.types import SearchFilters
+
+MOST_CHARACTERS = 1_000
+"""The characters that are read of a search; more could only slow it down."""
+
+_MOST_PHRASES = 8
+
+_MOST_WORDS = 4
+"""The most words of a day: "14 of March 2026"."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterHelp:
+    """A filter as help lists it: its name, an example, what it does, and other names for it."""
+
+    name: str
+    example: str
+    does: str
+    aliases: tuple[str, ...] = ()
+
+
+FILTERS = (
+    FilterHelp("who", "who:petra", "with this person, whoever wrote it", ("with", "person")),
+    FilterHelp("from", "from:petra", "from this person"),
+    FilterHelp("to", "to:anna", "to this person", ("cc",)),
+    FilterHelp("after", "after:2026-03", "from this day, month or year on", ("since",)),
+    FilterHelp("before", "before:2026-03-14", "up to this day, month or year", ("until",)),
+    FilterHelp("on", "on:yesterday", "of this day, month or year"),
+    FilterHelp("kind", "kind:mail", "of this kind: mail, note, chat, event, page …", ("type",)),
+    FilterHelp("in", "in:taxes", "in a folder or file with this name", ("folder", "path", "file")),
+    FilterHelp("title", "title:invoice", "with this in the title or subject", ("subject",)),
+)
+"""All filters, in the order in which help lists them."""
+
+DAYS = ("after", "before", "on")
+
+_NAMES = {name: each.name for each in FILTERS for name in (each.name, *each.aliases)}
+
+_PART = re.compile(
+    rf"""(?<![^\s(\[{{,;])[(\[{{]?(?P<name>{"|".join(_NAMES)})(?P<joint>\s*[:：]\s*)
+        (?:"(?P<quoted>[^"]*)"?|“(?P<curly>[^”]*)”?|(?P<bare>[^\s"“]\S*))
+      | "(?P<phrase>[^"]*)"? | “(?P<phrase_>[^”]*)”?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_UNFINISHED = re.compile(rf"(?:^|\s)(?:{'|'.join(_NAMES)})\s?[:：]\s*$", re.IGNORECASE)
+_TYPED = re.compile(r'(?:^|\s)(?P<name>\w*)(?P<colon>[:：]?)(?P<value>"[^"]*|[^\s"]*)$')
+_CLOSING = ")]},;?!."
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search as it was understood.
+
+    `words` are lower case and without accents, `phrases` are to be found as they stand; `notes` say what was left out.
+    """
+
+    words: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    filters: SearchFilters = field(default_factory=SearchFilters)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there is text to search for, not only filters."""
+        return bool(self.words or self.phrases)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to search for: no text and no filter."""
+        return not self.has_words and self.filters == SearchFilters()
+
+    @property
+    def is_about_files(self) -> bool:
+        """Whether a filter is set that only documents can pass."""
+        return SearchFilters(after=self.filters.after, before=self.filters.before) != self.filters
+
+
+def parse(text: str, today: date) -> Search:
+    """Split a search into words, phrases and filters. Whatever cannot be read is left out, with a note."""
+    notes = [] if len(text) <= MOST_CHARACTERS else [f"only the first {MOST_CHARACTERS:,} characters were searched for"]
+    values: dict[str, list[str]] = {}
+    phrases: list[str] = []
+
+    def taken(match: re.Match[str]) -> str:
+        if not match["name"]:
+            phrase = " ".join((match["phrase"] or match["phrase_"] or "").split())
+            if terms(phrase):
+                phrases.append(phrase)
+            return " "
+        given = (match["quoted"], match["curly"], match["bare"] and match["bare"].rstrip(_CLOSING))
+        value = next((part for part in given if part), "").strip()
+        name = _NAMES[match["name"].lower()]
+        parted = match["joint"] != match["joint"].strip()
+        if value and parted and name in DAYS and _written_in_digits(value) is None:
+            return match[0]  # "What is on: Monday's list"
+        if value:
+            values.setdefault(name, []).append(value)
+        return " "
+
+    rest = _UNFINISHED.sub(" ", _PART.sub(taken, text[:MOST_CHARACTERS]))
+    filters, ignored = _filters(values, today)
+    return Search(tuple(terms(rest)), tuple(phrases[:_MOST_PHRASES]), filters, (*notes, *ignored))
+
+
+def ends_in_word(text: str) -> bool:
+    """Return whether the text ends within a word, which may still be typed."""
+    return bool(text) and text[-1].isalnum() and text.count('"') % 2 == 0 and not _is_filter(text)
+
+
+def completions(text: str, values: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the text with its last part completed to a filter, the most likely first.
+
+    `values` has the known values of each filter, the most frequent first.
+    """
+    match = _TYPED.search(text)
+    if match is None:
+        return []
+    begun, name = text[: match.start("name")], match["name"].lower()
+    if not match["colon"]:
+        return [f"{begun}{each.name}:" for each in FILTERS if name and each.name.startswith(name)]
+    if name not in _NAMES:
+        return []
+    typed = plain(match["value"].lstrip('"'))
+    known = [value for value in values.get(_NAMES[name], ()) if _begins(plain(value), typed)]
+    return [f"{begun}{match['name']}:{written(value)}" for value in known]
+
+
+def written(value: str) -> str:
+    """Return a filter's value as it is typed, in quotation marks if it needs them."""
+    clean = " ".join(value.replace('"', " ").split())
+    return clean if re.fullmatch(r"[\w@./~+-]*[\w@/~+-]", clean) else f'"{clean}"'
+
+
+def _begins(value: str, typed: str) -> bool:
+    return value != typed and any(part.startswith(typed) for part in (value, *value.split()))
+
+
+def _is_filter(text: str) -> bool:
+    match = _TYPED.search(text)
+    return match is not None and bool(match["colon"]) and match["name"].lower() in _NAMES
+
+
+def _filters(values: dict[str, list[str]], today: date) -> tuple[SearchFilters, list[str]]:
+    notes: list[str] = []
+    spans: dict[str, list[Span]] = {}
+    for name in DAYS:
+        for value in values.get(name, ()):
+            if span := _span(value, today):
+                spans.setdefault(name, []).append(span)
+            else:
+                notes.append(
+                    f"{name}:{value} is not a date and was left out; write {name}:2026-03-14 or {name}:2026-03"
+                )
+    return (
+        SearchFilters(
+            people=_all(values, "who"),
+            places=_all(values, "in"),
+            kinds=_all(values, "kind"),
+            after=max((first for name in ("after", "on") for first, _ in spans.get(name, ())), default=None),
+            before=min((last for name in ("before", "on") for _, last in spans.get(name, ())), default=None),
+            senders=_all(values, "from"),
+            recipients=_all(values, "to"),
+            titles=_all(values, "title"),
+        ),
+        notes,
+    )
+
+
+def _all(values: dict[str, list[str]], name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_clean(values.get(name, ()))))
+
+
+def _clean(values: Iterable[str]) -> Iterable[str]:
+    return (value.replace("\0", "") for value in values if value.replace("\0", "").strip())
+
+
+def _span(value: str, today: date) -> Span | None:
+    named = dates.named(value, today) if len(value.split()) <= _MOST_WORDS else []
+    return _written_in_digits(value) or (named[0] if named else None)
+
+
+def _written_in_digits(value: str) -> Span | None:
+    try:
+        return query.span("on", value)
+    except UsageError:
+        return None

@@ -1,0 +1,83 @@
+"""Proposes spellings of a word that the person's files do not hold, one letter away. Reads no store."""
+
+import string
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+LEAST_LETTERS, MOST_LETTERS = 4, 24
+"""The lengths of words that are corrected: shorter ones are one letter away from too many others."""
+
+_LEAST_PART = 2
+"""The least letters on either side of a space that was left out: "wifi" for "Wi-Fi"."""
+
+_BLOCK = 0x80
+_SYLLABIC = 0x2E80
+"""From this character on, scripts have too many characters to try them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A word that was typed and the word of the files that was searched for instead."""
+
+    typed: str
+    used: str
+
+
+def is_correctable(word: str) -> bool:
+    """Return whether a spelling of the word may be proposed: numbers and very short words are as they are meant."""
+    return (
+        LEAST_LETTERS <= len(word) <= MOST_LETTERS
+        and not any(character.isdigit() or character == "_" for character in word)
+        and max(map(ord, word)) < _SYLLABIC
+    )
+
+
+def spellings(word: str) -> dict[str, float]:
+    """Return the words one letter away, each with the weight of its mistake: two letters exchanged, a letter left out,
+    doubled or added, another letter, a space or hyphen left out. Mistakes in the first letter are the rarest.
+    """
+    letters = _alphabet(word)
+    weights: dict[str, float] = {}
+    for place in range(len(word) + 1):
+        before, behind = word[:place], word[place:]
+        factor = 0.3 if place == 0 else 1.0
+        candidates: list[tuple[str, float]] = [(before + letter + behind, 1.0) for letter in letters]
+        if min(len(before), len(behind)) >= _LEAST_PART:
+            candidates.append((f"{before} {behind}", 4.0))
+        if behind:
+            doubled = place > 0 and behind[0] == word[place - 1]
+            candidates.append((before + behind[1:], 2.0 if doubled else 1.0))
+            candidates += [(before + letter + behind[1:], 1.0) for letter in letters]
+        if len(behind) > 1:
+            candidates.append((before + behind[1] + behind[0] + behind[2:], 2.0))
+        for candidate, weight in candidates:
+            weights[candidate] = max(weights.get(candidate, 0.0), weight * factor)
+    weights.pop(word, None)
+    return weights
+
+
+def best(weights: Mapping[str, float], passages: Mapping[str, int], together: Mapping[str, int]) -> str | None:
+    """Return the likeliest of some spellings; None if no passage holds any.
+
+    `passages` counts the passages with a spelling; `together` those that hold it beside another word of the search,
+    which says far more.
+    """
+    held = [word for word in weights if passages.get(word)]
+    return max(
+        held,
+        key=lambda word: (weights[word] * (1 + 50 * together.get(word, 0)) * (1 + passages[word]) ** 0.5, word),
+        default=None,
+    )
+
+
+def _alphabet(word: str) -> list[str]:
+    """Return the letters to try: those of Latin, or of the blocks that the word's letters are in."""
+    blocks = {ord(character) // _BLOCK for character in word}
+    return list(dict.fromkeys(letter for block in sorted(blocks) for letter in _letters(block)))
+
+
+def _letters(block: int) -> Iterator[str]:
+    if block == 0:
+        return iter(string.ascii_lowercase)
+    is_small: Callable[[str], bool] = lambda character: character.isalpha() and character == character.lower()  # noqa: E731
+    return filter(is_small, map(chr, range(block * _BLOCK, (block + 1) * _BLOCK)))

@@ -1,0 +1,138 @@
+"""Ranks, groups and counts the passages that a search found, and cuts snippets from them: pure functions.
+
+The rank by BM25 counts, and as in `fusion` the shares of the words in the passage and in its document: they find what
+BM25 alone puts too low.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from device_app.english.searching import written
+from device_app.knowledge.fusion import coverage
+from shared.printable import safe_line
+from shared.types import StoredPassage
+from storage.search import CLOSING, OPENING, Facts
+
+SNIPPET_CHARACTERS = 200
+
+_OWN, _DOCUMENT, _BY_RANK, _HALF = 1.0, 2.0, 1.0, 5
+"""The weights of the words in the passage and in its document, and of the rank, whose share is halved after _HALF.
+
+They are the best of a grid on the first 200 questions of each set of `scripts/bench retrieval`.
+"""
+
+_MOST_MONTHS = 12
+"""Matches of more months than this are counted by year."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A part of a text on one line, and the spans of it that matched: pairs of start and end."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A value of a facet, how many documents have it, and the filter that narrows the search to them."""
+
+    value: str
+    count: int
+    filter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """How many of the matching documents are with whom, from when, of which kind and in which folder."""
+
+    who: tuple[Count, ...] = ()
+    when: tuple[Count, ...] = ()
+    kind: tuple[Count, ...] = ()
+    folder: tuple[Count, ...] = ()
+
+
+def ranked(words: Sequence[str], passages: Sequence[StoredPassage]) -> list[float]:
+    """Return a score for each of these passages, which are in the order of BM25; the scores lie between 0 and 1."""
+    if not passages:
+        return []
+    own, of_document = coverage(words, passages)
+    return [
+        (_OWN * here + _DOCUMENT * nearby + _BY_RANK * _HALF / (_HALF + place)) / (_OWN + _DOCUMENT + _BY_RANK)
+        for place, (here, nearby) in enumerate(zip(own, of_document, strict=True))
+    ]
+
+
+def snippet(marked: str, most: int = SNIPPET_CHARACTERS) -> Snippet:
+    """Return about `most` characters of a marked text, where most different matches are near each other.
+
+    A match is enclosed in OPENING and CLOSING. Line breaks become spaces, and an ellipsis stands for what is cut.
+    """
+    text, spans = _unmarked(safe_line(marked))
+    start = _densest(text, spans, most)
+    if start:
+        start = text.find(" ", start, start + 20) + 1 or start
+    end = min(len(text), start + most)
+    if end < len(text):
+        end = text.rfind(" ", end - 20, end) if text.rfind(" ", end - 20, end) > start else end
+    before, behind = "… " if start else "", " …" if end < len(text) else ""
+    moved = len(before) - start
+    marks = tuple((first + moved, min(last, end) + moved) for first, last in spans if start <= first < end)
+    return Snippet(f"{before}{text[start:end]}{behind}", marks)
+
+
+def facets(documents: Iterable[Facts], most: int = 6) -> Facets:
+    """Count these documents, each once, by person, time, kind and folder; keep the `most` frequent values of each."""
+    each = list({document.document: document for document in documents}.values())
+    days = [document.date for document in each if document.date]
+    length = 7 if len({day[:7] for day in days}) <= _MOST_MONTHS else 4
+    folders = [str(PurePath(document.path).parent) for document in each]
+    return Facets(
+        who=_counts((person for document in each for person in document.people), "who", most, person_name),
+        when=_counts((day[:length] for day in days), "on", most),
+        kind=_counts((document.kind for document in each), "kind", most),
+        folder=_counts(folders, "in", most),
+    )
+
+
+def person_name(person: str) -> str:
+    """Return a person's name without the address, if there is a name."""
+    return person.partition(" <")[0].strip() or person
+
+
+def _counts(values: Iterable[str], name: str, most: int, shown: Callable[[str], str] = str) -> tuple[Count, ...]:
+    counted = Counter(map(shown, values))
+    return tuple(
+        Count(safe_line(value), count, f"{name}:{written(value)}")
+        for value, count in sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:most]
+        if value
+    )
+
+
+def _unmarked(marked: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return the text without marks, and the spans that they enclose."""
+    parts, spans, place, opened = [], [], 0, 0
+    for part in re.split(f"([{OPENING}{CLOSING}])", marked):
+        if part == OPENING:
+            opened = place
+        elif part == CLOSING:
+            spans.append((opened, place))
+        else:
+            parts.append(part)
+            place += len(part)
+    return "".join(parts), spans
+
+
+def _densest(text: str, spans: Sequence[tuple[int, int]], most: int) -> int:
+    """Return the start of the window of `most` characters with most different matches."""
+    if len(text) <= most or not spans:
+        return 0
+
+    def worth(first: int) -> int:
+        return len({text[start:end].lower() for start, end in spans if first <= start and end <= first + most - 20})
+
+    start = max((start for start, _ in spans), key=lambda first: (worth(first), -first))
+    return max(0, min(start - 20, len(text) - most))

@@ -1,0 +1,197 @@
+"""Full-text search over passages and turns for a person who searches: bounded in time, with marked matches and facts.
+
+Takes FTS5 expressions, which `any_of` and `all_of` build from texts; no text is query syntax.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.database import Database
+from storage.keywords import quoted
+from storage.passages import Ids, show
+
+MOST_RANKED = 30_000
+"""The most matches that are ranked, at about 1 µs each."""
+
+MOST_EXPANDED = 12
+"""The most words that the beginning of a word stands for."""
+
+OPENING, CLOSING = "\ufdd0", "\ufdd1"
+"""What encloses a match in a marked text: characters that no text should hold."""
+
+_CHUNK = 500
+_PAGE = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a passage's document. `date` is ISO 8601 or None; `path` is printable."""
+
+    passage: int
+    document: int
+    kind: str
+    date: str | None
+    people: tuple[str, ...]
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A title and a text in which each match is enclosed in OPENING and CLOSING."""
+
+    title: str
+    text: str
+
+
+def any_of(terms: Iterable[str]) -> str:
+    """Return an expression for texts with any of the terms, each a word or a phrase."""
+    return f"({' OR '.join(map(quoted, terms))})"
+
+
+def all_of(expressions: Iterable[str]) -> str:
+    """Return an expression for texts that match all of the expressions."""
+    return " AND ".join(expressions)
+
+
+@dataclass(frozen=True, slots=True)
+class FullText:
+    """One full-text table of a database: its name, and the columns of title and text."""
+
+    database: Database
+    table: str = "passages_fts"
+    title: int = 0
+    text: int = 2
+
+    def held(self, expression: str, most: int) -> int:
+        """Return how many rows match, counting up to `most`."""
+        counted = f"SELECT COUNT(*) FROM (SELECT 1 FROM {self.table} WHERE {self.table} MATCH ? LIMIT ?)"
+        return int(self.database.execute(counted, (expression, most))[0][0])
+
+    def matches(self, expression: str, most: int = -1) -> Ids:
+        """Return the sorted ids of the newest `most` rows that match."""
+        found = f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH ? ORDER BY rowid DESC LIMIT ?"
+        return np.array([row[0] for row in self.database.execute(found, (expression, most))], np.int64)[::-1]
+
+    def best(self, terms: Sequence[str], required: Sequence[str], count: int, among: Ids | None = None) -> Ids:
+        """Return the `count` best rows by BM25 that match any of the expressions `terms`, and all `required`.
+
+        `among` restricts the rows. If more than MOST_RANKED match, the most frequent terms are left out; if that is not
+        enough, only the newest rows count, or, with `among`, the newest come first.
+        """
+        rarest = self._rarest(terms) if len(terms) > 1 else list(terms)
+        expression = all_of([*required, f"({' OR '.join(rarest)})"] if rarest else required)
+        newest = self.matches(expression, MOST_RANKED + 1)
+        if among is not None and len(newest) > MOST_RANKED:
+            newest = self.matches(expression)
+            return newest[np.isin(newest, among, kind="table")][::-1][:count]
+        first = int(newest[max(0, len(newest) - MOST_RANKED)]) if len(newest) else 0
+        ranked = self.database.execute(
+            f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?",
+            (expression, first, count if among is None else -1),
+        )
+        ids = np.array([row[0] for row in ranked], np.int64)
+        return ids if among is None else ids[np.isin(ids, among, kind="table")][:count]
+
+    def begun(self, word: str) -> list[str]:
+        """Return the most frequent stems in the index that begin with the word, in lower case and without accents."""
+        vocabulary = f"{self.table}_words"
+        self.database.execute(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{vocabulary} USING fts5vocab(main, {self.table}, row)"
+        )
+        rows = self.database.execute(
+            f"SELECT term FROM temp.{vocabulary} WHERE term >= ? AND term < ? ORDER BY doc DESC LIMIT ?",
+            (word, word + chr(0x10FFFF), MOST_EXPANDED),
+        )
+        return [row[0] for row in rows]
+
+    def marked(self, expression: str, ids: Sequence[int]) -> dict[int, Marked]:
+        """Return the titles and texts of these rows with their matches marked; rows that match nothing are left out."""
+        highlight = f"highlight({self.table}, ?, '{OPENING}', '{CLOSING}')"
+        marks = ", ".join("?" * len(ids))
+        rows = self.database.execute(
+            f"SELECT rowid, {highlight}, {highlight} FROM {self.table} "
+            f"WHERE {self.table} MATCH ? AND rowid IN ({marks})",
+            (self.title, self.text, expression, *ids),
+        )
+        return {identity: Marked(title, text) for identity, title, text in rows}
+
+    def _rarest(self, terms: Sequence[str]) -> list[str]:
+        """Return the terms whose matches can all be ranked, the rarest first; at least one."""
+        counts = sorted((self.held(term, MOST_RANKED), term) for term in terms)
+        kept: list[str] = []
+        total = 0
+        for count, term in counts:
+            total += count
+            if kept and count and total > MOST_RANKED:
+                break
+            kept.append(term)
+        return kept
+
+
+TURNS = ("turns_fts", 0, 1)
+"""The table of turns: question and answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFacts:
+    """What is known of the documents of one database."""
+
+    database: Database
+
+    def facts(self, passages: Sequence[int]) -> list[Facts]:
+        """Return the facts of these passages' documents, for the passages that exist."""
+        facts: list[Facts] = []
+        for start in range(0, len(passages), _CHUNK):
+            some = passages[start : start + _CHUNK]
+            rows = self.database.execute(
+                "SELECT passages.id, documents.id, kind, date, people, path FROM passages "
+                "JOIN documents ON documents.id = document_id JOIN files ON files.id = file_id "
+                f"WHERE passages.id IN ({', '.join('?' * len(some))})",
+                some,
+            )
+            facts += [
+                Facts(identity, document, kind, day, tuple(json.loads(people)), show(path))
+                for identity, document, kind, day, people, path in rows
+            ]
+        return facts
+
+    def latest(self, count: int, among: Ids | None = None) -> list[int]:
+        """Return the first matching passage of the `count` documents with the latest dates, latest first; documents
+        without a date come last. `among` restricts the passages.
+        """
+        chosen: dict[int, int] = {}
+        for dated in (True, False):
+            for document, passage in self._by_date(dated=dated):
+                if document not in chosen and (among is None or _contains(among, passage)):
+                    chosen[document] = passage
+                    if len(chosen) == count:
+                        return list(chosen.values())
+        return list(chosen.values())
+
+    def people(self) -> list[str]:
+        """Return everybody named by a document, the most frequent first."""
+        counts: dict[str, int] = {}
+        for people, count in self.database.execute("SELECT people, COUNT(*) FROM documents GROUP BY people"):
+            for person in json.loads(people):
+                counts[person] = counts.get(person, 0) + count
+        return sorted(counts, key=lambda person: (-counts[person], person))
+
+    def _by_date(self, *, dated: bool) -> Iterator[tuple[int, int]]:
+        """Yield (document, passage), the latest document first, reading them in batches."""
+        condition = "date IS NOT NULL ORDER BY date DESC, documents.id DESC" if dated else "date IS NULL"
+        offset = 0
+        while rows := self.database.execute(
+            f"SELECT documents.id, passages.id FROM (SELECT id FROM documents WHERE {condition} LIMIT ? OFFSET ?) "
+            "AS documents CROSS JOIN passages ON document_id = documents.id",
+            (_PAGE, offset),
+        ):
+            yield from rows
+            offset += _PAGE
+
+
+def _contains(ids: Ids, identity: int) -> bool:
+    place = int(np.searchsorted(ids, identity))
+    return place < len(ids) and int(ids[place]) == identity

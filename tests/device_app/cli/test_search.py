@@ -1,0 +1,150 @@
+"""`jackdaw search`: what is found and shown, as commands print it."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from device_app.commands.search import Searcher, Sort
+from storage.conversations import ConversationStore
+from storage.database import Database
+from storage.paths import Paths
+from tests.devices import fake_device
+
+MAIL = """From: Rick Moen <rick@moen.example>
+To: Anna Perk <anna@perk.example>
+Subject: Tiny DNS Swap
+Date: Mon, 12 Oct 2026 09:00:00 +0000
+Message-ID: <{number}@moen.example>
+
+The zone of the boathouse moves on Friday, says Rick. Mail {number}.
+"""
+
+
+@pytest.fixture
+def files(notes: Path, jackdaw: Any) -> Path:
+    """The drill's note, a mail, and a note in Hebrew, read."""
+    (notes / "dns.eml").write_text(MAIL.format(number=1))
+    (notes / "shalom.md").write_text("# שלום\n\nשלום עולם, המקדחה אצל פטרה.\n")
+    (notes / "saw.txt").write_text("The old saw hangs in the boathouse, beside the rusty drill press.\n")
+    assert jackdaw("add", str(notes)).code == 0
+    return notes
+
+
+@pytest.fixture
+def talk(paths: Paths, files: Path) -> None:
+    """A question about the drill that was answered."""
+    database = Database(paths.database)
+    store = ConversationStore(database)
+    store.write(store.begin("Who borrowed the drill?").id, "Petra has it.", {"sources": []})
+    database.close()
+
+
+def found(outcome: Any) -> list[str]:
+    return [Path(result["path"]).name for result in json.loads(outcome.out)["files"]["results"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["blue", "drills"], ["drill.md", "saw.txt"]),
+        (['"blue drill"'], ["drill.md"]),
+        (['"drill blue"'], []),
+        (["boathouse", "from:rick"], ["dns.eml"]),
+        (["boathouse", "to:rick"], []),
+        (["boathouse", "to:anna"], ["dns.eml"]),
+        (["who:anna"], ["dns.eml"]),
+        (["title:dns"], ["dns.eml"]),
+        (["kind:ma"], ["dns.eml"]),
+        (["boathouse", "after:2026-10", "before:2026-10-31"], ["dns.eml"]),
+        (["in:shalom"], ["shalom.md"]),
+        (["שלום"], ["shalom.md"]),
+        (["boathuose"], ["saw.txt", "dns.eml"]),
+        (["😀"], []),
+        (["(drill", "OR", "NEAR(", "*", '"'], ["saw.txt", "drill.md"]),
+    ],
+)
+def test_words_and_filters_find_documents(files: Path, jackdaw: Any, words: list[str], names: list[str]) -> None:
+    outcome = jackdaw("search", "--json", *words)
+    assert sorted(found(outcome)) == sorted(names)
+    assert outcome.code == (0 if names else 3)
+
+
+def test_the_object_of_a_search(talk: None, jackdaw: Any) -> None:
+    result = json.loads(jackdaw("search", "--json", "bleu", "drill").out)
+    assert result["corrections"] == [{"typed": "bleu", "used": "blue"}]
+    assert result["searched_for"]["words"] == ["blue", "drill"]
+    files, talk_ = result["files"], result["conversations"]["results"]
+    assert (files["documents"], files["counted"], files["all_words"]) == (1, True, True)
+    first = files["results"][0]
+    assert (first["number"], first["line"], first["kind"]) == (1, 1, "note")
+    assert [first["snippet"][start:end] for start, end in first["marks"]] == ["blue", "drill"]
+    assert [turn["question"] for turn in talk_] == ["Who borrowed the drill?"]
+    assert talk_[0]["number"] == len(files["results"]) + 1
+    assert result["facets"]["kind"] == [{"value": "note", "count": 1, "filter": "kind:note"}]
+    assert result["facets"]["folder"][0]["filter"].startswith("in:")
+
+
+def test_either_side_alone(talk: None, jackdaw: Any) -> None:
+    assert "Who borrowed" not in jackdaw("search", "--files", "drill").out
+    assert found(jackdaw("search", "--conversations", "--json", "drill")) == []
+    assert jackdaw("search", "from:rick", "--conversations", "drill").code == 3
+
+
+def test_what_a_person_is_shown(talk: None, jackdaw: Any) -> None:
+    outcome = jackdaw("search", "bleu", "drill", "after:soon")
+    assert "searched for “blue” instead of “bleu”" in outcome.err
+    assert "after:soon is not a date" in outcome.err
+    assert "Petra has borrowed the blue drill." in outcome.out
+    assert outcome.out.index("Files") < outcome.out.index("Conversations") < outcome.out.index("Who borrowed")
+
+
+def test_the_latest_come_first_by_date(files: Path, jackdaw: Any) -> None:
+    (files / "new.eml").write_text(MAIL.format(number=2).replace("12 Oct", "19 Oct"))
+    assert jackdaw("add", str(files)).code == 0
+    assert found(jackdaw("search", "--json", "boathouse", "--sort", "date"))[:2] == ["new.eml", "dns.eml"]
+    assert found(jackdaw("search", "--json", "kind:mail"))[:2] == ["new.eml", "dns.eml"]
+
+
+def test_a_result_opens_in_the_editor_at_its_line(
+    talk: None, jackdaw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor, log = tmp_path / "nano", tmp_path / "log"
+    editor.write_text(f'#!/bin/sh\nprintf "%s " "$@" > {log}\n')
+    editor.chmod(0o700)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", str(editor))
+    assert jackdaw("search", "blue", "drill", "--open", "1").code == 0
+    assert log.read_text().startswith("+1 ") and "drill.md" in log.read_text()
+    assert "Petra has it." in jackdaw("search", "--conversations", "drill", "--open", "1").out
+    assert jackdaw("search", "drill", "--open", "99").code == 3
+    monkeypatch.setenv("EDITOR", "")
+    assert "export EDITOR=" in jackdaw("search", "drill", "--open", "1").err
+
+
+def test_a_store_without_files_finds_nothing(without_weights: None, jackdaw: Any) -> None:
+    assert jackdaw("search", "drill").code == 3
+
+
+TEXTS = st.one_of(
+    st.text(max_size=30),
+    st.lists(st.sampled_from([*"\"()*^-a_", "NEAR", "AND", "from:", "on:", "drill"])).map(" ".join),
+        " ".join
+    ),
+    st.text(alphabet='"()*^-:+{}[].,\\\0 drilאب😀', max_size=20),
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TEXTS, st.booleans(), st.sampled_from(Sort))
+def test_no_text_is_an_error(talk: None, paths: Paths, text: str, typing: bool, sort: Sort) -> None:
+    from datetime import date
+
+    with fake_device(Paths.locate(os.environ)) as device:
+        results = Searcher(device).search(text, date(2026, 11, 25), typing=typing, sort=sort)
+        assert results.documents >= 0
+        Searcher(device).completions(text)
