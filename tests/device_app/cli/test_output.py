@@ -141,3 +141,14 @@ def test_ingestion_progress_counts_documents(monkeypatch: pytest.MonkeyPatch) ->
     with ingestion_progress() as on_progress:
         on_progress(Progress("a.md", 500_000, 1_000_000, 1234))
     assert "1,234 documents" in screen.getvalue()
+
+
+def test_a_table_of_many_rows_is_printed_without_folding_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    print_table(("File", "Passages"), [(f"/home/runa/{'日本' * 30}/{number}", number) for number in range(1_001)])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1_002
+    assert lines[1].endswith("/0     0")
+    assert lines[-1].endswith("/1000  1000")

@@ -132,9 +132,7 @@ def test_a_store_without_files_finds_nothing(without_weights: None, jackdaw: Any
 
 TEXTS = st.one_of(
     st.text(max_size=30),
-    st.lists(st.sampled_from([*"\"()*^-a_", "NEAR", "AND", "from:", "on:", "drill"])).map(" ".join),
-        " ".join
-    ),
+    st.lists(st.sampled_from([*'"()*^-a_', "NEAR", "AND", "from:", "on:", "drill"])).map(" ".join),
     st.text(alphabet='"()*^-:+{}[].,\\\0 drilאب😀', max_size=20),
 )
 
