@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shared.printable import counted
 
 if TYPE_CHECKING:
-    from device_app.commands.search import FileResult, Results
+    from device_app.commands.search_results import FileResult, Results
     from device_app.companion.dispatch.day import DayLimits, DaySpent
 
 
@@ -128,10 +128,14 @@ def search_summary(results: "Results") -> list[str]:
 
 def place_of(result: "FileResult") -> str:
     """Return where a search result stands: its path, page or line, and how many more passages match."""
-    passage = result.passage
-    place = passage.path
+    return f"{result.passage.path}{position_of(result)}"
+
+
+def position_of(result: "FileResult") -> str:
+    """Return where in its file a search result stands, to follow the file's name; and how many more passages match."""
+    passage, position = result.passage, ""
     if passage.page is not None:
-        place += f", page {passage.page}"
+        position = f", page {passage.page}"
     elif passage.line is not None:
-        place += f", line {passage.line}"
-    return place + (f" (and {counted(result.others, 'more passage')})" if result.others else "")
+        position = f", line {passage.line}"
+    return position + (f" (and {counted(result.others, 'more passage')})" if result.others else "")

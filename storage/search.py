@@ -72,8 +72,8 @@ class FullText:
 
     def matches(self, expression: str, most: int = -1) -> Ids:
         """Return the sorted ids of the newest `most` rows that match."""
-        found = f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH ? ORDER BY rowid DESC LIMIT ?"
-        return np.array([row[0] for row in self.database.execute(found, (expression, most))], np.int64)[::-1]
+        newest = f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH ? ORDER BY rowid DESC LIMIT ?"
+        return np.array([row[0] for row in self.database.execute(newest, (expression, most))], np.int64)[::-1]
 
     def best(self, terms: Sequence[str], required: Sequence[str], count: int, among: Ids | None = None) -> Ids:
         """Return the `count` best rows by BM25 that match any of the expressions `terms`, and all `required`.
@@ -95,7 +95,7 @@ class FullText:
         ids = np.array([row[0] for row in ranked], np.int64)
         return ids if among is None else ids[np.isin(ids, among, kind="table")][:count]
 
-    def begun(self, word: str) -> list[str]:
+    def with_prefix(self, word: str) -> list[str]:
         """Return the most frequent stems in the index that begin with the word, in lower case and without accents."""
         vocabulary = f"{self.table}_words"
         self.database.execute(

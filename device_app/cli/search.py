@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from device_app.cli.opening import opened
-from device_app.commands.search import FileResult, Results, Searcher, Side, Sort, TurnResult
+from device_app.commands.search import Searcher
+from device_app.commands.search_results import FileResult, Results, Side, Sort, TurnResult
 from device_app.english.searching import FILTERS
 from device_app.presentation import place_of, search_summary
 from shared.cli.frame import Command
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from device_app.knowledge.matches import Snippet
-
-FACETS = ("who", "when", "kind", "folder")
 
 
 class SearchCommand(Command):
@@ -61,7 +60,7 @@ def command(
 
     No model is loaded and nothing leaves this device. A word that nothing holds is replaced by the likeliest spelling
     from your files, which is said; one in quotation marks is not.
-    Exit code 3: nothing was found.
+    Exit code 3: nothing was turn_result.
     """
     text = " ".join(words)
     with opened() as device:
@@ -83,7 +82,7 @@ def command(
 
 def as_object(text: str, results: Results, sort: Sort) -> dict[str, Any]:
     """Return the object that `--json` prints."""
-    search, facets = results.search, results.facets
+    search = results.search
     return {
         "query": text,
         "searched_for": {"words": search.words, "phrases": search.phrases, "filters": search.filters},
@@ -97,7 +96,7 @@ def as_object(text: str, results: Results, sort: Sort) -> dict[str, Any]:
             "results": [_file(result) for result in results.files],
         },
         "conversations": {"results": [_turn(result) for result in results.turns]},
-        "facets": {name: getattr(facets, name) for name in FACETS},
+        "facets": results.facets,
     }
 
 
@@ -157,14 +156,13 @@ def _print(text: str, results: Results) -> None:
         out.print(_marked(result.snippet))
     if results.turns:
         out.print(Text("Conversations", style="bold"))
-    for found in results.turns:
-        out.print(Text(f"{found.number:>2}. {safe_line(found.turn.question)}", style="bold"))
-        out.print(
-            Text(f"    {found.turn.asked_at[:10]} · jackdaw history show {found.turn.conversation_id}", style="dim")
-        )
-        out.print(_marked(found.snippet))
-    for name in FACETS:
-        if len(counts := getattr(results.facets, name)) > 1:
+    for turn_result in results.turns:
+        turn = turn_result.turn
+        out.print(Text(f"{turn_result.number:>2}. {safe_line(turn.question)}", style="bold"))
+        out.print(Text(f"    {turn.asked_at[:10]} · jackdaw history show {turn.conversation_id}", style="dim"))
+        out.print(_marked(turn_result.snippet))
+    for name, counts in results.facets.items():
+        if len(counts) > 1:
             out.print(Text(f"{name}: " + " · ".join(f"{each.filter} {each.count:,}" for each in counts), style="dim"))
 
 
@@ -181,7 +179,7 @@ def _open(device: Any, results: Results, number: int) -> int | None:
     """Open a result: a file in the editor; a turn is printed. Raises NothingFound, UsageError."""
     each: list[FileResult | TurnResult] = [*results.files, *results.turns]
     if number > len(each):
-        raise NothingFound(f"There is no result {number}; {len(each)} were found.")
+        raise NothingFound(f"There is no result {number}; {len(each)} were turn_result.")
     chosen = each[number - 1]
     if isinstance(chosen, TurnResult):
         click.echo(safe(f"{chosen.turn.question}\n\n{chosen.turn.answer}"))

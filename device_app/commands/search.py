@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from device_app.commands.search_results import FileResult, Results, Side, Sort, TurnResult
 from device_app.english import searching, spelling
 from device_app.english.searching import Search
 from device_app.english.spelling import Correction
 from device_app.english.terms import terms
 from device_app.knowledge import matches
-from device_app.knowledge.matches import Facets, Snippet
 from shared.types import SearchFilters
 from storage.keywords import quoted
 from storage.search import TURNS, DocumentFacts, Facts, FullText, all_of, any_of
@@ -21,7 +20,6 @@ from storage.search import TURNS, DocumentFacts, Facts, FullText, all_of, any_of
 if TYPE_CHECKING:
     from device_app.device import Device
     from shared.types import StoredPassage
-    from storage.conversations import Turn
     from storage.passages import Ids
 
 CANDIDATES = 100
@@ -33,64 +31,6 @@ MOST_COUNTED = 2_000
 _MOST_HELD = 1_000
 _MOST_SPELLINGS = 8
 _FIRST_YEAR = 1970
-
-
-class Sort(StrEnum):
-    """The order of results."""
-
-    RELEVANCE = "relevance"
-    DATE = "date"
-
-
-class Side(StrEnum):
-    """Where to search."""
-
-    BOTH = "both"
-    FILES = "files"
-    CONVERSATIONS = "conversations"
-
-
-@dataclass(frozen=True, slots=True)
-class FileResult:
-    """A document that was found, with its best passage; `others` counts its other passages among the results."""
-
-    number: int
-    passage: StoredPassage
-    snippet: Snippet
-    score: float
-    others: int
-
-
-@dataclass(frozen=True, slots=True)
-class TurnResult:
-    """A question and answer that were found."""
-
-    number: int
-    turn: Turn
-    snippet: Snippet
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """What was found. `documents` counts those that match; it is a lower bound unless `is_counted`.
-
-    `has_all` says whether the counted documents have all words, or only some of them.
-    """
-
-    search: Search
-    corrections: tuple[Correction, ...] = ()
-    notes: tuple[str, ...] = ()
-    files: tuple[FileResult, ...] = ()
-    documents: int = 0
-    is_counted: bool = True
-    has_all: bool = True
-    facets: Facets = field(default_factory=Facets)
-    turns: tuple[TurnResult, ...] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was found."""
-        return not self.files and not self.turns
 
 
 @dataclass(slots=True)
@@ -163,9 +103,9 @@ class Searcher:
         if not search.filters.kinds:
             return search, ()
         known = self.device.knowledge.kinds()
-        begun = {kind: [each for each in known if each.startswith(kind.lower())] for kind in search.filters.kinds}
-        kinds = tuple(dict.fromkeys(each for some in begun.values() for each in some))
-        unknown = [kind for kind, some in begun.items() if not some]
+        completed = {kind: [each for each in known if each.startswith(kind.lower())] for kind in search.filters.kinds}
+        kinds = tuple(dict.fromkeys(each for some in completed.values() for each in some))
+        unknown = [kind for kind, some in completed.items() if not some]
         notes = tuple(f"no file is of the kind {kind}; there are: {', '.join(known) or 'none'}" for kind in unknown)
         return replace(search, filters=replace(search.filters, kinds=kinds or tuple(unknown))), notes
 
@@ -176,7 +116,7 @@ class Searcher:
             if word not in self._spelled:
                 others = tuple(other for other in search.words if other not in (word, unfinished))
                 self._spelled[word] = self._spelling(word, others) if spelling.is_correctable(word) else None
-            if (spelled := self._spelled[word]) and not (word == unfinished and self._passages.begun(word)):
+            if (spelled := self._spelled[word]) and not (word == unfinished and self._passages.with_prefix(word)):
                 used[word] = spelled
         words = tuple(dict.fromkeys(used.get(word, word) for word in search.words))
         return replace(search, words=words), tuple(Correction(word, spelled) for word, spelled in used.items())
@@ -198,8 +138,8 @@ class Searcher:
 
     def _expressions(self, table: FullText, search: Search, unfinished: str) -> tuple[list[str], list[str]]:
         """Return FTS5 expressions for the words, and for the phrases, which are all required."""
-        begun = table.begun(unfinished) if len(unfinished) > 1 else []
-        words = [any_of([word, *(begun if word == unfinished else ())]) for word in search.words]
+        longer = table.with_prefix(unfinished) if len(unfinished) > 1 else []
+        words = [any_of([word, *(longer if word == unfinished else ())]) for word in search.words]
         return words, [quoted(phrase) for phrase in search.phrases]
 
     # Files
@@ -313,11 +253,11 @@ class Searcher:
         turns = [by_id[identity] for identity in (sorted(ids, reverse=True) if sort is Sort.DATE else ids)]
         marked = table.marked(f"({' OR '.join([*expressions, *phrases])})", ids)
         first = len(results.files) + 1
-        found = [
+        numbered = [
             TurnResult(number, turn, matches.snippet(marked[turn.id].text if turn.id in marked else turn.answer))
             for number, turn in enumerate(turns, first)
         ]
-        return replace(results, turns=tuple(found))
+        return replace(results, turns=tuple(numbered))
 
 
 def _moments(filters: SearchFilters) -> tuple[str | None, str | None]:

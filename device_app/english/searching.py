@@ -126,14 +126,14 @@ def completions(text: str, values: Mapping[str, Sequence[str]]) -> list[str]:
     match = _TYPED.search(text)
     if match is None:
         return []
-    begun, name = text[: match.start("name")], match["name"].lower()
+    head, name = text[: match.start("name")], match["name"].lower()
     if not match["colon"]:
-        return [f"{begun}{each.name}:" for each in FILTERS if name and each.name.startswith(name)]
+        return [f"{head}{each.name}:" for each in FILTERS if name and each.name.startswith(name)]
     if name not in _NAMES:
         return []
     typed = plain(match["value"].lstrip('"'))
     known = [value for value in values.get(_NAMES[name], ()) if _begins(plain(value), typed)]
-    return [f"{begun}{match['name']}:{written(value)}" for value in known]
+    return [f"{head}{match['name']}:{written(value)}" for value in known]
 
 
 def written(value: str) -> str:

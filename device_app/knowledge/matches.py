@@ -45,16 +45,6 @@ class Count:
     filter: str
 
 
-@dataclass(frozen=True, slots=True)
-class Facets:
-    """How many of the matching documents are with whom, from when, of which kind and in which folder."""
-
-    who: tuple[Count, ...] = ()
-    when: tuple[Count, ...] = ()
-    kind: tuple[Count, ...] = ()
-    folder: tuple[Count, ...] = ()
-
-
 def ranked(words: Sequence[str], passages: Sequence[StoredPassage]) -> list[float]:
     """Return a score for each of these passages, which are in the order of BM25; the scores lie between 0 and 1."""
     if not passages:
@@ -84,18 +74,18 @@ def snippet(marked: str, most: int = SNIPPET_CHARACTERS) -> Snippet:
     return Snippet(f"{before}{text[start:end]}{behind}", marks)
 
 
-def facets(documents: Iterable[Facts], most: int = 6) -> Facets:
-    """Count these documents, each once, by person, time, kind and folder; keep the `most` frequent values of each."""
+def facets(documents: Iterable[Facts], most: int = 6) -> dict[str, tuple[Count, ...]]:
+    """Count these documents, each once, by "who", "when", "kind" and "folder"; keep the `most` frequent values."""
     each = list({document.document: document for document in documents}.values())
     days = [document.date for document in each if document.date]
     length = 7 if len({day[:7] for day in days}) <= _MOST_MONTHS else 4
     folders = [str(PurePath(document.path).parent) for document in each]
-    return Facets(
-        who=_counts((person for document in each for person in document.people), "who", most, person_name),
-        when=_counts((day[:length] for day in days), "on", most),
-        kind=_counts((document.kind for document in each), "kind", most),
-        folder=_counts(folders, "in", most),
-    )
+    return {
+        "who": _counts((person for document in each for person in document.people), "who", most, person_name),
+        "when": _counts((day[:length] for day in days), "on", most),
+        "kind": _counts((document.kind for document in each), "kind", most),
+        "folder": _counts(folders, "in", most),
+    }
 
 
 def person_name(person: str) -> str:

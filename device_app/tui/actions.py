@@ -19,6 +19,7 @@ class Place(StrEnum):
     CACHE = "cache"
     SETTINGS = "settings"
     MODELS = "models"
+    SEARCH = "search"
 
 
 class AppState(StrEnum):
@@ -75,7 +76,7 @@ ACTIONS = (
     Action("fetch", "fetch", "Download the models", "Download the missing model files.", key="ctrl+g", hint="fetch",
            needs=frozenset({AppState.MISSING})),
     Action("new", "new", "New conversation", "Begin a new conversation.", key="ctrl+n", letter="n", hint="new"),
-    Action("search", "search", "Conversations", "List earlier conversations, or search in all of them.",
+    Action("conversations", "conversations", "Conversations", "List earlier conversations, or search in them alone.",
            takes="[words]", key="ctrl+o", letter="f", hint="earlier"),
     Action("sources", "sources", "Open a source", "Show a source of the answer within its file.",
            takes="[number]", key="ctrl+s", letter="s", hint="sources", needs=_ANSWERED),
@@ -116,6 +117,12 @@ ACTIONS = (
            place=Place.KNOWLEDGE, letter="p", hint="pause", needs=frozenset({AppState.INGESTING})),
     Action("resume", "resume", "Continue reading", "Continue reading files after a pause.",
            place=Place.KNOWLEDGE, letter="r", hint="continue", needs=frozenset({AppState.PAUSED})),
+    Action("search", "search", "Search", "Search in files and conversations by words and filters.", place=Place.APP,
+           takes="[words]", key="ctrl+f"),
+    Action("side", "side", "Where to search", "Search in files, in conversations, or in both.", place=Place.SEARCH,
+           takes="[files|conversations|both]", key="ctrl+o", hint="where"),
+    Action("order", "order", "Order of results", "Sort what was found by relevance or by date.", place=Place.SEARCH,
+           takes="[relevance|date]", key="ctrl+s", hint="order"),
     Action("add", "add", "Add files", "Read a file, or a folder and everything in it.", place=Place.APP, takes="[path]",
            letter="a", hint="add"),
     Action("knowledge", "knowledge", "Knowledge", "Files that were read, and files that "

@@ -161,11 +161,20 @@ class JackdawApp(ChoosingApp):
             from device_app.tui.cache.screen import CacheScreen
 
             return CacheScreen(self.parts.caches, self._clock)
+        if place is Place.SEARCH:
+            from device_app.tui.search.screen import SearchScreen
+
+            return SearchScreen(self.parts.searches, self.parts.records, self._clock, self.environment)
         raise AssertionError(f"there is no screen for {place}")
 
     async def action_knowledge(self) -> None:
         """Open the knowledge screen."""
         await self.open_area(Place.KNOWLEDGE)
+
+    async def action_search(self, words: str = "") -> None:
+        """Open the search, with these words."""
+        screen = await self.open_area(Place.SEARCH)
+        screen.begin(words)  # type: ignore[attr-defined]
 
     async def action_add(self, typed: str = "") -> None:
         """Read a file or folder; without a path, let the person type one."""

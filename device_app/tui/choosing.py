@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from textual import constants
+from textual.app import SuspendNotSupported
 
 from device_app import settings
 from device_app.settings.change import overruled
@@ -97,6 +100,18 @@ class ChoosingApp(KeyedApp):
         for screen in self.screen_stack:
             if isinstance(screen, AreaScreen) and screen.PLACE is Place.MODELS:
                 await cast("ModelsScreen", screen).reload()
+
+    async def edit(self, source: Mapping[str, Any]) -> None:
+        """Open a source's file in the person's editor, at its line, while the app is suspended."""
+        if source["side"] == "server" or self.is_web:
+            self.notify("Only files on this device open in an editor, and not from a browser.", markup=False)
+            return
+        try:
+            command = await self.parts.searches.editor(source["id"])
+            with self.suspend():
+                await asyncio.to_thread(subprocess.run, command, check=False)
+        except (JackdawError, OSError, SuspendNotSupported) as error:
+            self.notify(safe(str(error)), severity="warning", markup=False, timeout=6)
 
     def action_suspend(self) -> None:
         """Suspend the app and return to the shell, if the terminal has one."""

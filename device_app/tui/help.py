@@ -29,6 +29,7 @@ NAMES = {
     Place.CACHE: "Cache",
     Place.SETTINGS: "Settings",
     Place.MODELS: "Models",
+    Place.SEARCH: "Search",
     Place.APP: "Everywhere",
 }
 

@@ -59,7 +59,7 @@ class ConversationActions(Asking):
         self.refresh_states()
         await self._know()
 
-    def action_search(self, words: str = "") -> None:
+    def action_conversations(self, words: str = "") -> None:
         """Open the list of conversations, filtered by words."""
         if self._panel and self.app.size.width >= PANEL_COLUMNS:
             self._panel.search(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ class SourceScreen(ModalScreen[None]):
         Binding("right,n", "turn(1)", show=False),
         Binding("left,p", "turn(-1)", show=False),
         Binding("y", "copy", show=False),
+        Binding("e", "edit", show=False),
         *(Binding(str(number), f"open({number})", show=False) for number in range(1, 10)),
     ]
 
@@ -42,7 +44,7 @@ class SourceScreen(ModalScreen[None]):
         """Yield a fixed heading and the scrolling text."""
         with Vertical(classes="window") as window:
             others = " · ←→ others" if len(self._sources) > 1 else ""
-            window.border_subtitle = f"y copies{others} · Esc back"
+            window.border_subtitle = f"y copies · e edits{others} · Esc back"
             yield Static(classes="heading", markup=False)
             with VerticalScroll():
                 yield Static(classes="before", markup=False)
@@ -70,6 +72,11 @@ class SourceScreen(ModalScreen[None]):
         self.app.copy_to_clipboard(str(text))
         self.app.notify("The passage is copied.")
 
+    def action_edit(self) -> None:
+        """Open the file in the person's editor, at the passage."""
+        source = self._sources[self._number - 1]
+        self.app.run_worker(self.app.edit(source))  # type: ignore[attr-defined]
+
     async def _show(self, source: dict[str, Any]) -> None:
         self.query_one(".window").border_title = f"Source {self._number} of {len(self._sources)}"
         try:
@@ -93,8 +100,17 @@ class SourceScreen(ModalScreen[None]):
         before, text, behind = (passage.before, passage.passage.text, passage.behind) if passage else kept
         for name, part in (("before", before), ("passage", text), ("behind", behind)):
             shown = self.query_one(f".{name}", Static)
-            shown.update(Content(safe(part)))
+            shown.update(_marked(safe(part), source.get("words", ())))
             shown.display = bool(part)
+
+
+def _marked(text: str, words: Sequence[str]) -> Content:
+    """Return the text with these words marked."""
+    content = Content(text)
+    each = "|".join(map(re.escape, dict.fromkeys(filter(None, words))))
+    for match in re.finditer(rf"\b(?:{each})\b", text, re.IGNORECASE) if each else ():
+        content = content.stylize("$accent bold", match.start(), match.end())
+    return content
 
 
 def _heading(source: dict[str, Any], gone: str) -> Content:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from device_app.tui.edge.ingestion import Reader
     from device_app.tui.edge.known import Known
     from device_app.tui.edge.preferences import Preferences
+    from device_app.tui.edge.searches import Searches
 
 
 class Parts:
@@ -44,6 +45,13 @@ class Parts:
         return Known(self._open)
 
     @cached_property
+    def searches(self) -> Searches:
+        """The searches in files and conversations."""
+        from device_app.tui.edge.searches import Searches
+
+        return Searches(self._open)
+
+    @cached_property
     def caches(self) -> Caches:
         """The access to the caches."""
         from device_app.tui.edge.caches import Caches
@@ -66,12 +74,12 @@ class Parts:
 
     def reopen(self) -> None:
         """Reload the settings in all parts."""
-        for part in self._made("answers", "records", "known", "caches", "reader", "preferences"):
+        for part in self._made("answers", "records", "known", "searches", "caches", "reader", "preferences"):
             part.reopen()
 
     def close(self) -> None:
         """Stop all parts."""
-        for part in self._made("reader", "caches", "answers", "records", "known", "preferences"):
+        for part in self._made("reader", "caches", "answers", "records", "known", "searches", "preferences"):
             part.close()
 
     def _made(self, *names: str) -> Iterator[Any]:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from device_app.commands.search import Searcher, Sort
+from device_app.commands.search import Searcher
+from device_app.commands.search_results import Sort
 from storage.conversations import ConversationStore
 from storage.database import Database
 from storage.paths import Paths
@@ -44,7 +45,7 @@ def talk(paths: Paths, files: Path) -> None:
     database.close()
 
 
-def found(outcome: Any) -> list[str]:
+def paths_of(outcome: Any) -> list[str]:
     return [Path(result["path"]).name for result in json.loads(outcome.out)["files"]["results"]]
 
 
@@ -70,7 +71,7 @@ def found(outcome: Any) -> list[str]:
 )
 def test_words_and_filters_find_documents(files: Path, jackdaw: Any, words: list[str], names: list[str]) -> None:
     outcome = jackdaw("search", "--json", *words)
-    assert sorted(found(outcome)) == sorted(names)
+    assert sorted(paths_of(outcome)) == sorted(names)
     assert outcome.code == (0 if names else 3)
 
 
@@ -91,7 +92,7 @@ def test_the_object_of_a_search(talk: None, jackdaw: Any) -> None:
 
 def test_either_side_alone(talk: None, jackdaw: Any) -> None:
     assert "Who borrowed" not in jackdaw("search", "--files", "drill").out
-    assert found(jackdaw("search", "--conversations", "--json", "drill")) == []
+    assert paths_of(jackdaw("search", "--conversations", "--json", "drill")) == []
     assert jackdaw("search", "from:rick", "--conversations", "drill").code == 3
 
 
@@ -106,8 +107,8 @@ def test_what_a_person_is_shown(talk: None, jackdaw: Any) -> None:
 def test_the_latest_come_first_by_date(files: Path, jackdaw: Any) -> None:
     (files / "new.eml").write_text(MAIL.format(number=2).replace("12 Oct", "19 Oct"))
     assert jackdaw("add", str(files)).code == 0
-    assert found(jackdaw("search", "--json", "boathouse", "--sort", "date"))[:2] == ["new.eml", "dns.eml"]
-    assert found(jackdaw("search", "--json", "kind:mail"))[:2] == ["new.eml", "dns.eml"]
+    assert paths_of(jackdaw("search", "--json", "boathouse", "--sort", "date"))[:2] == ["new.eml", "dns.eml"]
+    assert paths_of(jackdaw("search", "--json", "kind:mail"))[:2] == ["new.eml", "dns.eml"]
 
 
 def test_a_result_opens_in_the_editor_at_its_line(

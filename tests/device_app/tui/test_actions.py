@@ -13,6 +13,7 @@ from device_app.tui.cache.screen import CacheScreen
 from device_app.tui.chat import composer
 from device_app.tui.chat.screen import ChatScreen
 from device_app.tui.knowledge.screen import KnowledgeScreen
+from device_app.tui.search.screen import SearchScreen
 from device_app.tui.settings.models import ModelsScreen
 from device_app.tui.settings.screen import SettingsScreen
 from shared.errors import UsageError
@@ -24,6 +25,7 @@ SCREENS = {
     Place.CACHE: CacheScreen,
     Place.SETTINGS: SettingsScreen,
     Place.MODELS: ModelsScreen,
+    Place.SEARCH: SearchScreen,
 }
 
 

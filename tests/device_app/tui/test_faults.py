@@ -40,7 +40,7 @@ async def test_hostile_text_is_shown_and_not_obeyed(person: Any, store: Conversa
         assert person.app.is_running
 
 
-@pytest.mark.parametrize("command", ["/settings", "/search", "/cache answers", "/add"])
+@pytest.mark.parametrize("command", ["/settings", "/search", "/conversations", "/cache answers", "/add"])
 async def test_what_is_pasted_into_any_line_is_shown_and_not_obeyed(person: Any, command: str) -> None:
     async with person.at():
         await person.sends(command)
@@ -197,6 +197,7 @@ AREAS = (
     "/private",
     "/help",
     "/search",
+    "/conversations",
 )
 
 

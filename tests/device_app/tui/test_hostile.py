@@ -64,7 +64,7 @@ WALK = (
     ("q", "y copy"),
     (ESCAPE, r"\^n new"),
     ("/export pdf" + ENTER, "Choose a format"),
-    ("/search end" + ENTER, r"\*\*Petra"),
+    ("/conversations end" + ENTER, r"\*\*Petra"),
     ("\x0e", "your own files"),
     ("/knowledge" + ENTER, "unreadable"),
     (ENTER, "broken PDF"),

@@ -202,7 +202,7 @@ def test_a_question_being_edited(looks: Any, talk: ConversationStore, size: Any)
 @SIZES
 def test_conversations_searched(looks: Any, talk: ConversationStore, size: Any) -> None:
     async def searches(person: Any) -> None:
-        await person.sends("/search march")
+        await person.sends("/conversations march")
         await person.until(lambda: "On Tues" in person.sees())
 
     assert looks(size, searches)

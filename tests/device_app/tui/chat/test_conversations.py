@@ -50,7 +50,7 @@ async def test_search_finds_a_turn_in_any_conversation_and_opens_it_with_the_foc
         turn = store.begin(f"Question {number}?", 1 if number else None)
         store.write(turn.id, "Zanzibar." if number == 3 else "No.", record("", ""))
     async with person.at():
-        await person.sends("/search zanzi")
+        await person.sends("/conversations zanzi")
         await person.until(lambda: "Zanzibar." in person.sees())
         await person.presses("enter")
         await person.until(lambda: person.chat.transcript.views)

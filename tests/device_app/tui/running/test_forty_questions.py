@@ -65,7 +65,7 @@ COMMANDS = (
     ("/why", "Why this answer"),
     ("/sources 1", "Source 1 of"),
     ("/copy", "copied"),
-    ("/search tuesday", "the dentist?"),
+    ("/conversations tuesday", "the dentist?"),
     ("/nonsense", "There is no command"),
     ("/new", "answers from your"),
 )
@@ -75,7 +75,7 @@ assert len(INPUTS) == 40
 assert not any(awaited in typed for typed, awaited in INPUTS)
 
 ASKED = [typed.removeprefix(PASTE).removesuffix(END_OF_PASTE).strip() for typed, _ in QUESTIONS]
-WINDOWS = ("/why", "/sources 1", "/search tuesday")
+WINDOWS = ("/why", "/sources 1", "/conversations tuesday")
 """What opens a window, in which letters are keys."""
 
 

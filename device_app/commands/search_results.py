@@ -1,0 +1,74 @@
+"""What a search in files and conversations gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from device_app.english.searching import Search
+
+if TYPE_CHECKING:
+    from device_app.english.spelling import Correction
+    from device_app.knowledge.matches import Count, Snippet
+    from shared.types import StoredPassage
+    from storage.conversations import Turn
+
+
+class Sort(StrEnum):
+    """The order of results."""
+
+    RELEVANCE = "relevance"
+    DATE = "date"
+
+
+class Side(StrEnum):
+    """Where to search."""
+
+    BOTH = "both"
+    FILES = "files"
+    CONVERSATIONS = "conversations"
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """A document that was found, with its best passage; `others` counts its other passages among the results."""
+
+    number: int
+    passage: StoredPassage
+    snippet: Snippet
+    score: float
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """A question and answer that were found."""
+
+    number: int
+    turn: Turn
+    snippet: Snippet
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What was found. `documents` counts those that match; it is a lower bound unless `is_counted`.
+
+    `has_all` says whether the counted documents have all words, or only some of them.
+    """
+
+    search: Search
+    corrections: tuple[Correction, ...] = ()
+    notes: tuple[str, ...] = ()
+    files: tuple[FileResult, ...] = ()
+    documents: int = 0
+    is_counted: bool = True
+    has_all: bool = True
+    facets: Mapping[str, tuple[Count, ...]] = field(default_factory=dict)
+    turns: tuple[TurnResult, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was found."""
+        return not self.files and not self.turns

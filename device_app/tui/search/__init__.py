@@ -1,0 +1,1 @@
+"""The search of the app: one field over files and conversations."""
