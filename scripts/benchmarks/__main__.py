@@ -34,6 +34,7 @@ BENCHMARKS = {
     "server": "the companion server: cost of a token, memory of a device, many streams from one engine, the queue",
     "telerag": "search in an index larger than memory: clusters read on demand, and ahead of rewritten questions",
     "typing": "reading while a question is typed: the first token, keys, passages read in vain, with it and without",
+    "search": "jackdaw search: the time of a key, recall with and without wrong letters, from a shell",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",
 }
 MODULES = {"predict": "percache_predict", "reuse": "percache_reuse"}
@@ -56,6 +57,9 @@ def main() -> int:
     parser.add_argument("--adapter", type=Path, metavar="FILE", help="answers, percache, predict: measure this adapter")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="percache: draw its figures into an SVG file")
     parser.add_argument("--runs", type=_positive, metavar="N", help="kills: how many servers (default: 200)")
+    parser.add_argument(
+        "--passages", type=_positive, metavar="N", help="search: passages of its store (default: 100,000)"
+    )
     parser.add_argument("--targets", metavar="A,B", help="dovetail: only these, such as 135m-q8_0,1.7b-q4_0")
     parser.add_argument("--threads", type=int, default=min(4, _cores()), help="threads (default: %(default)s)")
     arguments = parser.parse_args()

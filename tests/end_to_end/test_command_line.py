@@ -63,6 +63,20 @@ def test_the_right_file_is_among_the_sources(life: Home) -> None:
     assert right >= len(asked) - 1
 
 
+def test_a_search_finds_the_file_in_spite_of_a_wrong_letter_and_opens_it(life: Home, tmp_path: Path) -> None:
+    result = life.json("search", "wifi", "pasword", "in:notes")
+    assert {"typed": "pasword", "used": "password"} in result["corrections"]
+    first = result["files"]["results"][0]
+    assert "Wi-Fi" in first["snippet"]
+    assert {first["snippet"][start:end].lower() for start, end in first["marks"]} >= {"password"}
+    editor, opened = tmp_path / "vi", tmp_path / "opened"
+    editor.write_text(f'#!/bin/sh\necho "$@" > {opened}\n')
+    editor.chmod(0o700)
+    life.environment |= {"EDITOR": str(editor)}
+    assert life.run("search", "wifi", "pasword", "in:notes", "--open", "1").returncode == 0
+    assert opened.read_text() == f"+{first['line']} {first['path']}\n"
+
+
 def test_the_question_may_come_from_standard_input(life: Home) -> None:
     answer = life.json("ask", text="How many steps do the Mulberry Stairs have?\n")
     assert "112" in answer["answer"]
