@@ -6,14 +6,16 @@ Takes FTS5 expressions, which `any_of` and `all_of` build from texts; no text is
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from storage.database import Database
+from shared.types import SearchFilters
+from storage.database import Database, folded
 from storage.keywords import quoted
-from storage.passages import Ids, show
+from storage.passages import Ids
 
-MOST_RANKED = 30_000
+MOST_RANKED = 20_000
 """The most matches that are ranked, at about 1 µs each."""
 
 MOST_EXPANDED = 12
@@ -28,14 +30,14 @@ _PAGE = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a passage's document. `date` is ISO 8601 or None; `path` is printable."""
+    """What is known of a passage's document. `date` is ISO 8601 or None; `people` is a JSON array, as it is stored."""
 
     passage: int
     document: int
     kind: str
     date: str | None
-    people: tuple[str, ...]
-    path: str
+    people: str
+    path: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +85,24 @@ class FullText:
         """
         rarest = self._rarest(terms) if len(terms) > 1 else list(terms)
         expression = all_of([*required, f"({' OR '.join(rarest)})"] if rarest else required)
-        newest = self.matches(expression, MOST_RANKED + 1)
-        if among is not None and len(newest) > MOST_RANKED:
+        first = self._first_ranked(expression)
+        if among is not None and first:
             newest = self.matches(expression)
             return newest[np.isin(newest, among, kind="table")][::-1][:count]
-        first = int(newest[max(0, len(newest) - MOST_RANKED)]) if len(newest) else 0
         ranked = self.database.execute(
             f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?",
             (expression, first, count if among is None else -1),
         )
         ids = np.array([row[0] for row in ranked], np.int64)
         return ids if among is None else ids[np.isin(ids, among, kind="table")][:count]
+
+    def _first_ranked(self, expression: str) -> int:
+        """Return the id of the oldest row among the newest MOST_RANKED; 0 if no more rows match."""
+        beyond = self.database.execute(
+            f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
+            (expression, MOST_RANKED),
+        )
+        return int(beyond[0][0]) + 1 if beyond else 0
 
     def with_prefix(self, word: str) -> list[str]:
         """Return the most frequent stems in the index that begin with the word, in lower case and without accents."""
@@ -152,10 +161,7 @@ class DocumentFacts:
                 f"WHERE passages.id IN ({', '.join('?' * len(some))})",
                 some,
             )
-            facts += [
-                Facts(identity, document, kind, day, tuple(json.loads(people)), show(path))
-                for identity, document, kind, day, people, path in rows
-            ]
+            facts += [Facts(*row) for row in rows]
         return facts
 
     def latest(self, count: int, among: Ids | None = None) -> list[int]:
@@ -171,14 +177,6 @@ class DocumentFacts:
                         return list(chosen.values())
         return list(chosen.values())
 
-    def people(self) -> list[str]:
-        """Return everybody named by a document, the most frequent first."""
-        counts: dict[str, int] = {}
-        for people, count in self.database.execute("SELECT people, COUNT(*) FROM documents GROUP BY people"):
-            for person in json.loads(people):
-                counts[person] = counts.get(person, 0) + count
-        return sorted(counts, key=lambda person: (-counts[person], person))
-
     def _by_date(self, *, dated: bool) -> Iterator[tuple[int, int]]:
         """Yield (document, passage), the latest document first, reading them in batches."""
         condition = "date IS NOT NULL ORDER BY date DESC, documents.id DESC" if dated else "date IS NULL"
@@ -190,6 +188,57 @@ class DocumentFacts:
         ):
             yield from rows
             offset += _PAGE
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleIndex:
+    """Who is named by the document of each passage, in memory: a filter that is typed is compared at each key.
+
+    `ids` are the sorted ids of all passages; `codes` the place in `named` of each one's kind and people, a JSON array.
+    """
+
+    ids: Ids
+    codes: Ids
+    named: Sequence[tuple[str, str]]
+
+    @classmethod
+    def read(cls, database: Database) -> Self:
+        """Read the people of all documents."""
+        rows = database.execute(
+            "SELECT passages.id, kind, people FROM documents CROSS JOIN passages ON document_id = documents.id"
+        )
+        places: dict[tuple[str, str], int] = {}
+        codes = np.array([places.setdefault((kind, people), len(places)) for _, kind, people in rows], np.int64)
+        ids = np.array([row[0] for row in rows], np.int64)
+        order = np.argsort(ids)
+        return cls(ids[order], codes[order], list(places))
+
+    def matching(self, filters: SearchFilters) -> Ids:
+        """Return the sorted ids of the passages that pass the filters of people; other filters are not looked at."""
+        allowed = [place for place, (kind, people) in enumerate(self.named) if _passes(filters, kind, people)]
+        return self.ids[np.isin(self.codes, np.array(allowed, np.int64), kind="table")]
+
+    def people(self) -> list[str]:
+        """Return everybody, who is named most often first."""
+        counts: dict[str, int] = {}
+        for (_, people), count in zip(self.named, np.bincount(self.codes, minlength=1).tolist(), strict=False):
+            for person in json.loads(people):
+                counts[person] = counts.get(person, 0) + count
+        return sorted(counts, key=lambda person: (-counts[person], person))
+
+
+def _passes(filters: SearchFilters, kind: str, people: str) -> bool:
+    """Return whether documents with these people pass; the same decision as `conditions` in `storage/passages.py`."""
+    everybody = folded(people)
+    if filters.people and not any(folded(name) in everybody for name in filters.people):
+        return False
+    if not (filters.senders or filters.recipients) or kind != "mail":
+        return all(
+            any(folded(name) in everybody for name in names) for names in (filters.senders, filters.recipients) if names
+        )
+    sender, *recipients = json.loads(people) or [""]
+    parts = ((filters.senders, sender), (filters.recipients, json.dumps(recipients, ensure_ascii=False)))
+    return all(any(folded(name) in folded(part) for name in names) for names, part in parts if names)
 
 
 def _contains(ids: Ids, identity: int) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from device_app.commands.search_results import FileResult, Results, Side, Sort, TurnResult
 from device_app.english import searching, spelling
 from device_app.english.searching import Search
@@ -15,7 +17,7 @@ from device_app.english.terms import terms
 from device_app.knowledge import matches
 from shared.types import SearchFilters
 from storage.keywords import quoted
-from storage.search import TURNS, DocumentFacts, Facts, FullText, all_of, any_of
+from storage.search import TURNS, DocumentFacts, Facts, FullText, PeopleIndex, all_of, any_of
 
 if TYPE_CHECKING:
     from device_app.device import Device
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
 CANDIDATES = 100
 """The passages that are ranked for a search."""
 
-MOST_COUNTED = 2_000
+MOST_COUNTED = 1_000
 """The passages that are counted in facets and sorted by date; of more matches the newest read count."""
+
+_LEAST_BEGINNING = 3
+"""The letters from which the beginning of a word stands for words: fewer would stand for too many."""
 
 _MOST_HELD = 1_000
 _MOST_SPELLINGS = 8
@@ -41,6 +46,8 @@ class Searcher:
     _version: tuple[int, int] | None = None
     _spelled: dict[str, str | None] = field(default_factory=dict)
     _among: dict[SearchFilters, Ids | None] = field(default_factory=dict)
+    _index: PeopleIndex | None = None
+    _is_typing: bool = False
     _values: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def search(
@@ -64,6 +71,7 @@ class Searcher:
         search, notes = self._with_known_kinds(asked)
         unfinished = search.words[-1] if typing and search.words and searching.ends_in_word(text) else ""
         search, corrections = self._corrected(search, unfinished)
+        self._is_typing = typing
         results = Results(search, corrections, (*asked.notes, *notes))
         if search.is_empty:
             return replace(results, notes=(*results.notes, "there is nothing to search for: type a word or a filter"))
@@ -77,15 +85,14 @@ class Searcher:
         """Return the text with its last part completed to a filter or to a known value of one, likeliest first."""
         self._forget_if_changed()
         if not self._values:
-            facts = DocumentFacts(self.device.database)
-            people = list(dict.fromkeys(map(matches.person_name, facts.people())))
+            people = list(dict.fromkeys(map(matches.person_name, self._people.people())))
             kinds = self.device.knowledge.kinds()
             self._values = {"who": people, "from": people, "to": people, "kind": kinds}
         return searching.completions(text, self._values)
 
     def _forget_if_changed(self) -> None:
         if (version := self.device.database.version()) != self._version:
-            self._version, self._values = version, {}
+            self._version, self._values, self._index = version, {}, None
             self._spelled, self._among = {}, {}
 
     # Words
@@ -138,7 +145,7 @@ class Searcher:
 
     def _expressions(self, table: FullText, search: Search, unfinished: str) -> tuple[list[str], list[str]]:
         """Return FTS5 expressions for the words, and for the phrases, which are all required."""
-        longer = table.with_prefix(unfinished) if len(unfinished) > 1 else []
+        longer = table.with_prefix(unfinished) if len(unfinished) >= _LEAST_BEGINNING else []
         words = [any_of([word, *(longer if word == unfinished else ())]) for word in search.words]
         return words, [quoted(phrase) for phrase in search.phrases]
 
@@ -169,13 +176,22 @@ class Searcher:
 
     def _allowed(self, filters: SearchFilters) -> Ids | None:
         if filters not in self._among:
-            self._among[filters] = self.device.knowledge.matching(filters)
+            others = replace(filters, people=(), senders=(), recipients=())
+            if self._is_typing and others != filters:
+                ids, allowed = self.device.knowledge.matching(others), self._people.matching(filters)
+                self._among[filters] = allowed if ids is None else allowed[np.isin(allowed, ids, kind="table")]
+            else:
+                self._among[filters] = self.device.knowledge.matching(filters)
         return self._among[filters]
+
+    @property
+    def _people(self) -> PeopleIndex:
+        if self._index is None:
+            self._index = PeopleIndex.read(self.device.database)
+        return self._index
 
     def _matching(self, words: Sequence[str], phrases: Sequence[str], among: Ids | None) -> tuple[Ids, bool]:
         """Return the passages with all terms or, if there are none, with any; and whether they have all."""
-        import numpy as np
-
         if not words and not phrases:
             return (np.empty(0, np.int64) if among is None else among), True
         most = -1 if among is not None else MOST_COUNTED + 1

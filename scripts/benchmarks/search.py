@@ -105,6 +105,7 @@ def _keys(home: Path, size: int) -> dict[str, float]:
     times = []
     with Device(paths, Settings()) as device:
         searcher = Searcher(device)
+        searcher.completions("")  # as the app does when the search is opened
         searcher.search("first", TODAY, typing=True)
         for number in range(_TYPED):
             words = [vocabulary[chance.randrange(20, 5_000)] for _ in range(3)]

@@ -70,6 +70,8 @@ class SearchScreen(AreaScreen):
         self._field.focus()
         self.status.doing = "Esc back"
         self._show()
+        if not self._field.value:
+            self.on_input_changed()  # reads what later keys need
 
     def states(self) -> frozenset[AppState]:
         """Return no state: every letter is typed into the field."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,13 @@ def test_words_and_filters_find_documents(files: Path, jackdaw: Any, words: list
     assert outcome.code == (0 if names else 3)
 
 
+@pytest.mark.parametrize("text", ["from:rick", "from:anna", "to:anna", "who:rick", "to:rick kind:mail", "from:x to:y"])
+def test_filters_are_the_same_while_they_are_typed(files: Path, paths: Paths, text: str) -> None:
+    with fake_device(paths) as device:
+        typed, sent = (Searcher(device).search(text, date(2026, 11, 25), typing=typing) for typing in (True, False))
+        assert [each.passage.id for each in typed.files] == [each.passage.id for each in sent.files]
+
+
 def test_the_object_of_a_search(talk: None, jackdaw: Any) -> None:
     result = json.loads(jackdaw("search", "--json", "bleu", "drill").out)
     assert result["corrections"] == [{"typed": "bleu", "used": "blue"}]
@@ -141,8 +149,6 @@ TEXTS = st.one_of(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, st.booleans(), st.sampled_from(Sort))
 def test_no_text_is_an_error(talk: None, paths: Paths, text: str, typing: bool, sort: Sort) -> None:
-    from datetime import date
-
     with fake_device(Paths.locate(os.environ)) as device:
         results = Searcher(device).search(text, date(2026, 11, 25), typing=typing, sort=sort)
         assert results.documents >= 0
