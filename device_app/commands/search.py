@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from device_app.commands.search_results import FileResult, Results, Side, Sort, TurnResult
-from device_app.english import searching, spelling
+from device_app.english import dates, searching, spelling
 from device_app.english.searching import Search
 from device_app.english.spelling import Correction
-from device_app.english.terms import terms
+from device_app.english.terms import plain, terms
 from device_app.knowledge import matches
 from shared.types import SearchFilters
 from storage.keywords import quoted
@@ -76,7 +77,7 @@ class Searcher:
         if search.is_empty:
             return replace(results, notes=(*results.notes, "there is nothing to search for: type a word or a filter"))
         if side is not Side.CONVERSATIONS:
-            results = self._files(results, unfinished, limit, sort, by_meaning=by_meaning)
+            results = self._files(results, unfinished, limit, sort, today if by_meaning else None)
         if side is not Side.FILES:
             results = self._turns(results, unfinished, limit, sort)
         return results
@@ -126,7 +127,10 @@ class Searcher:
             if (spelled := self._spelled[word]) and not (word == unfinished and self._passages.with_prefix(word)):
                 used[word] = spelled
         words = tuple(dict.fromkeys(used.get(word, word) for word in search.words))
-        return replace(search, words=words), tuple(Correction(word, spelled) for word, spelled in used.items())
+        text = re.sub(r"\w+", lambda match: used.get(plain(match[0]), match[0]), search.text)
+        return replace(search, words=words, text=text), tuple(
+            Correction(word, spelled) for word, spelled in used.items()
+        )
 
     def _spelling(self, word: str, others: Sequence[str]) -> str | None:
         """Return the likeliest spelling of a word; None if it is held as it is, or nothing near it is."""
@@ -151,7 +155,7 @@ class Searcher:
 
     # Files
 
-    def _files(self, results: Results, unfinished: str, limit: int, sort: Sort, *, by_meaning: bool) -> Results:
+    def _files(self, results: Results, unfinished: str, limit: int, sort: Sort, meant_on: date | None) -> Results:
         search = results.search
         among = self._allowed(search.filters)
         expressions, phrases = self._expressions(self._passages, search, unfinished)
@@ -168,8 +172,8 @@ class Searcher:
         if sort is Sort.DATE or not search.has_words:
             ids = self._latest(facts, among, limit, has_words=search.has_words)
             scored = [(passage, 0.0) for passage in self._in_order(ids)]
-        elif by_meaning:
-            scored = self._by_meaning(search)
+        elif meant_on:
+            scored = self._by_meaning(search, meant_on)
         else:
             scored = self._ranked(search, expressions, phrases, among)
         return replace(results, files=tuple(self._grouped(scored, expressions, phrases, limit)))
@@ -223,10 +227,10 @@ class Searcher:
         scores = matches.ranked(words, passages)
         return sorted(zip(passages, scores, strict=True), key=lambda scored: (-scored[1], scored[0].id))
 
-    def _by_meaning(self, search: Search) -> list[tuple[StoredPassage, float]]:
+    def _by_meaning(self, search: Search, today: date) -> list[tuple[StoredPassage, float]]:
         from device_app.english.query import Query
 
-        query = Query(" ".join([*search.words, *search.phrases]), search.filters)
+        query = Query(search.text, search.filters, tuple(dates.named(search.text, today)))
         return [(hit.passage, hit.score) for hit in self.device.retriever.search(query, CANDIDATES)]
 
     def _in_order(self, ids: Sequence[int]) -> list[StoredPassage]:

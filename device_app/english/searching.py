@@ -50,9 +50,10 @@ _NAMES = {name: each.name for each in FILTERS for name in (each.name, *each.alia
 _PART = re.compile(
     rf"""(?<![^\s(\[{{,;])[(\[{{]?(?P<name>{"|".join(_NAMES)})(?P<joint>\s*[:：]\s*)
         (?:"(?P<quoted>[^"]*)"?|“(?P<curly>[^”]*)”?|(?P<bare>[^\s"“]\S*))
-      | "(?P<phrase>[^"]*)"? | “(?P<phrase_>[^”]*)”?""",
+      | "[^"]*"? | “[^”]*”?""",
     re.IGNORECASE | re.VERBOSE,
 )
+_PHRASE = re.compile('"([^"]*)"?|“([^”]*)”?')
 _UNFINISHED = re.compile(rf"(?:^|\s)(?:{'|'.join(_NAMES)})\s?[:：]\s*$", re.IGNORECASE)
 _TYPED = re.compile(r'(?:^|\s)(?P<name>\w*)(?P<colon>[:：]?)(?P<value>"[^"]*|[^\s"]*)$')
 _CLOSING = ")]},;?!."
@@ -62,13 +63,15 @@ _CLOSING = ")]},;?!."
 class Search:
     """A search as it was understood.
 
-    `words` are lower case and without accents, `phrases` are to be found as they stand; `notes` say what was left out.
+    `words` are lower case and without accents, `phrases` are to be found as they stand; `text` is all
+    that was typed but the filters. `notes` say what was left out.
     """
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     filters: SearchFilters = field(default_factory=SearchFilters)
     notes: tuple[str, ...] = ()
+    text: str = ""
 
     @property
     def has_words(self) -> bool:
@@ -94,10 +97,7 @@ def parse(text: str, today: date) -> Search:
 
     def taken(match: re.Match[str]) -> str:
         if not match["name"]:
-            phrase = " ".join((match["phrase"] or match["phrase_"] or "").split())
-            if terms(phrase):
-                phrases.append(phrase)
-            return " "
+            return match[0]
         given = (match["quoted"], match["curly"], match["bare"] and match["bare"].rstrip(_CLOSING))
         value = next((part for part in given if part), "").strip()
         name = _NAMES[match["name"].lower()]
@@ -108,9 +108,17 @@ def parse(text: str, today: date) -> Search:
             values.setdefault(name, []).append(value)
         return " "
 
-    rest = _UNFINISHED.sub(" ", _PART.sub(taken, text[:MOST_CHARACTERS]))
+    def phrase(match: re.Match[str]) -> str:
+        each = " ".join((match[1] or match[2] or "").split())
+        if terms(each):
+            phrases.append(each)
+        return " "
+
+    without_filters = _UNFINISHED.sub(" ", _PART.sub(taken, text[:MOST_CHARACTERS]))
+    words = terms(_PHRASE.sub(phrase, without_filters))
     filters, ignored = _filters(values, today)
-    return Search(tuple(terms(rest)), tuple(phrases[:_MOST_PHRASES]), filters, (*notes, *ignored))
+    said = " ".join(re.sub('["“”]', " ", without_filters).split())
+    return Search(tuple(words), tuple(phrases[:_MOST_PHRASES]), filters, (*notes, *ignored), said)
 
 
 def ends_in_word(text: str) -> bool:
