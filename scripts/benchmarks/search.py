@@ -48,7 +48,7 @@ KEY_MS, SHARE_MISSPELLED, TIMES_KEPT = 100.0, 0.8, 1.2
 """The bars: each key, recall with wrong letters as a share of the hybrid's, a search against a kept answer."""
 
 TODAY = date(2026, 11, 25)
-QUICK_QUESTIONS, QUICK_SETS = 50, ("lihuaworld", "email")
+QUICK_QUESTIONS, QUICK_SETS = 50, ("qmsum",)
 _TYPED, _RUNS, _BATCH = 20, 5, 10_000
 
 
