@@ -39,6 +39,7 @@ class SearchCommand(Command):
     cls=SearchCommand,
     examples=(
         ("Search in files and conversations", "jackdaw search blue drill"),
+        ("Search for words as they stand", "jackdaw search '\"blue drill\"'"),
         ("Search in some files only", "jackdaw search from:anna after:2026-03 kind:mail invoice"),
         ("List the latest mails", "jackdaw search kind:mail --sort date"),
         ("Open the second result in your editor", "jackdaw search blue drill --open 2"),
@@ -58,9 +59,9 @@ def command(
 ) -> int | None:
     """Find documents and conversations with WORDS, in any form; "in quotation marks" as they stand.
 
-    No model is loaded and nothing leaves this device. A word that nothing holds is replaced by the likeliest spelling
+    No model is loaded, but for the embedder with --meaning, and nothing leaves this device. A word that nothing holds is replaced by the likeliest spelling
     from your files, which is said; one in quotation marks is not.
-    Exit code 3: nothing was turn_result.
+    Exit code 3: nothing was found.
     """
     text = " ".join(words)
     with opened() as device:
@@ -149,10 +150,9 @@ def _print(text: str, results: Results) -> None:
             filter(None, (passage.kind, (passage.date or "")[:10], safe_line(", ".join(passage.people[:3]))))
         )
         out.print(Text(f"{result.number:>2}. {safe_line(passage.title) or facts}", style="bold"))
-        out.print(
-            Text(f"    {facts}" if passage.title else "    ", style="dim"),
-            Text(safe_line(place_of(result)), style="dim"),
-        )
+        if passage.title:
+            out.print(Text(f"    {facts}", style="dim"))
+        out.print(Text(f"    {safe_line(place_of(result))}", style="dim"))
         out.print(_marked(result.snippet))
     if results.turns:
         out.print(Text("Conversations", style="bold"))
