@@ -59,8 +59,8 @@ def command(
 ) -> int | None:
     """Find documents and conversations with WORDS, in any form; "in quotation marks" as they stand.
 
-    No model is loaded, but for the embedder with --meaning, and nothing leaves this device. A word that nothing holds is
-    replaced by the likeliest spelling from your files, which is said; one in quotation marks is not.
+    No model is loaded, but for the embedder with --meaning, and nothing leaves this device. A word that nothing holds
+    is replaced by the likeliest spelling from your files, which is said; one in quotation marks is not.
     Exit code 3: nothing was found.
     """
     text = " ".join(words)
