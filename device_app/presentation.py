@@ -133,9 +133,7 @@ def place_of(result: "FileResult") -> str:
 
 def position_of(result: "FileResult") -> str:
     """Return where in its file a search result stands, to follow the file's name; and how many more passages match."""
-    passage, position = result.passage, ""
-    if passage.page is not None:
-        position = f", page {passage.page}"
-    elif passage.line is not None:
-        position = f", line {passage.line}"
+    passage = result.passage
+    begins = place_in(passage.path, passage.line, passage.page)
+    position = f", {begins}" if begins else ""
     return position + (f" (and {counted(result.others, 'more passage')})" if result.others else "")
