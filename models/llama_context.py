@@ -95,6 +95,15 @@ class LlamaContext:
         logits = self._api.llama_get_logits_ith(self.handle, row)
         return np.ctypeslib.as_array(logits, (self._vocabulary,)).copy()
 
+    def give_features(self, is_on: bool) -> None:
+        """Let `compute` give features, too, or not. With them, all its tokens are outputs: at most `MOST_LOGITS`."""
+        self._api.llama_set_embeddings(self.handle, is_on)
+
+    def features(self, first: int, count: int, width: int) -> npt.NDArray[np.float32]:
+        """Return the features of tokens [first, first + count) of the last `compute` call, shape (count, width)."""
+        features = self._api.llama_get_embeddings(self.handle)
+        return np.ctypeslib.as_array(features, (first + count, width))[first:].copy()
+
     def append(self, sequence: int, start: int, ids: npt.NDArray[np.int32]) -> Logits:
         """Compute tokens in batches at the end of a sequence of `start` tokens; return the last token's logits."""
         done = size = 0

@@ -152,6 +152,10 @@ class LlamaModel:
         """Return the number of weights."""
         return int(self._api.llama_model_n_params(self.handle))
 
+    def width(self) -> int:
+        """Return the length of a token's hidden state."""
+        return int(self._api.llama_model_n_embd(self.handle))
+
     def chat_template(self) -> str | None:
         """Return the model's chat template, an untrusted jinja program, or None."""
         template = self._api.llama_model_chat_template(self.handle, None)

@@ -6,7 +6,6 @@ has; they are faster than its optimised plain operators. The weights are in a se
 instead of copying: the session starts in a quarter of the time. Knows no tokenizer and no session.
 """
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from models import tensor_file
 from shared.errors import WeightsDamaged
 
 MAX_TOKENS = 256
@@ -34,20 +34,12 @@ Tensors = Mapping[str, npt.NDArray[np.float32]]
 def read_safetensors(path: Path) -> dict[str, npt.NDArray[np.float32]]:
     """Return the file's float32 tensors, mapped read-only. Raises WeightsDamaged if header and length disagree."""
     try:
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            # A corrupt length must not become an allocation.
-            header = json.loads(file.read(min(length, path.stat().st_size)))
-        data = np.memmap(path, mode="r", offset=8 + length, dtype=np.uint8)
-        return {
-            name: data[slice(*facts["data_offsets"])].view("<f4").reshape(facts["shape"])
-            for name, facts in header.items()
-            if name != "__metadata__" and facts["dtype"] == "F32"
-        }
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        _, tensors = tensor_file.read(path)
+    except ValueError as error:
         raise WeightsDamaged(
             f"{path.name} is not a complete safetensors file ({error}). Pull the model again."
         ) from error
+    return {name: tensor for name, tensor in tensors.items() if tensor.dtype == np.float32}
 
 
 def write(source: Path, graph: Path, weights: Path) -> None:

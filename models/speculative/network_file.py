@@ -1,0 +1,86 @@
+"""Reads the file of a draft network, and refuses one that is damaged or made for another model."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from msgspec import DecodeError, json
+
+from models import tensor_file
+from models.engine import EngineInfo
+from models.speculative.network import DraftNetwork, Shape
+from shared.errors import WeightsDamaged, WeightsError, WeightsMissing
+
+FORMAT: Final = "jackdaw draft network 1"
+
+
+class DraftRejected(WeightsError):
+    """A draft network was made for another model. The model writes without it."""
+
+
+def target_of(info: EngineInfo) -> str:
+    """Identify the model, with its adapter, whose text and features a draft network predicts."""
+    return f"{info.model_hash} {info.adapter}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a file says of itself: the identity of its target, and the network's shape."""
+
+    target: str
+    shape: Shape
+
+
+def said(about: About) -> dict[str, str]:
+    """Return the metadata of a file, in one key: the package safetensors writes several in any order."""
+    return {FORMAT: json.encode(asdict(about)).decode()}
+
+
+def about(metadata: Mapping[str, str]) -> About:
+    """Return what the metadata say. Raises KeyError if the file is no draft network, and DecodeError."""
+    return json.decode(metadata[FORMAT], type=About)
+
+
+def load(path: Path, info: EngineInfo) -> DraftNetwork:
+    """Return the network in a file, for the engine with these facts.
+
+    Raises WeightsMissing, WeightsDamaged (cut short, a tensor missing, numbers that are none) and DraftRejected.
+    """
+    try:
+        metadata, tensors = tensor_file.read(path)
+    except FileNotFoundError:
+        raise WeightsMissing(
+            f"There is no draft network {path}. Name another one, or set model.draft to auto."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise _damaged(path, str(error)) from error
+    try:
+        known = about(metadata)
+    except KeyError:
+        raise _damaged(path, "it is no draft network") from None
+    except DecodeError as error:
+        raise _damaged(path, str(error)) from error
+    shape = known.shape
+    if known.target != target_of(info):
+        raise DraftRejected(
+            f"The draft network {path} was made for another model than {info.model}, or another adapter."
+        )
+    if shape.tokens != info.vocabulary:
+        raise DraftRejected(
+            f"The draft network {path} knows {shape.tokens:,} tokens, {info.model} has {info.vocabulary:,}."
+        )
+    for name, expected in {**shape.trained(), **shape.taken()}.items():
+        if name not in tensors or tensors[name].shape != expected:
+            raise _damaged(path, f"the tensor {name} is missing or has another shape")
+        if name != "embedding" and not np.isfinite(tensors[name]).all():  # the embeddings are not read as a whole
+            raise _damaged(path, f"the tensor {name} has numbers that are none")
+    ids = tensors["vocabulary"]
+    if not ((ids >= 0) & (ids < shape.tokens)).all():
+        raise _damaged(path, "its vocabulary names tokens that do not exist")
+    return DraftNetwork(shape, tensors)
+
+
+def _damaged(path: Path, reason: str) -> WeightsDamaged:
+    return WeightsDamaged(f"The draft network {path} cannot be used: {reason}. Train it again, or name another one.")

@@ -1,0 +1,126 @@
+"""Trains a draft network for a model: it foresees the model's next tokens from the model's own features.
+
+Collects the model's own answers to Jackdaw's prompts, then trains. Writes the network (safetensors) into DIR, and a
+card beside it. Another network in the same DIR, with other settings, learns from the same texts. Stop it with Ctrl-C
+at any time: the same command goes on from there, to the same bytes.
+"""
+
+import argparse
+import json
+import math
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from models.speculative.network import Fusion
+from scripts.drafting.recipe import Collected, Losses, OtherRecipe, Recipe
+from scripts.places import CannotRun
+from shared.errors import JackdawError
+
+_COLLECTED, _RECIPE = Collected(), Recipe()
+
+_EXAMPLES = """Examples:
+  scripts/train_draft build/draft --data ../shared/data
+  scripts/train_draft build/draft --data ../shared/data --fusion plain           EAGLE's fusion, on the same texts
+  scripts/train_draft build/try --data ../shared/data --positions 2000 --held-out 1 --epochs 1      a minute or two
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 it cannot be trained here, 130 stopped, to be gone on with"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; for usage errors argparse exits with 2."""
+    given = _parsed(arguments)
+    try:
+        from scripts.drafting.teaching import teach
+    except ModuleNotFoundError as missing:
+        return _ended(3, f"No draft network can be trained: {missing.name} is missing. Run: scripts/install train")
+    collected = Collected(positions=given.positions, answers=given.answers, held_out=given.held_out, seed=given.seed)
+    recipe = Recipe(
+        fusion=given.fusion,
+        blocks=given.blocks,
+        losses=given.losses,
+        drafted=given.drafted,
+        epochs=given.epochs,
+        rate=given.rate,
+        seed=given.seed,
+    )
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    try:
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            trained = teach(given.folder, given.data, given.model, collected, recipe, given.threads, bar)
+    except CannotRun as reason:
+        return _ended(3, f"No draft network can be trained: {reason}")
+    except OtherRecipe as error:
+        return _ended(1, f"{error} Name another folder, or begin anew: rm -r {given.folder}")
+    except (JackdawError, OSError) as error:
+        return _ended(1, f"The training failed: {error}")
+    except KeyboardInterrupt:
+        return _ended(130, "Stopped. The same command goes on where this was.")
+    if given.json:
+        print(json.dumps({"network": str(trained.network), "card": str(trained.card), "figures": trained.figures}))
+    else:
+        print(trained.network)
+    return 0
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="scripts/train_draft",
+        description=__doc__,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("folder", type=Path, metavar="DIR", help="where texts, state, network and card are written")
+    add("--data", type=_folder, required=True, metavar="DIR", help="lihuaworld, email, nq_passages and prompts")
+    add("--model", type=Path, metavar="FILE", help="GGUF of the model to draft for (default: the default model)")
+    add("--positions", type=_count, default=_COLLECTED.positions, help="tokens of own answers (default: %(default)s)")
+    add("--answers", type=_count, default=_COLLECTED.answers, help="answers to each prompt (default: %(default)s)")
+    add("--held-out", type=_count, default=_COLLECTED.held_out, help="prompts of each kind (default: %(default)s)")
+    add("--fusion", choices=get_args(Fusion), default=_RECIPE.fusion, help="of inputs (default: %(default)s)")
+    add("--blocks", type=_count, default=_RECIPE.blocks, help="of the model's shape (default: %(default)s)")
+    add("--losses", choices=get_args(Losses), default=_RECIPE.losses, help="and rate (default: %(default)s)")
+    add("--drafted", type=_count, default=_RECIPE.drafted, help="tokens that it can draft (default: %(default)s)")
+    add("--epochs", type=_count, default=_RECIPE.epochs, help="over all texts (default: %(default)s)")
+    add("--rate", type=_rate, default=_RECIPE.rate, help="highest learning rate (default: that of the losses)")
+    add("--seed", type=int, default=_RECIPE.seed, help="answers, order, weights (default: %(default)s)")
+    add("--threads", type=_count, default=os.cpu_count() or 1, help="threads (default: %(default)s)")
+    add("--json", action="store_true", help="print files and figures as one JSON object")
+    return parser.parse_args(arguments)
+
+
+def _folder(text: str) -> Path:
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {text}")
+    return path
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on")
+    return int(text)
+
+
+def _rate(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return number
+
+
+def _ended(code: int, message: str) -> int:
+    print(message, file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""Measures a draft network on held-out answers: how often it foresees the model's next token, and how fast it is."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from models import tensor_file
+from models.engine import EngineInfo
+from models.speculative.network import DraftNetwork, Held
+from models.speculative.network_file import about, load
+from scripts.drafting.collecting import READ, WRITTEN, Text
+from scripts.drafting.training import Row, Trainer, row
+
+DEPTH: Final = 4
+"""The tokens drafted one after the other to measure a chain."""
+
+_REPEATS: Final = 30
+_BEFORE: Final = 400
+"""Tokens held before a step that is timed."""
+
+
+@dataclass(slots=True)
+class Chain:
+    """Passes with drafts of `DEPTH` tokens each: how many, the tokens that they gave, and for each drafted token how
+    often it was reached and accepted.
+    """
+
+    passes: int
+    tokens: int
+    reached: list[int]
+    accepted: list[int]
+
+
+def foreseen(trainer: Trainer, texts: Sequence[Text], vocabulary: Sequence[int], since: int) -> float:
+    """Return the share of the answers' tokens whose likeliest next token the network foresees (top-1)."""
+    right = total = 0
+    ids = np.asarray(vocabulary)
+    for text in texts:
+        read = row(text, since=since)
+        right += int((_guessed(trainer, read, ids) == read.likeliest)[read.is_written].sum())
+        total += int(read.is_written.sum())
+    return right / max(1, total)
+
+
+def covered(texts: Sequence[Text], vocabulary: Sequence[int]) -> float:
+    """Return the share of the answers' likeliest next tokens that the reduced vocabulary holds."""
+    likeliest = np.concatenate([text.likeliest[text.parts == WRITTEN] for text in texts])
+    return float(np.isin(likeliest, vocabulary).mean())
+
+
+def chained(network: DraftNetwork, texts: Sequence[Text], since: int = READ) -> Chain:
+    """Replay the texts' one answer each with drafts: the likeliest token, and from its predicted feature the next.
+
+    With `since=WRITTEN`, features of the prompt are missing.
+    """
+    chain = Chain(0, 0, [0] * DEPTH, [0] * DEPTH)
+    for text in texts:
+        first = int(np.argmax(text.parts == WRITTEN))
+        answer = [*text.tokens[first:].tolist(), int(text.likeliest[-1])]
+        features = text.features.astype(np.float32)
+        held, place = Held(network.shape), 0
+        known = first if since == WRITTEN else 0  # the last token whose feature the network has read
+        while place < len(answer) - 1:
+            root = first + place
+            drafted: list[int] = []
+            if root > known:
+                positions = np.arange(known + 1, root + 1)
+                predicted, logits = network.step(
+                    held, features[known:root], text.tokens[known + 1 : root + 1], positions
+                )
+                known, settled = root, held.length
+                drafted = _drafted(network, held, predicted[-1:], logits[-1:], root)
+                held.length = settled
+            accepted = 0
+            for drafted_token, token in zip(drafted, answer[place + 1 :], strict=False):
+                chain.reached[accepted] += 1
+                if drafted_token != token:
+                    break
+                chain.accepted[accepted] += 1
+                accepted += 1
+            chain.passes += 1
+            chain.tokens += min(accepted + 1, len(answer) - 1 - place)
+            place += accepted + 1
+    return chain
+
+
+def step_ms(path: Path, threads: int) -> float:
+    """Return the milliseconds of a draft step over one token in a process of its own, with so many threads."""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.drafting.measuring", str(path)],
+        env=environment,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(done.stdout)
+
+
+def figures(
+    trainer: Trainer, path: Path, info: EngineInfo, texts: Sequence[Text], threads: Sequence[int]
+) -> dict[str, Any]:
+    """Return all figures of the network in a file, which is the trainer's."""
+    network = load(path, info)
+    vocabulary = network.vocabulary.tolist()
+    chain, bare = chained(network, texts), chained(network, texts, WRITTEN)
+    return {
+        "top1": round(foreseen(trainer, texts, vocabulary, READ), 4),
+        "top1_without_prompt": round(foreseen(trainer, texts, vocabulary, WRITTEN), 4),
+        "covered": round(covered(texts, vocabulary), 4),
+        "tokens_per_pass": round(chain.tokens / chain.passes, 3),
+        "tokens_per_pass_without_prompt": round(bare.tokens / bare.passes, 3),
+        "accepted": [
+            round(accepted / max(1, reached), 3)
+            for accepted, reached in zip(chain.accepted, chain.reached, strict=True)
+        ],
+        "positions": int(sum(text.written for text in texts)),
+        "step_ms": {str(count): step_ms(path, count) for count in threads},
+    }
+
+
+def _guessed(trainer: Trainer, read: Row, vocabulary: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    with torch.no_grad():
+        best = trainer.logits(trainer.predicted(read)).argmax(-1).numpy()
+    guessed: np.ndarray[Any, Any] = vocabulary[best]
+    return guessed
+
+
+def _drafted(network: DraftNetwork, held: Held, predicted: Any, logits: Any, root: int) -> list[int]:
+    tokens = [int(network.vocabulary[logits[0].argmax()])]
+    for depth in range(1, DEPTH):
+        predicted, logits = network.step(held, predicted, tokens[-1:], [root + depth])
+        tokens.append(int(network.vocabulary[logits[0].argmax()]))
+    return tokens
+
+
+def _time(path: Path) -> float:
+    """Return the median milliseconds of a step over one token."""
+    metadata, tensors = tensor_file.read(path)
+    network = DraftNetwork(about(metadata).shape, tensors)
+    held = Held(network.shape)
+    features = np.ones((_BEFORE, network.shape.width), np.float32)
+    network.step(held, features, np.arange(_BEFORE) % network.shape.tokens, np.arange(_BEFORE))
+    seconds = []
+    for _ in range(_REPEATS):
+        began = time.perf_counter()
+        network.step(held, features[:1], [1], [_BEFORE])
+        seconds.append(time.perf_counter() - began)
+        held.length = _BEFORE
+    return round(1000 * sorted(seconds)[len(seconds) // 2], 2)
+
+
+if __name__ == "__main__":
+    print(_time(Path(sys.argv[1])))

@@ -1,0 +1,202 @@
+"""Trains a draft network on collected texts. Knows tensors; knows no engine and no prompts.
+
+Training that was stopped goes on to the same weights, on the same machine with the same number of threads.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch.nn import functional
+
+from models.speculative.network import Shape
+from scripts.drafting.collecting import HEAD, READ, WRITTEN, Text
+from scripts.drafting.network import begun, predicted
+from scripts.drafting.recipe import NOISE, WARM_UP, WEIGHTS, OtherRecipe, Recipe
+
+_CLIP = 1.0
+_MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A text as the network reads it: all n tokens but the first. `before` are the features before them, `after` those
+    to predict, both of shape (n, width); `taught` marks the tokens that count.
+    """
+
+    before: torch.Tensor
+    after: torch.Tensor
+    tokens: torch.Tensor
+    positions: torch.Tensor
+    unread: torch.Tensor
+    taught: torch.Tensor
+    likeliest: npt.NDArray[np.int32]
+    is_written: npt.NDArray[np.bool_]
+
+
+def row(text: Text, *, since: int = HEAD) -> Row:
+    """Return a text as a row. With `since=WRITTEN` the network sees no feature of the prompt, as where the prompt's
+    states were joined from disk: its first token is the first of the answer whose predecessor's feature is known.
+    """
+    parents = text.parents
+    depth = np.zeros(len(parents), np.int64)
+    reads = np.zeros((len(parents), len(parents)), np.bool_)
+    for place, parent in enumerate(parents):
+        reads[place, place] = parent >= 0
+        if parent >= 0:
+            depth[place] = depth[parent] + 1
+            reads[place] |= reads[parent]
+    used = np.flatnonzero((parents >= 0) & (text.parts >= since))
+    if since == WRITTEN:
+        used = used[text.parts[parents[used]] == WRITTEN]
+    features = torch.from_numpy(text.features).float()
+    unread = np.where(reads[np.ix_(used, used)], 0, -np.inf).astype(np.float32)
+    return Row(
+        before=features[parents[used]],
+        after=features[used],
+        tokens=torch.from_numpy(text.tokens[used].astype(np.int64)),
+        positions=torch.from_numpy(depth[used]),
+        unread=torch.from_numpy(unread),
+        taught=torch.from_numpy(text.parts[used] >= READ),
+        likeliest=text.likeliest[used],
+        is_written=text.parts[used] == WRITTEN,
+    )
+
+
+def frequent(texts: Sequence[Text], most: int) -> npt.NDArray[np.int32]:
+    """Return the ids of the tokens that come most often, at most so many, in ascending order."""
+    counts = Counter[int]()
+    for text in texts:
+        counts.update(text.tokens[text.parts >= READ].tolist())
+        counts.update(text.likeliest[text.likeliest >= 0].tolist())
+    ranked = sorted(counts, key=lambda token: (-counts[token], token))
+    return np.array(sorted(ranked[:most]), np.int32)
+
+
+class Trainer:
+    """A network in training, with the optimiser's state. `step` counts the texts learned from, of `steps` in all."""
+
+    def __init__(
+        self, shape: Shape, recipe: Recipe, embedding: torch.Tensor, head: torch.Tensor, steps: int, threads: int
+    ) -> None:
+        """`embedding`, shape (tokens, width), and `head`, shape (drafted, width), are the model's, and stay."""
+        torch.set_num_threads(threads)
+        self.shape, self.recipe, self.steps, self.step = shape, recipe, steps, 0
+        self.weights = {name: weight.requires_grad_() for name, weight in begun(shape, recipe.seed).items()}
+        self._embedding, self._head = embedding, head
+        self._optimiser = torch.optim.AdamW(self.weights.values(), lr=recipe.highest_rate, betas=(0.9, 0.95))
+
+    def learn(self, text: Row) -> float:
+        """Do one step on a text; return the loss per token that counts."""
+        for group in self._optimiser.param_groups:
+            group["lr"] = self.recipe.highest_rate * _pace((self.step + 0.5) / self.steps)
+        loss = self._loss(text)
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.weights.values(), _CLIP)
+        self._optimiser.step()
+        self.step += 1
+        return float(loss.detach())
+
+    def predicted(self, text: Row, before: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the predicted features of a text, shape (n, width); `before` replaces the features that are read."""
+        before = text.before if before is None else before
+        embeddings = self._embedding[text.tokens].float()
+        return predicted(self.weights, self.shape, before, embeddings, text.positions, text.unread)
+
+    def logits(self, features: torch.Tensor) -> torch.Tensor:
+        """Return the logits of the drafted tokens, shape (n, drafted)."""
+        return functional.linear(features, self._head)
+
+    def taken(self) -> dict[str, torch.Tensor]:
+        """Return the model's own parts that the network uses."""
+        return {"embedding": self._embedding, "head": self._head}
+
+    def save(self, path: Path) -> None:
+        """Save weights and state, atomically."""
+        tensors = {}
+        for name, weight in self.weights.items():
+            tensors[name] = weight.detach()
+            for kind, moment in self._optimiser.state.get(weight, {}).items():
+                tensors[f"{name} {kind}"] = moment
+        fresh = path.with_suffix(".part")
+        # One key: safetensors writes several in any order, and equal trainings are to give equal bytes.
+        save_file(tensors, fresh, {"at": f"{self.step} {self._identity()}"})
+        fresh.replace(path)
+
+    def load(self, path: Path) -> None:
+        """Go on from a saved state. Raises OtherRecipe."""
+        with safe_open(path, framework="pt") as file:
+            step, _, recipe = (file.metadata() or {}).get("at", "").partition(" ")
+            if recipe != self._identity():
+                raise OtherRecipe(f"{path} is of another recipe or other data: {recipe}.")
+            self.step = int(step)
+            for name, weight in self.weights.items():
+                weight.data.copy_(file.get_tensor(name))
+                if self.step:
+                    self._optimiser.state[weight] = {kind: file.get_tensor(f"{name} {kind}") for kind in _MOMENTS}
+
+    def _identity(self) -> str:
+        return f"{self.recipe} {self.shape} {self.steps} steps"
+
+    def _loss(self, text: Row) -> torch.Tensor:
+        before = text.before
+        if self.recipe.losses == "paper":
+            generator = torch.Generator().manual_seed(self.recipe.seed + self.step)
+            noise = torch.rand(before.shape, generator=generator) - 0.5
+            before = before + noise * (NOISE * 512 / len(before))
+        features = self.predicted(text, before)[text.taught]
+        target = text.after[text.taught]
+        soft, smooth = WEIGHTS[self.recipe.losses]
+        return soft * cross_entropy(self.logits(features), self.logits(target)) + soft_l1(features, target) * smooth
+
+
+def cross_entropy(predicted: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Return the mean cross-entropy of the predicted distribution under the target's, both as logits (n, drafted)."""
+    return -(target.softmax(-1) * predicted.log_softmax(-1)).sum(-1).mean()
+
+
+def soft_l1(predicted: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Return SmoothL1 of the features, the mean over all numbers."""
+    return functional.smooth_l1_loss(predicted, target)
+
+
+def learn(
+    trainer: Trainer,
+    files: Sequence[Path],
+    load: Callable[[Path], Text],
+    state: Path,
+    every: int,
+    told: Callable[[float], bool],
+) -> None:
+    """Do the steps that are left, and save the state every so many of them and at the end.
+
+    `told` gets each loss; if it returns True, the state is saved and KeyboardInterrupt raised.
+    """
+    if state.exists():
+        trainer.load(state)
+    for file in list(order(files, trainer.recipe))[trainer.step :]:
+        stops = told(trainer.learn(row(load(file))))
+        if trainer.step % every == 0 or trainer.step == trainer.steps or stops:
+            trainer.save(state)
+        if stops:
+            raise KeyboardInterrupt
+
+
+def order(files: Sequence[Path], recipe: Recipe) -> Iterator[Path]:
+    """Yield the files of all epochs, each time in another order."""
+    rng = random.Random(recipe.seed)
+    for _ in range(recipe.epochs):
+        yield from rng.sample(files, len(files))
+
+
+def _pace(done: float) -> float:
+    """Return the learning rate's factor at this fraction of the training: linear warm-up, then linear decay."""
+    return done / WARM_UP if done < WARM_UP else (1 - done) / (1 - WARM_UP)
