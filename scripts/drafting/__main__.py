@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as missing:
         return _ended(3, f"No draft network can be trained: {missing.name} is missing. Run: scripts/install train")
     collected = Collected(positions=given.positions, answers=given.answers, held_out=given.held_out, seed=given.seed)
-    recipe = Recipe(
+    settings = Recipe(
         fusion=given.fusion,
         blocks=given.blocks,
         losses=given.losses,
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     try:
         with Progress(*columns, console=Console(stderr=True)) as bar:
-            trained = teach(given.folder, given.data, given.model, collected, recipe, given.threads, bar)
+            trained = teach(given.folder, given.data, given.model, collected, settings, given.threads, bar)
     except CannotRun as reason:
         return _ended(3, f"No draft network can be trained: {reason}")
     except OtherRecipe as error:

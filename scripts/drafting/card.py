@@ -12,9 +12,10 @@ from scripts.drafting.recipe import WARM, WARM_UP, WEIGHTS, Collected, Recipe
 _FUSIONS = {"gated": "dynamic gated fusion (Dovetail, section 3.2)", "plain": "a linear layer (EAGLE)"}
 
 
-def card(model: str, shape: Shape, recipe: Recipe, collected: Collected, figures: Mapping[str, Any]) -> str:
+def card(model: str, shape: Shape, settings: Recipe, collected: Collected, figures: Mapping[str, Any]) -> str:
     """Return the whole card as Markdown."""
-    soft, smooth = WEIGHTS[recipe.losses]
+    soft, smooth = WEIGHTS[settings.losses]
+    sources = ", ".join(SETS.values())
     times = ", ".join(f"{ms} ms with {count} threads" for count, ms in figures["step_ms"].items())
     return f"""# A draft network for {model}
 
@@ -24,17 +25,19 @@ used. Made by `scripts/train_draft`. Licences: the model's, and those of the dat
 ## Data
 
 {figures["written"]:,} tokens of the model's own answers to {figures["texts"]:,} of Jackdaw's prompts, and the
-{figures["read"]:,} tokens in which these prompts differ. Questions and documents of
-{", ".join(SETS.values())}, and requests without passages; one in {HELD_OUT} is held out. {collected.answers} answers to each prompt,
-the first greedy, the others at temperature {WARM}; at most {collected.most} tokens of each, up to where Jackdaw ends it. Features by llama.cpp,
-attention states in q8_0. Seed {collected.seed}.
+{figures["read"]:,} tokens in which these prompts differ. Sources: {sources}, and
+requests without passages. One question in {HELD_OUT}, by its document, is held out.
+
+{collected.answers} answers to each prompt, the first greedy, the others at temperature {WARM}; at most
+{collected.most} tokens of each, up to where Jackdaw ends it. Features by llama.cpp, attention states in q8_0.
+Seed {collected.seed}.
 
 ## Settings
 
 Fusion by {_FUSIONS[shape.fusion]}, {shape.blocks} block(s) of the model's shape, a reduced vocabulary of
 {shape.drafted:,} tokens. Losses: {soft:g} × soft targets over that vocabulary + {smooth:g} × SmoothL1 of the features.
-AdamW, {recipe.highest_rate:g} at most, up over {WARM_UP:.0%} of the steps, then down; {recipe.epochs} epochs, a prompt
-with its answers in each step; seed {recipe.seed}. float32, written in float16.
+AdamW, {settings.highest_rate:g} at most, up over {WARM_UP:.0%} of the steps, then down; {settings.epochs} epochs, a prompt
+with its answers in each step; seed {settings.seed}. float32, written in float16.
 
 ## Figures
 

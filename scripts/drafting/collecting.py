@@ -69,11 +69,11 @@ def collect(
     Raises OtherRecipe if the folder holds texts of other settings or another model, and EngineError.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    told = json.encode({"settings": {**asdict(settings), "positions": 0, "held_out": 0}, "key": engine.info.kv_key})
+    known = json.encode({"settings": {**asdict(settings), "positions": 0, "held_out": 0}, "key": engine.info.kv_key})
     begun = folder / "settings.json"
-    if begun.exists() and begun.read_bytes() != told:
+    if begun.exists() and begun.read_bytes() != known:
         raise OtherRecipe(f"{folder} holds texts of other settings, or of another model.")
-    begun.write_bytes(told)
+    begun.write_bytes(known)
     files: list[Path] = []
     written = 0
     fitting = (prompt for prompt in prompts() if len(_ids(engine, _segments(prompt))) <= _MOST_PROMPT)

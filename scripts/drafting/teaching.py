@@ -44,7 +44,7 @@ class Trained:
 
 
 def teach(
-    room: Path, data: Path, model: Path | None, collected: Collected, recipe: Recipe, threads: int, bar: Progress
+    room: Path, data: Path, model: Path | None, collected: Collected, settings: Recipe, threads: int, bar: Progress
 ) -> Trained:
     """Collect texts and train a network in the folder `room`; what is there already is gone on with.
 
@@ -61,10 +61,10 @@ def teach(
         files = _collected(engine, room / "texts", data, collected, bar, held_out=False)
         held_out = _collected(engine, room / "held-out", data, collected, bar, held_out=True)
     texts = [collecting.load(file) for file in files]
-    vocabulary = training.frequent(texts, recipe.drafted)
-    shape, embedding, head = _model(path, info.model_hash, room, recipe, vocabulary)
-    trainer = training.Trainer(shape, recipe, embedding, head, recipe.epochs * len(files), threads)
-    named = f"draft-{recipe.fusion}-{recipe.blocks}-{recipe.losses}"
+    vocabulary = training.frequent(texts, settings.drafted)
+    shape, embedding, head = _model(path, info.model_hash, room, settings, vocabulary)
+    trainer = training.Trainer(shape, settings, embedding, head, settings.epochs * len(files), threads)
+    named = f"draft-{settings.fusion}-{settings.blocks}-{settings.losses}"
     task = bar.add_task("learning", total=trainer.steps)
     with _asked_to_stop() as asked:
 
@@ -80,7 +80,7 @@ def teach(
     figures["texts"] = len(texts)
     figures["written"] = sum(text.written for text in texts)
     figures["read"] = sum(int((text.parts == collecting.READ).sum()) for text in texts)
-    network.with_suffix(".md").write_text(card(info.model, shape, recipe, collected, figures), "utf-8")
+    network.with_suffix(".md").write_text(card(info.model, shape, settings, collected, figures), "utf-8")
     return Trained(network, network.with_suffix(".md"), figures)
 
 
@@ -116,15 +116,15 @@ def _collected(
 
 
 def _model(
-    path: Path, model_hash: str, room: Path, recipe: Recipe, vocabulary: "np.ndarray[Any, Any]"
+    path: Path, model_hash: str, room: Path, settings: Recipe, vocabulary: "np.ndarray[Any, Any]"
 ) -> tuple[Shape, torch.Tensor, torch.Tensor]:
     """Return the network's shape, which is the model's, and the model's embeddings and the drafted rows of its head."""
     plain, tensors = load_weights(path, model_hash, room)
     embedding = tensors["token_embd.weight"]
     head = tensors.get("output.weight", embedding)[torch.from_numpy(vocabulary.astype(np.int64))].float()
     shape = Shape(
-        fusion=recipe.fusion,
-        blocks=recipe.blocks,
+        fusion=settings.fusion,
+        blocks=settings.blocks,
         width=embedding.shape[1],
         heads=plain.heads,
         kv_heads=plain.kv_heads,

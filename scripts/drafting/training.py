@@ -84,19 +84,19 @@ class Trainer:
     """A network in training, with the optimiser's state. `step` counts the texts learned from, of `steps` in all."""
 
     def __init__(
-        self, shape: Shape, recipe: Recipe, embedding: torch.Tensor, head: torch.Tensor, steps: int, threads: int
+        self, shape: Shape, settings: Recipe, embedding: torch.Tensor, head: torch.Tensor, steps: int, threads: int
     ) -> None:
         """`embedding`, shape (tokens, width), and `head`, shape (drafted, width), are the model's, and stay."""
         torch.set_num_threads(threads)
-        self.shape, self.recipe, self.steps, self.step = shape, recipe, steps, 0
-        self.weights = {name: weight.requires_grad_() for name, weight in begun(shape, recipe.seed).items()}
+        self.shape, self.settings, self.steps, self.step = shape, settings, steps, 0
+        self.weights = {name: weight.requires_grad_() for name, weight in begun(shape, settings.seed).items()}
         self._embedding, self._head = embedding, head
-        self._optimiser = torch.optim.AdamW(self.weights.values(), lr=recipe.highest_rate, betas=(0.9, 0.95))
+        self._optimiser = torch.optim.AdamW(self.weights.values(), lr=settings.highest_rate, betas=(0.9, 0.95))
 
     def learn(self, text: Row) -> float:
         """Do one step on a text; return the loss per token that counts."""
         for group in self._optimiser.param_groups:
-            group["lr"] = self.recipe.highest_rate * _pace((self.step + 0.5) / self.steps)
+            group["lr"] = self.settings.highest_rate * _pace((self.step + 0.5) / self.steps)
         loss = self._loss(text)
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -134,9 +134,9 @@ class Trainer:
     def load(self, path: Path) -> None:
         """Go on from a saved state. Raises OtherRecipe."""
         with safe_open(path, framework="pt") as file:
-            step, _, recipe = (file.metadata() or {}).get("at", "").partition(" ")
-            if recipe != self._identity():
-                raise OtherRecipe(f"{path} is of another recipe or other data: {recipe}.")
+            step, _, settings = (file.metadata() or {}).get("at", "").partition(" ")
+            if settings != self._identity():
+                raise OtherRecipe(f"{path} is of another recipe or other data: {settings}.")
             self.step = int(step)
             for name, weight in self.weights.items():
                 weight.data.copy_(file.get_tensor(name))
@@ -144,17 +144,17 @@ class Trainer:
                     self._optimiser.state[weight] = {kind: file.get_tensor(f"{name} {kind}") for kind in _MOMENTS}
 
     def _identity(self) -> str:
-        return f"{self.recipe} {self.shape} {self.steps} steps"
+        return f"{self.settings} {self.shape} {self.steps} steps"
 
     def _loss(self, text: Row) -> torch.Tensor:
         before = text.before
-        if self.recipe.losses == "paper":
-            generator = torch.Generator().manual_seed(self.recipe.seed + self.step)
+        if self.settings.losses == "paper":
+            generator = torch.Generator().manual_seed(self.settings.seed + self.step)
             noise = torch.rand(before.shape, generator=generator) - 0.5
             before = before + noise * (NOISE * 512 / len(before))
         features = self.predicted(text, before)[text.taught]
         target = text.after[text.taught]
-        soft, smooth = WEIGHTS[self.recipe.losses]
+        soft, smooth = WEIGHTS[self.settings.losses]
         return soft * cross_entropy(self.logits(features), self.logits(target)) + soft_l1(features, target) * smooth
 
 
@@ -174,26 +174,26 @@ def learn(
     load: Callable[[Path], Text],
     state: Path,
     every: int,
-    told: Callable[[float], bool],
+    on_loss: Callable[[float], bool],
 ) -> None:
     """Do the steps that are left, and save the state every so many of them and at the end.
 
-    `told` gets each loss; if it returns True, the state is saved and KeyboardInterrupt raised.
+    `on_loss` gets each loss; if it returns True, the state is saved and KeyboardInterrupt raised.
     """
     if state.exists():
         trainer.load(state)
-    for file in list(order(files, trainer.recipe))[trainer.step :]:
-        stops = told(trainer.learn(row(load(file))))
+    for file in list(order(files, trainer.settings))[trainer.step :]:
+        stops = on_loss(trainer.learn(row(load(file))))
         if trainer.step % every == 0 or trainer.step == trainer.steps or stops:
             trainer.save(state)
         if stops:
             raise KeyboardInterrupt
 
 
-def order(files: Sequence[Path], recipe: Recipe) -> Iterator[Path]:
+def order(files: Sequence[Path], settings: Recipe) -> Iterator[Path]:
     """Yield the files of all epochs, each time in another order."""
-    rng = random.Random(recipe.seed)
-    for _ in range(recipe.epochs):
+    rng = random.Random(settings.seed)
+    for _ in range(settings.epochs):
         yield from rng.sample(files, len(files))
 
 

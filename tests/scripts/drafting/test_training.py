@@ -22,9 +22,9 @@ WIDTH, TOKENS = 16, 30
 RECIPE = Recipe(epochs=3, rate=1e-2)
 
 
-def shape(recipe: Recipe, drafted: int = TOKENS) -> Shape:
+def shape(settings: Recipe, drafted: int = TOKENS) -> Shape:
     return Shape(
-        recipe.fusion, recipe.blocks, WIDTH, heads=4, kv_heads=2, head=4, inner=24, tokens=TOKENS, drafted=drafted,
+        settings.fusion, settings.blocks, WIDTH, heads=4, kv_heads=2, head=4, inner=24, tokens=TOKENS, drafted=drafted,
         epsilon=1e-5, rope_base=1e4,
     )  # fmt: skip
 
@@ -52,44 +52,44 @@ def load(path: Path) -> Text:
 FILES = [Path(str(seed)) for seed in range(8)]
 
 
-def trainer(recipe: Recipe = RECIPE) -> Trainer:
+def trainer(settings: Recipe = RECIPE) -> Trainer:
     head = embedding().float()
-    return Trainer(shape(recipe), recipe, embedding(), head, recipe.epochs * len(FILES), threads=1)
+    return Trainer(shape(settings), settings, embedding(), head, settings.epochs * len(FILES), threads=1)
 
 
 def stop_at(step: int) -> Callable[[float], bool]:
     seen: list[float] = []
 
-    def told(loss: float) -> bool:
+    def said(loss: float) -> bool:
         seen.append(loss)
         return len(seen) == step
 
-    return told
+    return said
 
 
 @pytest.mark.parametrize("fusion", ["gated", "plain"])
 @pytest.mark.parametrize("blocks", [1, 2])
 def test_what_is_trained_is_what_is_used(fusion: Fusion, blocks: int) -> None:
     own = trainer(Recipe(fusion=fusion, blocks=blocks))
-    one = text(0)
+    sample = text(0)
     arrays = {name: weight.detach().numpy() for name, weight in {**own.weights, **own.taken()}.items()}
     network = DraftNetwork(own.shape, {**arrays, "vocabulary": np.arange(TOKENS, dtype=np.int32)})
     with torch.no_grad():
-        whole = own.predicted(row(one)).numpy()
+        whole = own.predicted(row(sample)).numpy()
     for path in ([*range(1, 9), *range(9, 15)], [*range(1, 9), *range(15, 19)]):  # the prompt, then either answer
-        before = one.features[one.parents[path]].astype(np.float32)
-        hidden, _ = network.step(Held(own.shape), before, one.tokens[path], np.arange(1, len(path) + 1))
+        before = sample.features[sample.parents[path]].astype(np.float32)
+        hidden, _ = network.step(Held(own.shape), before, sample.tokens[path], np.arange(1, len(path) + 1))
         assert np.allclose(hidden, whole[[place - 1 for place in path]], atol=1e-4)
 
 
 @pytest.mark.parametrize("losses", ["ours", "paper"])
 def test_training_that_was_stopped_goes_on_to_the_same_bytes(losses: str, tmp_path: Path) -> None:
-    recipe = Recipe(epochs=3, rate=1e-2, losses=losses)  # type: ignore[arg-type]
-    learn(trainer(recipe), FILES, load, tmp_path / "whole", 100, lambda _: False)
+    settings = Recipe(epochs=3, rate=1e-2, losses=losses)  # type: ignore[arg-type]
+    learn(trainer(settings), FILES, load, tmp_path / "whole", 100, lambda _: False)
     for step in (1, 7, 12):
         with pytest.raises(KeyboardInterrupt):
-            learn(trainer(recipe), FILES, load, tmp_path / "parts", 100, stop_at(step))
-    learn(trainer(recipe), FILES, load, tmp_path / "parts", 100, lambda _: False)
+            learn(trainer(settings), FILES, load, tmp_path / "parts", 100, stop_at(step))
+    learn(trainer(settings), FILES, load, tmp_path / "parts", 100, lambda _: False)
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
@@ -121,22 +121,22 @@ def test_a_state_of_another_recipe_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fusion", ["gated", "plain"])
 def test_it_learns_what_it_reads(fusion: Fusion) -> None:
-    recipe = Recipe(fusion=fusion, epochs=20, rate=1e-2)
-    own, texts = trainer(recipe), [load(file) for file in FILES]
+    settings = Recipe(fusion=fusion, epochs=20, rate=1e-2)
+    own, texts = trainer(settings), [load(file) for file in FILES]
     assert measuring.foreseen(own, texts, range(TOKENS), READ) < 0.2
-    for file in order(FILES, recipe):
+    for file in order(FILES, settings):
         own.learn(row(load(file)))
     assert measuring.foreseen(own, texts, range(TOKENS), READ) > 0.8
 
 
 def test_rows_teach_all_but_the_head_and_may_leave_the_prompt_out() -> None:
-    one = text(0)
-    whole, own = row(one), row(one, since=WRITTEN)
+    sample = text(0)
+    whole, own = row(sample), row(sample, since=WRITTEN)
     assert len(whole.tokens) == 18
     assert whole.taught.tolist() == [False] * 2 + [True] * 16
     assert whole.positions.tolist() == [*range(1, 9), *range(9, 15), *range(9, 13)]
     # The first token of each answer is missing: the feature before it is the prompt's.
-    assert own.tokens.tolist() == [*one.tokens[10:15], *one.tokens[16:19]]
+    assert own.tokens.tolist() == [*sample.tokens[10:15], *sample.tokens[16:19]]
     assert torch.isinf(own.unread[5:, :5]).all()  # the answers do not see each other
 
 
@@ -150,9 +150,9 @@ def test_losses_are_those_of_their_definitions() -> None:
 
 
 def test_the_reduced_vocabulary_is_of_the_tokens_that_come_most_often() -> None:
-    one = text(0)
-    counted = [*one.tokens[3:].tolist(), *one.likeliest[9:].tolist()]
-    ids = frequent([one], 6).tolist()
+    sample = text(0)
+    counted = [*sample.tokens[3:].tolist(), *sample.likeliest[9:].tolist()]
+    ids = frequent([sample], 6).tolist()
     assert ids == sorted(ids)
     assert min(map(counted.count, ids)) >= max(counted.count(token) for token in range(TOKENS) if token not in ids)
 
@@ -173,15 +173,15 @@ def test_a_chain_accepts_what_a_perfect_network_drafts() -> None:
     for _ in range(11):
         tokens.append((tokens[-1] * 7 + 3) % TOKENS)
     ids = np.array(tokens, np.int32)
-    one = Text(
+    sample = Text(
         ids,
         np.arange(-1, 11, dtype=np.int32),
         ((ids * 7 + 3) % TOKENS).astype(np.int32),
         np.array([READ] * 2 + [WRITTEN] * 10, np.int32),
         np.zeros((12, WIDTH), np.float16),
     )
-    chain = measuring.chained(Perfect(shape(RECIPE)), [one])
+    chain = measuring.chained(Perfect(shape(RECIPE)), [sample])
     assert (chain.passes, chain.tokens) == (2, 10)
     assert chain.accepted == [2, 2, 2, 2]
-    without = measuring.chained(Perfect(shape(RECIPE)), [one], WRITTEN)
+    without = measuring.chained(Perfect(shape(RECIPE)), [sample], WRITTEN)
     assert (without.passes, without.tokens) == (3, 10)  # nothing is drafted after the first token
