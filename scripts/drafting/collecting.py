@@ -70,10 +70,10 @@ def collect(
     """
     folder.mkdir(parents=True, exist_ok=True)
     known = json.encode({"settings": {**asdict(settings), "positions": 0, "held_out": 0}, "key": engine.info.kv_key})
-    begun = folder / "settings.json"
-    if begun.exists() and begun.read_bytes() != known:
+    settings_file = folder / "settings.json"
+    if settings_file.exists() and settings_file.read_bytes() != known:
         raise OtherRecipe(f"{folder} holds texts of other settings, or of another model.")
-    begun.write_bytes(known)
+    settings_file.write_bytes(known)
     files: list[Path] = []
     written = 0
     fitting = (prompt for prompt in prompts() if len(_ids(engine, _segments(prompt))) <= _MOST_PROMPT)

@@ -13,7 +13,7 @@ from models.speculative.network import Shape
 Weights = Mapping[str, torch.Tensor]
 
 
-def begun(shape: Shape, seed: int) -> dict[str, torch.Tensor]:
+def first_weights(shape: Shape, seed: int) -> dict[str, torch.Tensor]:
     """Return first weights: norms 1, biases 0, matrices at random (Xavier, as in Dovetail's own code)."""
     generator = torch.Generator().manual_seed(seed)
     weights = {}

@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from models.speculative.network import Shape
 from scripts.drafting.collecting import HEAD, READ, WRITTEN, Text
-from scripts.drafting.network import begun, predicted
+from scripts.drafting.network import first_weights, predicted
 from scripts.drafting.recipe import NOISE, WARM_UP, WEIGHTS, OtherRecipe, Recipe
 
 _CLIP = 1.0
@@ -89,7 +89,7 @@ class Trainer:
         """`embedding`, shape (tokens, width), and `head`, shape (drafted, width), are the model's, and stay."""
         torch.set_num_threads(threads)
         self.shape, self.settings, self.steps, self.step = shape, settings, steps, 0
-        self.weights = {name: weight.requires_grad_() for name, weight in begun(shape, settings.seed).items()}
+        self.weights = {name: weight.requires_grad_() for name, weight in first_weights(shape, settings.seed).items()}
         self._embedding, self._head = embedding, head
         self._optimiser = torch.optim.AdamW(self.weights.values(), lr=settings.highest_rate, betas=(0.9, 0.95))
 
