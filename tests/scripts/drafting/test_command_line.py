@@ -1,14 +1,12 @@
 """`scripts/train_draft`: what it is given, and what it says."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from scripts.drafting import __main__ as command
-from scripts.drafting.card import card
 from scripts.drafting.recipe import Collected, Recipe
-
-pytestmark = pytest.mark.torch
 
 
 def test_help_has_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,6 +27,7 @@ def test_wrong_arguments_are_usage_errors(wrong: str, tmp_path: Path) -> None:
     assert ended.value.code == 2
 
 
+@pytest.mark.torch
 def test_a_folder_without_questions_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The model is one of a test's own, so that nothing is fetched."""
     pytest.importorskip("torch", reason="needs the train extra")
@@ -43,9 +42,19 @@ def test_a_folder_without_questions_is_named(tmp_path: Path, capsys: pytest.Capt
     assert "No draft network can be trained: " in capsys.readouterr().err
 
 
+def test_without_the_extra_it_names_what_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "scripts.drafting.teaching", None)
+    assert command.main([str(tmp_path / "out"), "--data", str(tmp_path)]) == 3
+    assert "Run: scripts/install train" in capsys.readouterr().err
+
+
+@pytest.mark.torch
 def test_the_card_tells_data_settings_and_figures() -> None:
     pytest.importorskip("torch", reason="needs the train extra")
     from models.speculative.network import Shape
+    from scripts.drafting.card import card
 
     shape = Shape("gated", 1, 16, 4, 2, 4, 24, 30, 20, 1e-5, 1e4)
     figures = {"written": 1234, "texts": 12, "read": 4321, "positions": 99, "top1": 0.4, "top1_without_prompt": 0.3}
