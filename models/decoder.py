@@ -6,12 +6,17 @@ appends them. Knows nothing of the other side.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from models.engine import Engine, Logits
 from shared.errors import EngineError
+
+LogWeights = Logits | Callable[[int, Sequence[int]], Logits]
+"""The rows' log weights, shape (rows,): the same for the whole answer, or a function of a position and what was written
+before it.
+"""
 
 _FAINT = np.log(np.finfo(np.float32).tiny)
 """Logarithm below which probabilities lose digits in single precision."""
@@ -54,18 +59,18 @@ class Decoder:
     """
 
     def __init__(
-        self, engine: Engine, rows: Mapping[int, Logits], log_weights: Logits, *, written: int = 0, ahead: int = 0
+        self, engine: Engine, rows: Mapping[int, Logits], log_weights: LogWeights, *, written: int = 0, ahead: int = 0
     ) -> None:
         """Create a decoder. `rows` maps sequences to their logits after a prompt and the first `written` answer tokens.
 
-        `log_weights`, shape (rows,), are in the order of `rows`.
+        `log_weights` are in the order of `rows`.
         """
         self.position = written
         self._engine = engine
         self._log_weights = log_weights
         self._ahead = ahead
         self._prompts = {sequence: engine.length(sequence) - written for sequence in rows}
-        self._mixtures = {written: self._mixed(rows)}
+        self._mixtures = {written: self._mixed(rows, written)}
 
     @property
     def sequences(self) -> tuple[int, ...]:
@@ -105,7 +110,7 @@ class Decoder:
 
     def take(self, rows: Mapping[int, Logits]) -> Logits:
         """Use logits that the caller decoded in one batch with other answers, as `append` does; return the mixture."""
-        mixture = self._mixed(rows)
+        mixture = self._mixed(rows, self.position + 1)
         self.position += 1
         self._mixtures[self.position] = mixture
         self._mixtures.pop(self.position - self._ahead - 1, None)
@@ -147,7 +152,7 @@ class Decoder:
             self.cut(position)
             raise
         self.position += len(tokens)
-        self._mixtures = {self.position: self._mixed(rows)}
+        self._mixtures = {self.position: self._mixed(rows, self.position)}
         return self.mixture
 
     def _rows(self, tokens: Sequence[int]) -> Mapping[int, Logits]:
@@ -162,5 +167,12 @@ class Decoder:
             rows = self._engine.decode(dict.fromkeys(self._prompts, token))
         return rows
 
-    def _mixed(self, rows: Mapping[int, Logits]) -> Logits:
-        return mix([rows[sequence] for sequence in self._prompts], self._log_weights)
+    def _mixed(self, rows: Mapping[int, Logits], position: int) -> Logits:
+        ordered = [rows[sequence] for sequence in self._prompts]
+        if not callable(self._log_weights):
+            return mix(ordered, self._log_weights)
+        if len(ordered) == 1:
+            return ordered[0]
+        sequence, prompt = next(iter(self._prompts.items()))
+        answer = self._engine.tokens(sequence)[prompt : prompt + position]
+        return mix(ordered, self._log_weights(position, answer))

@@ -35,7 +35,8 @@ def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Option
     hashes = [sorted(weights.hashes(entry).items()) for entry in (model, embedder)]
     cut = answer.max_tokens, answer.relevance, answer.evidence
     states = settings.model.kv, settings.model.context, "exact"
-    decides = (SYSTEM, hashes, *states, plan, sampling, cut, sureness.LIMITS, proof.HOLDS)
+    following = (answer.weights_every,) if answer.weights_every else ()
+    decides = (SYSTEM, hashes, *states, plan, sampling, cut, sureness.LIMITS, proof.HOLDS, *following)
     return Options(
         plan=plan,
         sampling=sampling,
@@ -47,6 +48,7 @@ def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Option
         reach=link.together,
         open=link.privacy == "open",
         aggregation=link.aggregation,
+        weights_every=answer.weights_every,
         unsuited=_unsuited(model, Room(settings.model.context, settings.model.kv)),
     )
 

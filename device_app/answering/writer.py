@@ -10,7 +10,7 @@ from device_app.answering.generation import MOST_ATTEMPTS, Generation
 from device_app.answering.planner import Action, Concluded, Connection, Costed, State
 from device_app.answering.server import Server, arranged
 from device_app.answering.sources.joint import Joint
-from device_app.answering.sources.own import Fetched, Own
+from device_app.answering.sources.own import Fetched, Own, Weighing
 from device_app.answering.sources.raced import Raced
 from device_app.answering.sources.source import Attempt, TokenSource
 from device_app.cache.states.tree import QKVTree
@@ -77,7 +77,9 @@ class Writer:
         if state.costed is None:
             yield Found(self._first(state))
         attempt = state.costed.attempt if state.costed else self.attempt(self._first(state))
-        how = self.model, self.tree, options.sampling, options.max_tokens, trace
+        weighing = Weighing(self.embedder, self.request.query.text, options.weights_every)
+        follows = weighing if options.weights_every else None
+        how = self.model, self.tree, options.sampling, options.max_tokens, trace, follows
         tokens: TokenSource = Own(*how)
         others: Iterator[Attempt] = iter(())
         near = state.hits

@@ -15,6 +15,7 @@ from device_app.inference.prefilling import Prefilling
 from device_app.inference.sureness import Sureness
 from models.decoder import Decoder, log_probability
 from models.engine import Logits
+from models.following_weights import FollowingWeights
 from models.sampling import SamplingSettings, likeliest, sample
 from models.speculative.decoding import DraftingDecoder
 from models.speculative.drafting import Drafting
@@ -66,21 +67,32 @@ class LocalSource(Prefilling):
         trace: Trace | None = None,
         tree: QKVTree | None = None,
         sureness: Sureness | None = None,
+        following: FollowingWeights | None = None,
     ) -> Generator[Piece, None, None]:
         """Answer the prompt, with one row for each of its passages (`Prompt.joined()` makes a single row of them).
 
-        `similarities` weigh the rows, one for each. `relevance` is the probability that the best passage is relevant:
-        if given, a model trained to abstain does so from its threshold on; else it does if the abstention is likeliest.
-        It never abstains without passages. `sureness` records the answer's probability. States of the prompt that are
-        cached in the `tree` are joined, not computed. Raises ContextFull if the rows do not fit the engine. Close the
-        generator if it is not read to its end, so that the trace has its steps.
+        `similarities` weigh the rows, one for each, unless the weights are `following` the text. `relevance` is the
+        probability that the best passage is relevant: if given, a model trained to abstain does so from its threshold
+        on; else it does if the abstention is likeliest. It never abstains without passages. `sureness` records the
+        answer's probability. States of the prompt that are cached in the `tree` are joined, not computed. Raises
+        ContextFull if the rows do not fit the engine. Close the generator if it is not read to its end, so that the
+        trace has its steps.
         """
         trace = trace or Trace()
         with trace.step("prefill"):
             rows = self.prefilled(prompt, trace, tree)
         threshold = self._threshold(prompt, relevance)
         weights = row_weights(similarities)
-        drawn = self._decode(rows, weights, sampling, max_tokens, trace, threshold=threshold, sureness=sureness)
+        drawn = self._decode(
+            rows,
+            weights,
+            sampling,
+            max_tokens,
+            trace,
+            threshold=threshold,
+            sureness=sureness,
+            following=following,
+        )
         with closing(drawn):
             yield from spelled(drawn, self.engine.detokenize, max_tokens)
 
@@ -167,6 +179,7 @@ class LocalSource(Prefilling):
         accepted: Sequence[int] = (),
         threshold: float | None = None,
         sureness: Sureness | None = None,
+        following: FollowingWeights | None = None,
     ) -> Generator[int, None, None]:
         drawn = list(accepted)
         with trace.step("decode"):
@@ -176,7 +189,7 @@ class LocalSource(Prefilling):
                 trace.first_token()
                 yield from judged.tokens
                 return
-            plain = Decoder(self.engine, dict(enumerate(rows)), weights, written=len(drawn))
+            plain = Decoder(self.engine, dict(enumerate(rows)), following or weights, written=len(drawn))
             with DraftingDecoder(plain, self.engine, self.drafting, max_tokens - len(drawn), trace.drafts) as decoder:
                 if sureness:
                     yes, no = (self.engine.tokenize(word)[0] for word in ("Yes", "No"))

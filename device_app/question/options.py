@@ -50,7 +50,8 @@ class Options:
     leave and, with `open`, their distributions; `aggregation` then says who settles tokens. `pipeline` is the server's
     pipeline; "" leaves the choice to the server. `model_only` answers without files, whatever is asked. `unsuited` is
     why this device's model does not do so otherwise, and what it would take, for the person; "" if it is large enough.
-    `send` lets such a request leave for the server, whatever it names.
+    `send` lets such a request leave for the server, whatever it names. `weights_every` is after how many tokens the
+    weights of several rows are computed anew; 0 for never.
     """
 
     plan: Plan
@@ -70,6 +71,7 @@ class Options:
     model_only: bool = False
     send: bool = False
     unsuited: str = ""
+    weights_every: int = 0
 
     @property
     def fingerprint(self) -> str:

@@ -105,6 +105,16 @@ class Answer:
             "the predictions; cheapest, the cheaper of both for each question; auto, what measured best."
         ),
     ] = "auto"
+    # No distance was proven better than constant weights (`scripts/bench dragon`, weights).
+    weights_every: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1024,
+            description="Tokens after which passages read in rows are weighed anew, by the question and the answer so "
+            "far; 0 weighs them once, by the question. Answers written with a server keep their first weights.",
+        ),
+    ] = 0
     summaries: Annotated[
         Literal["auto", "written", "quoted"],
         Meta(

@@ -16,7 +16,7 @@ from typing import Any
 from cloud_server.retrieval.search import IndexCorpus
 from models.catalog import find
 from models.embedder import OnnxEmbedder
-from scripts.benchmarks import dragon_perplexity, dragon_scheduled, dragon_timed
+from scripts.benchmarks import dragon_perplexity, dragon_scheduled, dragon_timed, dragon_weights
 from scripts.benchmarks.dragon_data import private, public
 from scripts.benchmarks.dragon_one import OneProcess
 from scripts.benchmarks.dragon_server import EMBEDDER, MODEL
@@ -72,6 +72,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     if text.is_file():
         engine = device_engine(folder, arguments.threads, dragon_perplexity.ROWS)
         figures["perplexity"] = dragon_perplexity.measure(text, engine, embedder, sizes.windows)
+        figures["weights"] = dragon_weights.measure(text, engine, embedder, sizes.followed)
         engine.close()
     load["after"] = os.getloadavg()[0]
     return figures

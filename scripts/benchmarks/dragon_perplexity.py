@@ -47,6 +47,38 @@ class Predicted:
     similarities: Mapping[Side, Sequence[float]]
 
 
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The text's tokens, and the vectors of its pieces, which start every PIECE_TOKENS tokens."""
+
+    tokens: Sequence[int]
+    vectors: npt.NDArray[np.float32]
+
+    @classmethod
+    def of(cls, text: Path, engine: Engine, embedder: Embedder) -> "Corpus":
+        """Read and embed the text of this file."""
+        tokens = _tokens(text, engine)
+        starts = range(0, len(tokens) - PIECE_TOKENS, PIECE_TOKENS)
+        step(f"embedding {len(starts)} pieces of WikiText-2")
+        pieces = (engine.detokenize(tokens[start : start + PIECE_TOKENS]) for start in starts)
+        return cls(tokens, embedder.embed([piece.decode("utf-8", "replace") for piece in pieces]))
+
+    def nearest(
+        self, vector: npt.NDArray[np.float32], start: int, end: int, count: int
+    ) -> list[tuple[Sequence[int], float]]:
+        """Return the pieces nearest to the vector that do not overlap the text from `start` to `end`, with their
+        cosines, best first.
+        """
+        cosines = self.vectors @ vector
+        for place in range(len(cosines)):
+            if place * PIECE_TOKENS < end and start < (place + 1) * PIECE_TOKENS:
+                cosines[place] = -2.0
+        best = np.argsort(-cosines)[:count].tolist()
+        return [
+            (self.tokens[place * PIECE_TOKENS : (place + 1) * PIECE_TOKENS], float(cosines[place])) for place in best
+        ]
+
+
 def log_probabilities(piece: Predicted, counts: Mapping[Side, int]) -> Logs:
     """Return the window's log probabilities, with `counts` passages per side, shape (tokens,)."""
     sides: dict[Side, Logs] = {}
@@ -82,11 +114,8 @@ def table(pieces: Sequence[Predicted]) -> dict[str, Any]:
 
 def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dict[str, Any]:
     """Return the table over `windows` windows spread over the text; `engine` has `ROWS` sequences."""
-    tokens = _tokens(text, engine)
-    starts = range(0, len(tokens) - PIECE_TOKENS, PIECE_TOKENS)
-    corpus = [tokens[start : start + PIECE_TOKENS] for start in starts]
-    step(f"embedding {len(corpus)} pieces of WikiText-2")
-    vectors = embedder.embed([engine.detokenize(piece).decode("utf-8", "replace") for piece in corpus])
+    corpus = Corpus.of(text, engine, embedder)
+    tokens = corpus.tokens
     stride = max(1, (len(tokens) - WINDOW_TOKENS) // windows)
     pieces = []
     for number in range(windows):
@@ -96,13 +125,9 @@ def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dic
         window = tokens[start : start + WINDOW_TOKENS]
         question, rest = window[:QUESTION_TOKENS], window[QUESTION_TOKENS:]
         asked = embedder.embed([engine.detokenize(question).decode("utf-8", "replace")])[0]
-        cosines = vectors @ asked
-        for place, other in enumerate(starts):
-            if other < start + WINDOW_TOKENS and start < other + PIECE_TOKENS:
-                cosines[place] = -2.0  # the piece overlaps the window
-        best = np.argsort(-cosines)[: 2 * max(COUNTS)]
-        logs = _logs(engine, [[], *(corpus[place] for place in best)], question, rest)
-        nearness = [float(cosines[place]) for place in best]
+        near = corpus.nearest(asked, start, start + WINDOW_TOKENS, 2 * max(COUNTS))
+        logs = _logs(engine, [[], *(piece for piece, _ in near)], question, rest)
+        nearness = [similarity for _, similarity in near]
         pieces.append(
             Predicted(
                 logs[0],

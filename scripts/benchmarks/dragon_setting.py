@@ -65,11 +65,12 @@ class Sizes:
     greedy: int = 50
     draws: int = 3000
     windows: int = 16
+    followed: int = 24
     scheduled: int = 24
     scheduled_tokens: int = 80
 
 
-QUICK: Final = Sizes((0, 300), 2, (1, 8), (1, 4), 4, 5, 300, 3, 2, 12)
+QUICK: Final = Sizes((0, 300), 2, (1, 8), (1, 4), 4, 5, 300, 3, 2, 2, 12)
 
 
 @dataclass(frozen=True, slots=True)

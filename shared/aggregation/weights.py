@@ -16,8 +16,16 @@ from shared.errors import ProtocolError
 from shared.prompt import divided
 from shared.protocol.messages import CloseCode
 
+Vector = npt.NDArray[np.float32]
+
 RELEVANCE_TEMPERATURE = 0.05
 """The temperature T by which both sides divide cosines to weight passages."""
+
+LATEST_TOKENS = 64
+"""The most tokens of an answer, its latest, from which weights that follow the text are computed."""
+
+LEAST_LENGTH = 1e-6
+"""The length below which a sum of two unit vectors has no direction."""
 
 MOST_LOG = 1000.0
 """The limit of |log h|, a side's log weight; even the lowest sensible temperature stays far below it."""
@@ -53,6 +61,27 @@ def row_weights(similarities: Sequence[float]) -> npt.NDArray[np.float32]:
     scaled = np.asarray(similarities, np.float32) / RELEVANCE_TEMPERATURE
     weights: npt.NDArray[np.float32] = scaled - np.logaddexp.reduce(scaled)
     return weights
+
+
+def basis(position: int, every: int) -> int:
+    """Return the number of an answer's first tokens by which the rows are weighted for the token at `position`.
+
+    The weights are computed anew after every `every` tokens and take effect `every` tokens later, so that there is time
+    to compute them; 0, the question alone, before that, and always if `every` is 0.
+    """
+    return max(position // every - 1, 0) * every if every else 0
+
+
+def similarities_to_text(question: Vector, text: Vector, passages: npt.NDArray[np.float32]) -> list[float]:
+    """Return each passage's relevance to the question and the text so far, R(d, x_<t) (DRAGON, equation 2).
+
+    It is the cosine of the passage and the sum of the two other vectors; all are unit vectors, of shapes (dimensions,),
+    (dimensions,) and (passages, dimensions). Where question and text point in opposite directions, the question counts.
+    """
+    both = question + text
+    length = float(np.linalg.norm(both))
+    similarities: list[float] = (passages @ (both / length if length > LEAST_LENGTH else question)).tolist()
+    return similarities
 
 
 def checked(log_h: float) -> float:

@@ -1,7 +1,7 @@
 """Answers that this device writes alone: from the person's files, or also from passages fetched from a server."""
 
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,9 +12,12 @@ from device_app.inference.local import LocalSource
 from device_app.inference.sureness import Sureness
 from device_app.question.abstention import relevance
 from device_app.question.answer import Answer
+from models.engine import Embedder
+from models.following_weights import FollowingWeights
 from models.sampling import SamplingSettings
 from shared.ending import Piece, ended
 from shared.printable import counted
+from shared.text import embedded_text
 from shared.trace import Trace
 from shared.types import Hit
 
@@ -23,10 +26,29 @@ FULL: Final = "the server's passages did not fit into the model's context"
 
 
 @dataclass(frozen=True, slots=True)
+class Weighing:
+    """How the weights of a question's rows follow the text: computed anew every `every` tokens."""
+
+    embedder: Embedder
+    question: str
+    every: int
+
+    def following(self, attempt: Attempt, source: LocalSource) -> FollowingWeights | None:
+        """Return the weights of the attempt's rows, to be closed by the caller; None if there is only one row."""
+        assert attempt.prompt
+        rows = len(attempt.prompt.passages)
+        if rows < 2 or rows != len(attempt.hits):
+            return None
+        passages = [embedded_text(hit.passage.title, hit.passage.text) for hit in attempt.hits]
+        near = similarities(attempt)
+        return FollowingWeights(self.embedder, source.engine.detokenize, self.question, passages, near, self.every)
+
+
+@dataclass(frozen=True, slots=True)
 class Own:
     """The token source of an answer from passages of the files, written by this device. Implements `TokenSource`.
 
-    `tree` holds the cached attention states of prompts.
+    `tree` holds the cached attention states of prompts. With `weighing`, the rows' weights follow the text.
     """
 
     source: LocalSource
@@ -34,6 +56,7 @@ class Own:
     sampling: SamplingSettings
     max_tokens: int
     trace: Trace
+    weighing: Weighing | None = None
 
     def room(self, attempt: Attempt) -> int:
         """Return the most tokens that the answer may have."""
@@ -43,18 +66,22 @@ class Own:
     def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:
         """Yield the pieces of the answer to the prompt."""
         assert attempt.prompt
-        stream = self.source.stream(
-            attempt.prompt,
-            self.sampling,
-            max_tokens=self.room(attempt),
-            similarities=similarities(attempt),
-            relevance=relevance(attempt.hits),
-            trace=self.trace,
-            tree=self.tree,
-            sureness=sureness,
-        )
-        with closing(stream):
-            yield from ended(stream)
+        with ExitStack() as cleanup:
+            following = self.weighing.following(attempt, self.source) if self.weighing else None
+            if following:
+                cleanup.enter_context(closing(following))
+            stream = self.source.stream(
+                attempt.prompt,
+                self.sampling,
+                max_tokens=self.room(attempt),
+                similarities=similarities(attempt),
+                relevance=relevance(attempt.hits),
+                trace=self.trace,
+                tree=self.tree,
+                sureness=sureness,
+                following=following,
+            )
+            yield from ended(cleanup.enter_context(closing(stream)))
 
     def rewritten(
         self,

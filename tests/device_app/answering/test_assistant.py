@@ -1,5 +1,6 @@
 """The room: questions in, answers out, on a real store with a fake engine and embedder."""
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -186,3 +187,13 @@ def test_history_holds_what_was_printed(database: Database) -> None:
     assert (turn.answer, turn.complete) == (answer.text, True)
     assert turn.record["sources"][0]["path"].endswith("drill.md")
     assert datetime.fromisoformat(turn.asked_at).tzinfo is not None
+
+
+def test_weights_that_follow_the_text_change_no_answer_before_they_are_due_and_send_nothing(database: Database) -> None:
+    asked = options(passages=3, arrangement="rows", relevance=0.0)
+    plain = answered(assistant(database), "Who has the drill?", asked)
+    for every in (1, 8, 1024):
+        answer = answered(assistant(database), "Who has the drill?", replace(asked, weights_every=every, fresh=True))
+        assert not answer.as_json()["egress"]["bytes"]
+        if every == 1024:
+            assert answer.text == plain.text

@@ -1,0 +1,65 @@
+"""Weights of an answer's rows that follow its text, computed by the embedder beside decoding (DRAGON, equation 2).
+
+A thread of its own embeds the text while the model decodes the next tokens. When new weights take effect is decided by
+`shared.aggregation.weights.basis` alone: decoding waits for them there, so that they depend on the tokens and not on
+the embedder's speed.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from models.engine import Embedder, Logits
+from shared.aggregation.weights import LATEST_TOKENS, basis, row_weights, similarities_to_text
+
+
+class FollowingWeights:
+    """The log weights of the rows of one answer, a function for `Decoder`. Close it after the answer."""
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        detokenize: Callable[[Sequence[int]], bytes],
+        question: str,
+        passages: Sequence[str],
+        similarities: Sequence[float],
+        every: int,
+    ) -> None:
+        """Compute weights anew every `every` tokens, at least 1.
+
+        `passages` are the texts to embed, one per row, and `similarities` theirs to the question, for the first
+        weights.
+        """
+        self._embedder, self._detokenize, self._every = embedder, detokenize, every
+        self._texts = [question, *passages]
+        self._first = row_weights(similarities)
+        self._pool = ThreadPoolExecutor(1, "weights")
+        self._vectors: Any = None  # of question and passages, embedded with the first text
+        self._by_text: dict[tuple[int, ...], Future[Logits]] = {}
+
+    def __call__(self, position: int, answer: Sequence[int]) -> Logits:
+        """Return the log weights for the token at `position`, shape (rows,), given all tokens before it.
+
+        Begins to compute those of this text if it is their time. Raises WeightsError if the embedder fails.
+        """
+        if position and position % self._every == 0:
+            self._computing(answer)
+        count = basis(position, self._every)
+        return self._computing(answer[:count]).result() if count else self._first
+
+    def close(self) -> None:
+        """End the thread."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _computing(self, answer: Sequence[int]) -> "Future[Logits]":
+        key = tuple(answer)
+        if key not in self._by_text:
+            self._by_text[key] = self._pool.submit(self._computed, key)
+        return self._by_text[key]
+
+    def _computed(self, answer: Sequence[int]) -> Logits:
+        if self._vectors is None:
+            self._vectors = self._embedder.embed(self._texts)
+        text = self._detokenize(answer[-LATEST_TOKENS:]).decode("utf-8", "replace")
+        (vector,) = self._embedder.embed([text])
+        return row_weights(similarities_to_text(self._vectors[0], vector, self._vectors[1:]))

@@ -1,0 +1,113 @@
+"""Weights that follow the text (DRAGON, equation 2) against weights that stay: perplexity of WikiText-2, and time.
+
+A window of text is a question and its continuation, which the product's decoder reads token by token over one row per
+passage; passages are the nearest pieces of the same text from other places. All arms read the same window in turn.
+"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from models.decoder import Decoder, log_probability
+from models.engine import Embedder, Engine
+from models.following_weights import FollowingWeights
+from scripts.benchmarks.dragon_perplexity import QUESTION_TOKENS, Corpus
+from scripts.places import step
+from shared.aggregation.weights import row_weights
+
+ROWS: Final = 3
+"""Passages, each in a row of its own."""
+
+WRITTEN_TOKENS: Final = 128
+"""Tokens of a window after its question."""
+
+CONSTANT: Final = "constant"
+DISTANCES: Final[Mapping[str, int]] = {CONSTANT: 0, "8": 8, "16": 16, "32": 32}
+"""The arms: tokens after which weights are computed anew."""
+
+RESAMPLES: Final = 10_000
+
+
+@dataclass(slots=True)
+class Arm:
+    """Of each window: the mean log probability of its tokens, and the seconds of a token."""
+
+    logs: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+
+def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dict[str, Any]:
+    """Return ARM.{perplexity,ms_per_token}, and for distances ARM.{gain,gain_low,gain_high,over_constant}.
+
+    `gain` is the mean log probability of a token less that with constant weights, with its paired interval of 95% over
+    windows; `over_constant` the median ratio of times.
+    """
+    corpus = Corpus.of(text, engine, embedder)
+    stride = max(1, (len(corpus.tokens) - QUESTION_TOKENS - WRITTEN_TOKENS) // windows)
+    arms = {name: Arm() for name in DISTANCES}
+    for number in range(windows):
+        if number % 5 == 0:
+            step(f"weights, window {number} of {windows}")
+        _read(corpus, number * stride, engine, embedder, arms, list(DISTANCES) if number % 2 else [*DISTANCES][::-1])
+    return table(arms)
+
+
+def table(arms: Mapping[str, Arm]) -> dict[str, Any]:
+    """Return the figures of `measure`."""
+    constant = arms[CONSTANT]
+    figures: dict[str, Any] = {}
+    for name, arm in arms.items():
+        figures[name] = {
+            "perplexity": round(math.exp(-float(np.mean(arm.logs))), 3),
+            "ms_per_token": round(1000 * float(np.median(arm.seconds)), 2),
+        }
+        if name != CONSTANT:
+            low, high = interval(np.subtract(arm.logs, constant.logs))
+            gain = float(np.mean(np.subtract(arm.logs, constant.logs)))
+            figures[name] |= {"gain": round(gain, 5), "gain_low": round(low, 5), "gain_high": round(high, 5)}
+            ratio = float(np.median(np.divide(arm.seconds, constant.seconds)))
+            figures[name]["over_constant"] = round(ratio, 3)
+    return figures
+
+
+def interval(differences: "np.ndarray[Any, Any]") -> tuple[float, float]:
+    """Return the 95% interval of the mean of paired differences, shape (windows,), by bootstrap."""
+    drawn = np.random.default_rng(0).integers(0, len(differences), (RESAMPLES, len(differences)))
+    low, high = np.quantile(differences[drawn].mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _read(
+    corpus: Corpus, start: int, engine: Engine, embedder: Embedder, arms: Mapping[str, Arm], order: Sequence[str]
+) -> None:
+    """Let each arm read the window at `start`, in this order."""
+    end = start + QUESTION_TOKENS + WRITTEN_TOKENS
+    window = corpus.tokens[start:end]
+    question, rest = window[:QUESTION_TOKENS], window[QUESTION_TOKENS:]
+    asked = engine.detokenize(question).decode("utf-8", "replace")
+    near = corpus.nearest(embedder.embed([asked])[0], start, end, ROWS)
+    pieces = [engine.detokenize(piece).decode("utf-8", "replace") for piece, _ in near]
+    similarities = [similarity for _, similarity in near]
+    for sequence in range(engine.info.sequences):
+        engine.clear(sequence)
+    rows = {row: engine.prefill(row, [*piece, *question]) for row, (piece, _) in enumerate(near)}
+    for name in order:
+        every = DISTANCES[name]
+        how = embedder, engine.detokenize, asked, pieces, similarities, every
+        with closing(FollowingWeights(*how)) if every else nullcontext(row_weights(similarities)) as weights:
+            decoder = Decoder(engine, rows, weights)
+            log, seconds = 0.0, 0.0
+            for token in rest:
+                log += log_probability(decoder.mixture, token)
+                since = time.perf_counter()
+                decoder.append(token)
+                seconds += time.perf_counter() - since
+            decoder.cut(0)
+        arms[name].logs.append(log / len(rest))
+        arms[name].seconds.append(seconds / len(rest))
