@@ -51,7 +51,32 @@ CREATE TABLE wrong_answer_documents (
 """
 
 
-STEPS: tuple[Step, ...] = (*schema.STEPS, step_6)
+def step_7(database: sqlite_utils.Database) -> None:
+    """Add the table of the files' abstract. A sentence is deleted with the first of its passages that is."""
+    database.executescript(_ABSTRACTS)
+
+
+_ABSTRACTS = """
+CREATE TABLE abstracts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    text TEXT NOT NULL
+);
+CREATE TABLE abstract_passages (
+    abstract_id INTEGER NOT NULL REFERENCES abstracts,
+    passage_id INTEGER NOT NULL,
+    PRIMARY KEY (abstract_id, passage_id)
+) WITHOUT ROWID;
+CREATE INDEX abstract_passages_by_passage ON abstract_passages (passage_id);
+CREATE TRIGGER abstracts_overtaken AFTER DELETE ON passages BEGIN
+    DELETE FROM abstracts WHERE id IN (SELECT abstract_id FROM abstract_passages WHERE passage_id = old.id);
+END;
+CREATE TRIGGER abstracts_delete BEFORE DELETE ON abstracts BEGIN
+    DELETE FROM abstract_passages WHERE abstract_id = old.id;
+END;
+"""
+
+
+STEPS: tuple[Step, ...] = (*schema.STEPS, step_6, step_7)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

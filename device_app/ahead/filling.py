@@ -12,6 +12,7 @@ from device_app.ahead.prediction import Prediction
 from device_app.ahead.predictor import STRIDE
 from device_app.ahead.reading import InPieces, go_on
 from models.interruptible import interruptible
+from storage.abstracts import Abstracts
 
 if TYPE_CHECKING:
     from device_app.device import Device
@@ -29,6 +30,7 @@ def population(device: Device, give_way: Callable[[], bool]) -> Population:
     retriever = replace(device.retriever, embedder=embedder)
     bank = replace(device.qa_bank, retriever=retriever)
     assistant = replace(device.assistant, source=lambda: source, embedder=embedder, retriever=retriever, bank=bank)
-    prediction = Prediction(assistant, options, bank, counters, STRIDE, cache.predict_from)
+    abstracts = Abstracts(counters.database)
+    prediction = Prediction(assistant, options, bank, counters, STRIDE, cache.predict_from, abstracts)
     look = partial(go_on, give_way)
     return Population(assistant, options, bank, device.qkv_tree, counters, prediction, cache.cutoff, look)

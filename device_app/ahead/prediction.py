@@ -26,6 +26,7 @@ from shared.errors import NotWritable, StoreFull
 from shared.text import embedded_text
 from shared.trace import Trace
 from shared.types import StoredPassage
+from storage.abstracts import Abstracts
 from storage.counters import Counters
 from storage.vectors import Vectors
 
@@ -39,8 +40,10 @@ _NEAR_MARK, _NEAR_DONE = "near_turn", "near_done"
 _QUESTION_TOKENS, _ABSTRACT_TOKENS = 40, 60
 """The most tokens that the model may write for a question, and for an abstract."""
 
-_ABSTRACTS = 2
-"""The number of abstracts from which questions are predicted at a time, each of `stride` passages."""
+_ABSTRACTS, _KEPT_ABSTRACTS = 2, 8
+"""The number of new abstracts from which questions are predicted at a time, each of `stride` passages; and of all of
+them, kept ones included.
+"""
 
 PER_PASSAGE, WRITTEN_PER_PASSAGE = 2, 4
 """The most questions per passage from its form, and written by a model."""
@@ -72,7 +75,7 @@ class Prediction:
     """Prediction over one person's files and history. `stride` is how many questions are predicted at a time.
 
     New passages are used one by one, through their form or a model trained to ask, or through abstracts that the model
-    writes.
+    writes. With `abstracts`, these are kept, and the latest ones are read together with the new ones.
     """
 
     assistant: Assistant
@@ -81,6 +84,7 @@ class Prediction:
     counters: Counters
     stride: int
     predict_from: Literal["passages", "abstracts", "questioner"] = "passages"
+    abstracts: Abstracts | None = None
 
     def questions(self) -> Iterator[Predicted | Step]:
         """Yield questions that may be asked next, and the model's steps to predict them.
@@ -173,8 +177,10 @@ class Prediction:
         abstracts: list[str] = []
         for _ in range(_ABSTRACTS):
             if passages := self.assistant.retriever.store.passages_after(mark, self.stride):
-                abstracts.append(self._abstract(passages, trace))
+                abstracts.append(self._kept_abstract(passages, trace))
                 mark, last = passages[-1].id, passages[-1].title
+        if self.abstracts:
+            abstracts = self.abstracts.newest(_KEPT_ABSTRACTS) or abstracts
         said = self._questions(predictor.knowledge_prompt(abstracts, self.stride), trace)
         predicted = self._new(predictor.parse(said, self.stride), self.stride)
         yield Step.traced("predict", f"questions from abstracts: {len(predicted)}", "passages are new", trace)
@@ -228,6 +234,16 @@ class Prediction:
     def _abstract(self, passages: Sequence[StoredPassage], trace: Trace) -> str:
         """Return the model's summary of the passages."""
         return self._written(predictor.abstract_prompt(passages), _ABSTRACT_TOKENS, trace).strip()
+
+    def _kept_abstract(self, passages: Sequence[StoredPassage], trace: Trace) -> str:
+        """Return the summary of the passages: the kept one, or a new one, which is kept."""
+        ids = [passage.id for passage in passages]
+        if self.abstracts and (kept := self.abstracts.about(ids)):
+            return kept
+        written = self._abstract(passages, trace)
+        if self.abstracts and written:
+            self.abstracts.add(written, ids)
+        return written
 
     def _written(self, text: str, most: int, trace: Trace) -> str:
         """Return the model's greedy reply to a prompt; "" if the prompt leaves no room."""

@@ -20,6 +20,7 @@ from models.facts import FactsFile
 from models.fake import FakeEngine
 from models.speculative.costs import FILE, KnownCosts
 from shared.errors import EngineError
+from storage.abstracts import Abstracts
 from tests.device_app.cache.conftest import QUESTION, Another, ask, entries, everything, work
 
 pytestmark = pytest.mark.usefixtures("one_question_a_passage")
@@ -126,6 +127,21 @@ def test_questions_are_predicted_from_abstracts_where_that_is_set(
     # Its model repeats the last line it is given: the abstract and the question are that of the note.
     assert [step.subject for step in steps if step.action == "answer"] == ["Where is the key of the shed now?"]
     assert everything(abstracting) == []
+
+
+@pytest.mark.usefixtures("device")
+def test_the_abstract_of_the_files_is_kept_and_grows_with_them(notes: Path, another: Another) -> None:
+    abstracting = another(replace(Settings(), cache=Cache(predict_from="abstracts")))
+    everything(abstracting)
+    kept = Abstracts(abstracting.knowledge.database)
+    (first,) = kept.all()
+    (notes / "key.md").write_text("# The key\n\nWhere is the key of the shed now?\n")
+    abstracting.ingestion().run([notes])
+    everything(abstracting)
+    assert kept.all() == [first, "Where is the key of the shed now?"]
+    (notes / "key.md").unlink()
+    abstracting.ingestion().run([notes])
+    assert "Where is the key of the shed now?" not in kept.all()
 
 
 def test_a_predicted_question_that_names_a_day_is_kept_as_it_will_be_asked(
