@@ -24,10 +24,12 @@ BENCHMARKS = {
     "disco": "which side starts an answer and whether it moves: first tokens, money, the reader's gaps, replayed",
     "dovetail": "answers drafted from what was read, against none, on targets of several sizes: speed, the same text",
     "dragon": "one answer written by two sides, against one side and the paper's ways; perplexity, the scheduler",
+    "handover": "the quality of answers that a better and a worse model write together, one after the other",
     "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",
     "intents": "which requests are taken to need no file",
     "kills": "processes killed at random moments: the server in an answer, work ahead, reading; what is lost",
     "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",
+    "priced": "the caches over all of a user's questions, PerCache as published among them, priced by measured costs",
     "predict": "which questions find an answer that was predicted: by the paper's prompts, by rules, by the questioner",
     "reveals": "what of private passages could be read in what went up for answers written together",
     "reuse": "kept states used exactly, blended into any prompt, in rows, or as a forecast chooses",
@@ -37,7 +39,12 @@ BENCHMARKS = {
     "search": "jackdaw search: the time of a key, recall with and without wrong letters, from a shell",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",
 }
-MODULES = {"predict": "percache_predict", "reuse": "percache_reuse"}
+MODULES = {
+    "handover": "disco_quality",
+    "predict": "percache_predict",
+    "priced": "percache_priced",
+    "reuse": "percache_reuse",
+}
 CANNOT_RUN = 3
 
 

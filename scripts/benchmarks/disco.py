@@ -3,7 +3,8 @@
 Requests are replayed in sequence; a policy knows only earlier ones: first-token times that it observed (the winner of a
 race censors the loser's time) and prompt lengths. The device's prefill rate is known from the start, as in the paper.
 `stoch-s` and `stoch-d` choose a side by coin flip (§5.1); the stronger `stoch-s-both` and `stoch-d-both` choose by coin
-flip whether the constrained side runs beside the free one. `ours-s` and `ours-d` are the default policy.
+flip whether the constrained side runs beside the free one. `ours-s` and `ours-d` are the default policy. With --data,
+`handover` is the quality of answers that moved (`disco_quality`).
 """
 
 import multiprocessing
@@ -21,6 +22,7 @@ from device_app.companion.dispatch import first_token
 from device_app.companion.dispatch.first_token import DeviceFirstToken
 from device_app.companion.dispatch.optimal import Optimal
 from device_app.companion.dispatch.policy import Policy, Routing, Waiting
+from scripts.benchmarks import disco_quality
 from scripts.benchmarks.disco_data import DEVICES, Array, lengths, services
 from scripts.benchmarks.disco_replay import BILLED, BUDGETS, REQUESTS, Case, Result, replayed
 from scripts.places import step
@@ -65,6 +67,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         **({"budget_error_traces": _error(results[len(cases) : -1])} if traces else {}),
         "budget_error_literal": _error(outcomes, ("literal-s", "literal-d")),
         **_speed(),
+        **(disco_quality.run(arguments) if arguments.data else {}),
     }
 
 

@@ -27,7 +27,9 @@ from models.sampling import SamplingSettings
 from scripts.benchmarks.percache_baselines import BoundTree, SimilarityBank
 from scripts.benchmarks.percache_idle import IdleSource, Work
 from scripts.benchmarks.percache_prediction import AHEAD, FromFiles, FromHistory, Nothing, Published
+from scripts.benchmarks.percache_prices import Skips
 from shared.errors import EngineError
+from storage.abstracts import Abstracts
 from storage.blobs import Blobs
 from storage.conversations import ConversationStore
 from storage.counters import Counters
@@ -63,17 +65,21 @@ class Spec:
     """The configuration of an arm.
 
     `hits`: no cached answers, hits by similarity alone, or hits checked by the guard. `keeps`: the origins of cached
-    answers. `tree`: no cached states, passages in retrieved order, or in the order of the longest cached path; `plan`:
-    number and arrangement of the passages; `ahead`: idle work caches states, too. `predicts`: nothing, from files as
-    published, from files and history as published, or both like the app.
+    answers. `tree`: no cached states, passages in retrieved order, matched by text in retrieved order as published
+    (priced replay only), or in the order of the longest cached path; `skips`: what cached states save (priced replay
+    only); `plan`: number and arrangement of the passages; `ahead`: idle work caches states, too. `predicts`: nothing,
+    from files as published, from files and history as published, or both like the app; `kind`: what the published
+    prompts call the files.
     """
 
     hits: Literal["none", "similar", "guarded"] = "none"
     keeps: tuple[Origin, ...] = ()
-    tree: Literal["none", "bound", "ordered"] = "none"
+    tree: Literal["none", "bound", "text", "ordered"] = "none"
+    skips: Skips = "prefix"
     plan: Plan = PUBLISHED_PLAN
     ahead: bool = False
     predicts: Literal["idle", "nothing", "published files", "published", "own"] = "idle"
+    kind: str = "personal files"
     restores: bool = True
     stride: int = STRIDE
     threshold: float = _DEFAULTS.threshold
@@ -82,7 +88,7 @@ class Spec:
     policy: Policy = _DEFAULTS.eviction
 
 
-PERCACHE = Spec("similar", ("asked", "predicted"), "bound", ahead=True, predicts="published")
+PERCACHE = Spec("similar", ("asked", "predicted"), "bound", ahead=True, predicts="published", policy="lfu")
 JACKDAW = Spec("guarded", ("asked", "predicted"), "ordered", OWN_PLAN, ahead=True, predicts="own")
 
 ARMS = {
@@ -194,14 +200,16 @@ class Arm:
         tree.clear()
 
     def _prediction(self, assistant: Assistant, before: bool) -> Prediction:
-        facts = assistant, self.options, assistant.bank, assistant.bank.counters, self.spec.stride
+        counters = assistant.bank.counters
+        facts = assistant, self.options, assistant.bank, counters, self.spec.stride
+        kept = Abstracts(counters.database)
         if self.spec.predicts == "own":
             own = FromFiles if before else FromHistory
             return own(*facts, _DEFAULTS.predict_from)
         if self.spec.predicts == "published":
-            return Published(*facts, times=AHEAD if before else 0)
+            return Published(*facts, abstracts=kept, kind=self.spec.kind, times=AHEAD if before else 0)
         if self.spec.predicts == "published files":
-            return Published(*facts, times=AHEAD if before else 1)
+            return Published(*facts, abstracts=kept, kind=self.spec.kind, times=AHEAD if before else 1)
         return Nothing(*facts)
 
 

@@ -1,11 +1,14 @@
 """How many of a user's questions find an answer that was predicted from their files (PerCache, section 4.1.2).
 
 `USERS.predict.PREDICTOR`: `prompt` uses the bare model with the paper's prompts, `rules` uses each passage's form,
-`questioner` also uses the model that was trained to ask. Each may predict equally many questions per passage, prepared
-like idle work does. `qa_hit` and `false_hit` are shares of the held-out questions then asked; the users keep only
-documents that the questions are about. `qa_hit_of_as_many` is the expected share if each had kept as many questions as
-the predictor with the fewest, drawn at random. `population_tokens` counts all tokens read and written ahead,
-`questions` the prepared questions.
+`questioner` also uses the model that was trained to ask; `abstracts` uses the bare model's abstracts of some passages
+each, `abstracts_kept` together with the kept ones before them. All but these two predict equally many a passage,
+prepared like idle work does. `qa_hit` and `false_hit` are shares of the held-out questions then asked; the users keep
+only documents that the questions are about. `nearest` is the mean cosine of a question with the nearest predicted one,
+`alike` the share of questions for which it reaches the threshold. `kept_against_not` has the paired differences of
+`abstracts_kept` and `abstracts`: mean and 95% interval. `qa_hit_of_as_many` is the expected share if each had kept as
+many questions as the predictor with the fewest, drawn at random. `population_tokens` counts all tokens read and written
+ahead, `questions` the prepared questions.
 """
 
 import math
@@ -29,11 +32,12 @@ from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from scripts.benchmarks.percache_arms import APP_PLAN, JACKDAW, Arm, Unrestored
 from scripts.benchmarks.percache_idle import IdleSource
-from scripts.benchmarks.percache_prediction import ABSTRACTS, Nothing, OfFiles, Prompted
-from scripts.benchmarks.percache_replay import Room, is_false
+from scripts.benchmarks.percache_prediction import ABSTRACTS, Nothing, OfAbstracts, OfFiles, Prompted
+from scripts.benchmarks.percache_replay import Room, is_false, paired
 from scripts.benchmarks.percache_users import Asked, about, users
 from scripts.datasets.stores import filled
 from scripts.places import CannotRun, step, weights
+from storage.abstracts import Abstracts
 from storage.qa_entries import Entry
 
 MODEL = "smollm2-135m"
@@ -44,13 +48,15 @@ QUICK_QUESTIONS, QUICK_PEOPLE = 10, 1
 @dataclass(frozen=True, slots=True)
 class Served:
     """The result of one user: for each question, how many predicted questions would serve it, among the most similar
-    that the bank considers; the false hits; the number of predicted questions, and their tokens.
+    that the bank considers; the false hits; the number of predicted questions, and their tokens; and for each question,
+    the cosine of the nearest predicted one.
     """
 
     serving: Sequence[int]
     false: int
     questions: int
     tokens: int
+    nearest: Sequence[float] = ()
 
     def of(self, count: int) -> float:
         """Return the expected number of served questions if `count` random predicted questions had been kept. Slightly
@@ -92,7 +98,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 def _person(room: Room, writer: LocalSource) -> dict[str, Served]:
     """Return each predictor's results for one user."""
-    names = ("prompt", "rules", "questioner") if room.source.engine.info.asks else ("prompt", "rules")
+    names = ["prompt", "rules", "abstracts", "abstracts_kept"]
+    names += ["questioner"] if room.source.engine.info.asks else []
     return {name: _served(room, name, writer) for name in names}
 
 
@@ -111,8 +118,10 @@ def _served(room: Room, name: str, writer: LocalSource) -> Served:
         for asked, entries in zip(room.user.questions, serving, strict=True)
         if entries
     )
+    vectors = room.embedder.embed([query.parse(asked.text, date.today()).text for asked in room.user.questions])
+    nearest = [bank.nearest(vector) for vector in vectors]
     arm.close()
-    return Served([len(entries) for entries in serving], false, questions, tokens)
+    return Served([len(entries) for entries in serving], false, questions, tokens, nearest)
 
 
 def _prediction(name: str, arm: Arm, writer: LocalSource) -> Nothing:
@@ -122,6 +131,10 @@ def _prediction(name: str, arm: Arm, writer: LocalSource) -> Nothing:
         return Prompted(
             replace(assistant, source=lambda: writer), *facts, ABSTRACTS * (PER_PASSAGE + WRITTEN_PER_PASSAGE)
         )
+    if name.startswith("abstracts"):
+        kept = Abstracts(bank.counters.database) if name == "abstracts_kept" else None
+        bare = replace(assistant, source=lambda: writer)
+        return OfAbstracts(bare, *facts, SPEC.stride, "abstracts", kept)
     return OfFiles(assistant, *facts, SPEC.stride, "questioner" if name == "questioner" else "passages")
 
 
@@ -141,7 +154,17 @@ def _is_false(asked: Asked, entry: Entry, room: Room, arm: Arm) -> bool:
 
 
 def _figures(persons: Sequence[Mapping[str, Served]]) -> dict[str, Any]:
-    return {name: _of_predictor(name, persons) for name in persons[0]}
+    figures: dict[str, Any] = {name: _of_predictor(name, persons) for name in persons[0]}
+    if {"abstracts", "abstracts_kept"} <= figures.keys():
+        pairs = [(person["abstracts_kept"], person["abstracts"]) for person in persons]
+        hits = [
+            float(bool(new)) - bool(old)
+            for kept, alone in pairs
+            for new, old in zip(kept.serving, alone.serving, strict=True)
+        ]
+        near = [new - old for kept, alone in pairs for new, old in zip(kept.nearest, alone.nearest, strict=True)]
+        figures["kept_against_not"] = {"qa_hit": paired(hits), "nearest": paired(near)}
+    return figures
 
 
 def _of_predictor(name: str, persons: Sequence[Mapping[str, Served]]) -> dict[str, Any]:
@@ -152,6 +175,8 @@ def _of_predictor(name: str, persons: Sequence[Mapping[str, Served]]) -> dict[st
         "qa_hit": round(sum(person.of(person.questions) for person in own) / asked, 4),
         "qa_hit_of_as_many": round(sum(person.of(most) for person, most in zip(own, fewest, strict=True)) / asked, 4),
         "false_hit": round(sum(person.false for person in own) / asked, 4),
+        "nearest": round(sum(sum(person.nearest) for person in own) / asked, 4),
+        "alike": round(sum(cosine >= SPEC.threshold for person in own for cosine in person.nearest) / asked, 4),
         "population_tokens": sum(person.tokens for person in own),
         "questions": sum(person.questions for person in own),
         "asked": asked,

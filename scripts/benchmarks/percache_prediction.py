@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from device_app.ahead import predictor
-from device_app.ahead.prediction import Predicted, Prediction
+from device_app.ahead.prediction import KNOWLEDGE_MARK, Predicted, Prediction
 from device_app.ahead.work import Step
+from scripts.benchmarks import percache_prompts as published
 from shared.trace import Trace
 from shared.types import StoredPassage
 from storage.vectors import Vectors
@@ -18,6 +19,11 @@ EVERY = 1 << 30
 
 ABSTRACTS = 2
 """Abstracts, each of one passage, per prompted prediction."""
+
+SENTENCES, SENTENCE_TOKENS = 10, 60
+"""Sentences of the kept abstract per published prediction, and the most tokens of each."""
+
+_ROUND_MARK = "published_round"
 
 _KNOWN = 0.999
 """The cosine of a question with itself, up to rounding."""
@@ -69,16 +75,50 @@ class Nothing(Prediction):
 
 @dataclass(frozen=True)
 class Published(Nothing):
-    """Prediction with the paper's prompts: `times` rounds from abstracts of the files, or from asked questions (0)."""
+    """Prediction with the paper's prompts (B.3): `times` rounds from the kept abstract of the files, or from asked
+    questions (0).
+
+    Each round reads the next sentences of the abstract, from the first again after the last; a sentence is written once
+    it is needed. `kind` is what the prompts call the files.
+    """
 
     times: int = 0
+    kind: str = "personal files"
 
     def questions(self) -> Iterator[Predicted | Step]:
         """Yield the questions that the model generated."""
         for _ in range(self.times):
-            yield from self._from_next_abstracts()
+            yield from self._from_kept_abstract()
         if not self.times:
-            yield from self._like(self._latest())
+            prompt = published.history_prompt(self.kind, self._latest(), self.stride)
+            yield from self._asked(prompt, Trace(), "your earlier questions")
+
+    def _from_kept_abstract(self) -> Iterator[Predicted | Step]:
+        """Yield questions from the next sentences of the abstract of all files."""
+        assert self.abstracts
+        trace, mark = Trace(), self._mark()
+        passages = self.assistant.retriever.store.passages_after(mark, SENTENCES * self.stride)
+        for start in range(0, len(passages), self.stride):
+            self._kept_abstract(passages[start : start + self.stride], trace)
+        if passages:
+            self.counters.set(KNOWLEDGE_MARK, passages[-1].id)
+        sentences, done = self.abstracts.all(), int(self.counters.all().get(_ROUND_MARK, 0))
+        start = done * SENTENCES % max(len(sentences), 1)
+        self.counters.set(_ROUND_MARK, done + 1)
+        prompt = published.knowledge_prompt(self.kind, sentences[start : start + SENTENCES], self.stride)
+        yield from self._asked(prompt, trace, "the abstract of your files")
+
+    def _asked(self, prompt: str, trace: Trace, source: str) -> Iterator[Predicted | Step]:
+        """Yield the questions that the model writes for the prompt."""
+        said = self._questions(prompt, trace)
+        questions = self._new(predictor.parse(said, self.stride), self.stride)
+        yield Step.traced("predict", f"questions from {source}: {len(questions)}", "the prompt is new", trace)
+        for question in questions:
+            yield Predicted(question, source)
+
+    def _abstract(self, passages: Sequence[StoredPassage], trace: Trace) -> str:
+        """Return the model's sentence about the passages."""
+        return self._written(published.abstract_prompt(passages), SENTENCE_TOKENS, trace).strip()
 
     def _new(self, candidates: Sequence[str], most: int, near: Vectors | None = None) -> list[str]:  # noqa: ARG002
         """Return the candidates that are not known already, up to rounding."""
@@ -99,7 +139,7 @@ class Prompted(Published):
         passages = self.assistant.retriever.store.passages_after(0, EVERY)
         for start in range(0, len(passages), ABSTRACTS):
             trace, some = Trace(), passages[start : start + ABSTRACTS]
-            abstracts = [self._abstract([passage], trace) for passage in some]
+            abstracts = [Prediction._abstract(self, [passage], trace) for passage in some]
             said = self._questions(predictor.knowledge_prompt(abstracts, self.stride), trace)
             questions = self._new(predictor.parse(said, self.stride), self.stride)
             yield Step.traced("predict", f"questions from abstracts: {len(questions)}", "passages are new", trace)
@@ -114,3 +154,12 @@ class OfFiles(Nothing):
     def questions(self) -> Iterator[Predicted | Step]:
         """Yield all predicted questions."""
         return self._from_passages()
+
+
+@dataclass(frozen=True)
+class OfAbstracts(Nothing):
+    """The app's own prediction from abstracts of every passage."""
+
+    def questions(self) -> Iterator[Predicted | Step]:
+        """Yield all predicted questions."""
+        return self._from_abstracts()

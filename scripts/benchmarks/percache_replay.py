@@ -18,6 +18,8 @@ from storage.knowledge import KnowledgeStore
 AGREES = 0.5
 """The F1 from which two answers count as equal."""
 
+RESAMPLED = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class Room:
@@ -145,6 +147,13 @@ def summary(graded: Sequence[Graded], arms: Sequence[Arm]) -> dict[str, Any]:
         "population_items": sum(len(arm.steps) for arm in arms),
         "population_questions": len(predicted),
     }
+
+
+def paired(differences: Sequence[float]) -> dict[str, float]:
+    """Return the mean of paired differences, and its 95% interval by resampling."""
+    drawn = np.random.default_rng(0).choice(differences, (RESAMPLED, len(differences))).mean(axis=1)
+    low, high = np.quantile(drawn, (0.025, 0.975)).tolist()
+    return {"mean": round(statistics.mean(differences), 4), "low": round(low, 4), "high": round(high, 4)}
 
 
 def _mean(values: Any) -> float:

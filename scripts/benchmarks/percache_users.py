@@ -36,8 +36,9 @@ class User:
     questions: Sequence[Asked]
 
 
-def users(data: Path | None, *, held_out: bool = False) -> dict[str, list[User]]:
-    """Return the users of each set in the folder, with all questions or only held-out ones.
+def users(data: Path | None, *, held_out: bool = False, meetings: int = MEETINGS) -> dict[str, list[User]]:
+    """Return the users of each set in the folder, with all questions or only held-out ones; at most `meetings` of
+    `qmsum`.
 
     Raises CannotRun if there is none.
     """
@@ -46,10 +47,10 @@ def users(data: Path | None, *, held_out: bool = False) -> dict[str, list[User]]
     if "lihuaworld" in sets and data:
         people["lihuaworld"] = [_lihuaworld(data, sets["lihuaworld"].files, held_out)]
     if "qmsum" in sets and data:
-        meetings = sets["qmsum"].files.items()
+        files_of = sets["qmsum"].files.items()
         people["qmsum"] = [
-            _meeting(data, name, files) for name, files in meetings if not held_out or is_held_out(Path(name).stem)
-        ][:MEETINGS]
+            _meeting(data, name, files) for name, files in files_of if not held_out or is_held_out(Path(name).stem)
+        ][:meetings]
     if not any(people.values()):
         raise CannotRun("its users are read from `lihuaworld` and `qmsum` under --data DIR, and neither is there.")
     return people

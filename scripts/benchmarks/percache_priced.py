@@ -1,0 +1,184 @@
+"""The caches over long question sequences, each answer computed once and charged by measured prices.
+
+Per user, 100 questions of `lihuaworld` that one conversation answers, and all of `qmsum`, without an adapter.
+`percache` is PerCache as published: least frequently used goes first; chunks matched by text in retrieved order
+(section 4.2.2, B.2); Q, K and V kept, and only their projections skipped; predicted by the published prompts (B.3) from
+a kept abstract and from the questions. `percache_with_PART` has one part of the app instead, `jackdaw_with_PART` is the
+app with one published part.
+
+`USERS.ARM` has the figures of `percache`. Search, embedding and the caches' own work are measured; prefill, decoding
+and joining are priced. `prices` are those prices in ms; `prices.error` is by what share they differ from all computed
+answers. `USERS.below` is the reduction of mean latency; `USERS.f1_against_naive.ARM` the paired difference with its
+95% interval.
+"""
+
+import statistics
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from device_app.english.query import Query
+from device_app.inference.local import LocalSource
+from models.catalog import find
+from models.chat_template import parse
+from models.embedder import OnnxEmbedder
+from models.engine import Engine
+from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
+from models.sampling import SamplingSettings
+from scripts.benchmarks import torch_reuse
+from scripts.benchmarks.percache_arms import ARMS, JACKDAW, PAIRS, PERCACHE, PUBLISHED_PLAN, Arm, Outcome, Spec, opened
+from scripts.benchmarks.percache_idle import IdleSource, Work
+from scripts.benchmarks.percache_priced_source import Book, BoundPricedTree, PricedSource, PricedTree, TextTree
+from scripts.benchmarks.percache_prices import Prices
+from scripts.benchmarks.percache_replay import Graded, Room, grade, paired, summary
+from scripts.benchmarks.percache_users import about, users
+from scripts.datasets.stores import filled, retriever_over
+from scripts.places import CannotRun, step, weights
+from shared.prompt import build
+
+QUESTIONS = {"lihuaworld": 100, "qmsum": 100}
+"""The most questions per user."""
+QUICK_QUESTIONS = {"lihuaworld": 10, "qmsum": 6}
+KINDS = {"lihuaworld": "daily dialog", "qmsum": "meeting record"}
+CALIBRATED, JOINS = 6, 5
+
+AS_PUBLISHED = replace(PERCACHE, tree="text", skips="projections")
+PRICED = ARMS | {
+    "percache": AS_PUBLISHED,
+    "percache_with_prefix": replace(AS_PUBLISHED, skips="prefix"),
+    "percache_with_order": replace(AS_PUBLISHED, tree="ordered", skips="prefix"),
+    "percache_with_guard": replace(AS_PUBLISHED, hits="guarded"),
+    "percache_with_predictions": replace(AS_PUBLISHED, predicts="own"),
+    "jackdaw_with_lfu": replace(JACKDAW, policy="lfu"),
+    "jackdaw_with_predictions": replace(JACKDAW, predicts="published"),
+}
+
+
+def run(arguments: Namespace) -> dict[str, Any]:
+    """Return prices, USERS.ARM, USERS.below, USERS.f1_against_naive."""
+    people = users(arguments.data, meetings=1 if arguments.quick else 1 << 30)
+    folder = weights("smollm2-135m", "all-minilm-l6-v2")
+    embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
+    engine = LlamaCppEngine(LlamaModel(folder.path(find("smollm2-135m"))), threads=arguments.threads)
+    source = LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
+    book, most = Book(source), QUICK_QUESTIONS if arguments.quick else QUESTIONS
+    torch = torch_reuse.measure(folder, arguments.threads, JOINS)
+    if not torch:
+        raise CannotRun("skipping projections is priced in torch: scripts/install research")
+    figures: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as place:
+        rooms: dict[str, list[Room]] = {}
+        for name, persons in people.items():
+            for user in persons:
+                person = replace(user, questions=user.questions[: most[name]])
+                person = about(person) if arguments.quick else person
+                step(f"filling the store of {user.name}")
+                store = filled(Path(place) / f"{user.name}.db", person.files, embedder)
+                plain = IdleSource(engine, source.template)
+                rooms.setdefault(name, []).append(Room(person, store, Path(place) / user.name, embedder, plain))
+        prices = calibrated([room for some in rooms.values() for room in some], book, torch)
+        for name, some in rooms.items():
+            figures[name] = _figures(some, name, book, prices)
+    figures["prices"] = prices.as_json() | {"error": round(book.samples.error(prices), 4)}
+    engine.close()
+    return figures
+
+
+def calibrated(rooms: Sequence[Room], book: Book, torch: Mapping[str, Any]) -> Prices:
+    """Return the prices, from the first questions of some users in one prompt and in rows, and from joined states."""
+    step("measuring prices")
+    source = book.source
+    joins: list[float] = []
+    for room in (*rooms[:CALIBRATED], *rooms[: max(CALIBRATED - len(rooms), 0)]):
+        question = room.user.questions[len(joins) % len(room.user.questions)].text
+        hits = retriever_over(room.store, room.embedder).search(Query(question), PUBLISHED_PLAN.passages)
+        prompt = build(question, [hit.passage for hit in hits], source.template)
+        for count in (1, 2, 3):
+            book.answer(build(question, [hit.passage for hit in hits[:count]], source.template).joined(), (1.0,), 48)
+        book.answer(prompt, tuple(hit.similarity for hit in hits), 48)
+        next(source.stream(prompt.joined(), SamplingSettings(), max_tokens=1))
+        joins.append(_join_ms(source.engine))
+    sizes, cached = torch["torch_bytes_per_token"], torch_reuse.CACHED / torch_reuse.TOKENS
+    saved = 1 - torch["torch_ms"]["projection_skip"] / torch["torch_ms"]["full"]
+    return book.samples.prices(statistics.median(joins), max(saved, 0) / cached, sizes["q_k_v"] / sizes["k_v"])
+
+
+def _join_ms(engine: Engine) -> float:
+    """Return the ms per token of joining the states of row 0 from memory."""
+    length = engine.length(0)
+    states = engine.slice(0, 0, length)
+    start = time.perf_counter()
+    engine.clear(1)
+    engine.join(1, [states])
+    took = (time.perf_counter() - start) * 1000
+    engine.clear(1)
+    return took / length
+
+
+def _figures(rooms: Sequence[Room], kind: str, book: Book, prices: Prices) -> dict[str, Any]:
+    specs = {name: replace(spec, kind=KINDS[kind]) for name, spec in PRICED.items()}
+    arms: dict[str, list[Arm]] = {name: [] for name in specs}
+    graded: dict[str, list[Graded]] = {name: [] for name in specs}
+    for room in rooms:
+        outcomes: dict[str, list[Outcome]] = {}
+        for name, spec in specs.items():
+            step(f"{room.user.name}: {name}")
+            arm = priced_arm(room, name, spec, book, prices)
+            outcomes[name] = _replayed(arm, room, book)
+            arms[name].append(arm)
+        for name in specs:
+            graded[name] += grade(room.user.questions, outcomes[name], outcomes["naive"])
+    figures: dict[str, Any] = {name: summary(graded[name], arms[name]) for name in specs}
+    means = {name: figures[name]["mean_ms"] for name in specs}
+    best = min(means[pair] for pair in PAIRS)
+    against = {"naive": means["naive"], "best_pair": best, "published": means["percache"]}
+    figures["below"] = {
+        f"{name}_{other}": round(1 - means[name] / ms, 4)
+        for name in ("percache", "jackdaw")
+        for other, ms in against.items()
+    }
+    scores = {name: np.array([grade.f1 for grade in graded[name]]) for name in specs}
+    figures["f1_against_naive"] = {
+        name: paired((scores[name] - scores["naive"]).tolist()) for name in specs if name != "naive"
+    }
+    return figures
+
+
+def priced_arm(room: Room, name: str, spec: Spec, book: Book, prices: Prices) -> Arm:
+    """Return a new arm whose model and tree only account for their work."""
+    idle = PricedSource(book.source.engine, book.source.template, book=book, prices=prices, skips=spec.skips, idle=True)
+    arm = opened(spec, room.store, room.folder / name, room.embedder, idle)
+    tree, kind = arm.assistant.tree, {"text": TextTree, "bound": BoundPricedTree}.get(spec.tree, PricedTree)
+    size = round(book.source.engine.info.kv_bytes_per_token * (prices.planes if spec.skips == "projections" else 1))
+    priced = kind(tree.rows, tree.blobs, tree.counters, tree.limit, tree.policy, token_bytes=size)
+    assert isinstance(arm.idle, PricedSource)
+    asking = replace(arm.idle, idle=False, work=Work(), shape=[1])
+    return replace(arm, assistant=replace(arm.assistant, source=lambda: asking, tree=priced))
+
+
+def _replayed(arm: Arm, room: Room, book: Book) -> list[Outcome]:
+    """Ask the user's questions with the idle work between them; return the outcomes with priced times."""
+    arm.work_ahead(before=True)
+    arm.assistant.similar(room.user.questions[0].text, arm.options)  # reads the vectors into memory
+    asking = arm.assistant.source()
+    assert isinstance(asking, PricedSource)
+    outcomes = []
+    for asked in room.user.questions:
+        spent = book.spent_ms
+        outcome = arm.ask(asked.text)
+        trace = outcome.answer.trace
+        own = outcome.ms - (book.spent_ms - spent)
+        first, last = asking.priced(trace, asking.shape[0])
+        text = book.text(outcome.answer.text)
+        answer = replace(outcome.answer, text=text)
+        outcomes.append(Outcome(answer, own + last, own + first, own + last, outcome.after_ms))
+        arm.work_ahead(before=False)
+    arm.close()
+    return outcomes

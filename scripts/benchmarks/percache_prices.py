@@ -1,0 +1,99 @@
+"""What the parts of an answer cost on this machine, measured once, so that a long replay computes each answer once.
+
+Prefilling n tokens takes `quadratic`·n² + `linear`·n ms. Cached states save it all (`Prices.prefill`) or, as PerCache
+publishes it, only the projections of Q, K and V (section 4.2.2).
+"""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+import numpy as np
+
+Skips = Literal["prefix", "projections"]
+"""What cached states save: all computation of the cached tokens, or only their projections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One computed answer: its prompt's tokens and rows, the answer's tokens, and the ms of each part."""
+
+    prefilled: int
+    rows: int
+    decoded: int
+    prefill_ms: float
+    decode_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Costs in ms: of prefill by its two coefficients, of a decoded token in one row and in several, of joining a
+    token's K and V. `projections` is the share of a token's prefill that its projections take, and `planes` the size of
+    Q, K and V in times of K and V.
+    """
+
+    linear: float
+    quadratic: float
+    decoded: float
+    decoded_in_rows: float
+    joined: float
+    projections: float
+    planes: float
+
+    def prefill(self, cached: int, computed: int, skips: Skips = "prefix") -> float:
+        """Return the ms of a prompt's prefill with `cached` tokens joined and `computed` ones not cached."""
+        whole = self._prefill(cached + computed)
+        if skips == "projections":
+            join = self.joined * self.planes * cached
+            return join + whole - self.projections * whole * cached / max(cached + computed, 1)
+        return self.joined * cached + whole - self._prefill(cached)
+
+    def decode(self, tokens: int, rows: int = 1) -> float:
+        """Return the ms of decoding an answer."""
+        return tokens * (self.decoded if rows == 1 else self.decoded_in_rows)
+
+    def as_json(self) -> dict[str, float]:
+        """Return the prices by name, rounded."""
+        return {name: round(value, 6) for name, value in asdict(self).items()}
+
+    def _prefill(self, tokens: int) -> float:
+        return self.quadratic * tokens * tokens + self.linear * tokens
+
+
+@dataclass(slots=True)
+class Samples:
+    """The computations that prices are fitted to."""
+
+    answers: list[Measured] = field(default_factory=list)
+
+    def prices(self, joined: float, projections: float, planes: float) -> Prices:
+        """Return the prices that fit the answers best."""
+        linear, quadratic = fitted([answer for answer in self.answers if answer.rows == 1])
+        in_one, in_rows = self._decoded(several=False), self._decoded(several=True)
+        return Prices(linear, quadratic, in_one, in_rows or in_one, joined, projections, planes)
+
+    def error(self, prices: Prices) -> float:
+        """Return by what share the prices of all answers in one row differ from what was measured."""
+        own = [answer for answer in self.answers if answer.rows == 1]
+        said = sum(prices.prefill(0, answer.prefilled) + prices.decode(answer.decoded) for answer in own)
+        return said / sum(answer.prefill_ms + answer.decode_ms for answer in own) - 1
+
+    def _decoded(self, *, several: bool) -> float:
+        each = [
+            answer.decode_ms / answer.decoded
+            for answer in self.answers
+            if answer.decoded > 1 and (answer.rows > 1) == several
+        ]
+        return statistics.median(each) if each else 0.0
+
+
+def fitted(answers: Sequence[Measured]) -> tuple[float, float]:
+    """Return the coefficients of prefill, neither below 0, with the least squared relative error."""
+    tokens = np.array([answer.prefilled for answer in answers], float)
+    ms = np.array([answer.prefill_ms for answer in answers])
+    of_both = np.stack([tokens, tokens**2], 1) / ms[:, None]
+    linear, quadratic = np.linalg.lstsq(of_both, np.ones(len(ms)), rcond=None)[0].tolist()
+    if quadratic < 0 or linear < 0:
+        linear, quadratic = float(np.linalg.lstsq(of_both[:, :1], np.ones(len(ms)), rcond=None)[0][0]), 0.0
+    return linear, quadratic
