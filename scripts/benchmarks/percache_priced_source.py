@@ -9,10 +9,12 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from device_app.cache.states.tree import Node, QKVTree, name_behind
 from device_app.inference.local import LocalSource
 from device_app.inference.sureness import Sureness
-from models.engine import Engine
+from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
 from scripts.benchmarks.percache_idle import IdleSource
 from scripts.benchmarks.percache_prices import Measured, Prices, Samples, Skips
@@ -20,6 +22,7 @@ from shared.ending import Piece
 from shared.prompt import Prompt, Segment
 from shared.trace import Trace
 from storage.kv_slices import SliceRow
+from storage.vectors import Vectors
 
 DISCARDED = 4
 """Tokens at the end of a matched chain that are computed again, as the next text may merge with them (PerCache, B.2:
@@ -120,6 +123,31 @@ class TextTree(BoundPricedTree):
 def _is_kept(rows: Sequence[SliceRow], parent: str | None, node: Node) -> bool:
     passage = node.segments[0].passage if node.segments else None
     return any(row.parent == parent and row.passage_id == passage for row in rows)
+
+
+@dataclass(slots=True)
+class RememberingEmbedder:
+    """An embedder that embeds a text of idle work once for all arms; what questions need is computed anew."""
+
+    embedder: Embedder
+    asking: bool = False
+    vectors: dict[str, Vectors] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str:
+        return self.embedder.fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        return self.embedder.dimensions
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the texts' unit vectors, shape (texts, dimensions)."""
+        if self.asking or not texts:
+            return self.embedder.embed(texts)
+        new = [text for text in dict.fromkeys(texts) if text not in self.vectors]
+        self.vectors |= dict(zip(new, self.embedder.embed(new), strict=True))
+        return np.stack([self.vectors[text] for text in texts])
 
 
 @dataclass(frozen=True, slots=True)
