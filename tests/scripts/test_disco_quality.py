@@ -12,15 +12,15 @@ def answered(to_better: str, to_worse: str) -> Answered:
 
 
 def test_moved_answers_are_compared_with_each_side_on_its_own() -> None:
-    found = figures([answered("red green blue white", "red white"), answered("red green blue black", "grey")])
-    assert found["better"]["f1"] == 0.75
-    assert found["worse"]["f1"] == 0.3333
-    assert found["to_better"]["f1"] == 0.875
-    assert found["to_worse"]["f1"] == 0.1667
-    assert found["moved"]["f1"] == 0.5208
-    assert found["difference"]["moved_over_worse"]["f1"]["mean"] == 0.1875
-    assert found["difference"]["better_over_worse"]["f1"]["low"] == 0.4167
+    quality = figures([answered("red green blue white", "red white"), answered("red green blue black", "grey")])
+    assert quality["better"]["f1"] == 0.75
+    assert quality["worse"]["f1"] == 0.3333
+    assert quality["to_better"]["f1"] == 0.875
+    assert quality["to_worse"]["f1"] == 0.1667
+    assert quality["moved"]["f1"] == 0.5208
+    assert quality["difference"]["moved_over_worse"]["f1"]["mean"] == 0.1875
+    assert quality["difference"]["better_over_worse"]["f1"]["low"] == 0.4167
     # As good as the reference is above both sides, and "grey" below both.
-    assert found["bound"]["f1"] == 0.5
-    assert found["not_below"]["f1"] == 0.75
-    assert found["answers"] == 2
+    assert quality["bound"]["f1"] == 0.5
+    assert quality["not_below"]["f1"] == 0.75
+    assert quality["answers"] == 2
