@@ -10,6 +10,7 @@ moved answers whose quality lies between the two sides', equation 6 as printed, 
 good as the lesser of the two.
 """
 
+import json
 import math
 import statistics
 import tempfile
@@ -155,17 +156,19 @@ def _requests(data: Path, place: Path, embedder: OnnxEmbedder, most: int) -> Ite
 
 def _instructions(data: Path) -> Iterator[Request]:
     for line in lines(data / "prompts" / "instructions.jsonl"):
-        example = line["instances"][0]
-        yield Request("\n\n".join(filter(None, (line["instruction"], example["input"]))), example["output"])
+        for example in line["instances"]:
+            yield Request("\n\n".join(filter(None, (line["instruction"], example["input"]))), example["output"])
 
 
 def _questions(data: Path, place: Path, embedder: OnnxEmbedder, most: int) -> Iterator[Request]:
     """Yield the questions about meetings, each with the passages nearest to it."""
     for number, user in enumerate(users(data, meetings=most)["qmsum"]):
         retriever = retriever_over(filled(place / f"{number}.db", user.files, embedder), embedder)
-        for asked in user.questions:
-            passages = [hit.passage for hit in retriever.search(Query(asked.text), PASSAGES)]
-            yield Request("\n".join([*map(passage_text, passages), asked.text]), asked.reference)
+        meeting = json.loads((data / "qmsum" / f"{user.name}.json").read_text(encoding="utf-8"))
+        general = [(query["query"], query["answer"]) for query in meeting["general_query_list"]]
+        for text, reference in [*((asked.text, asked.reference) for asked in user.questions), *general]:
+            passages = [hit.passage for hit in retriever.search(Query(text), PASSAGES)]
+            yield Request("\n".join([*map(passage_text, passages), text]), reference)
 
 
 def _answered(request: Request, sides: dict[str, LocalSource]) -> Answered | None:
