@@ -4,7 +4,6 @@ Stop it with Ctrl-C at any time: the same command continues from there, with the
 """
 
 import argparse
-import math
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from scripts.answerer.recipe import OtherRecipe, Recipe
 from scripts.places import CannotRun
+from scripts.training import count, ended, folder, rate
 from shared.errors import JackdawError
 
 _RECIPE = Recipe()
@@ -33,20 +33,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from scripts.answerer.teaching import teach
     except ModuleNotFoundError as missing:
-        return _ended(3, f"The answerer cannot be trained: {missing.name} is missing. Run: scripts/install train")
+        return ended(3, f"The answerer cannot be trained: {missing.name} is missing. Run: scripts/install train")
     recipe = Recipe(rank=given.rank, rate=given.rate, seed=given.seed, runs=given.runs)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     try:
         with Progress(*columns, console=Console(stderr=True)) as bar:
             trained = teach(given.folder, given.data, recipe, given.tokens, given.threads, bar)
     except CannotRun as reason:
-        return _ended(3, f"The answerer cannot be trained: {reason}")
+        return ended(3, f"The answerer cannot be trained: {reason}")
     except OtherRecipe as error:
-        return _ended(1, f"{error} Name another folder, or begin anew: rm -r {given.folder}")
+        return ended(1, f"{error} Name another folder, or begin anew: rm -r {given.folder}")
     except (JackdawError, OSError) as error:
-        return _ended(1, f"The training failed: {error}")
+        return ended(1, f"The training failed: {error}")
     except KeyboardInterrupt:
-        return _ended(130, "Stopped. The same command goes on where this was.")
+        return ended(130, "Stopped. The same command goes on where this was.")
     print(trained)
     return 0
 
@@ -59,42 +59,14 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="where state, adapter and card are written")
-    parser.add_argument("--data", type=_folder, required=True, metavar="DIR", help="folder of real questions")
-    parser.add_argument("--tokens", type=_count, default=_TOKENS, help="tokens of each run (default: %(default)s)")
-    parser.add_argument("--runs", type=_count, default=_RECIPE.runs, help="whose mean is used (default: %(default)s)")
-    parser.add_argument("--rank", type=_count, default=_RECIPE.rank, help="of the adapter (default: %(default)s)")
-    parser.add_argument("--rate", type=_rate, default=_RECIPE.rate, help="highest learning rate (default: %(default)s)")
+    parser.add_argument("--data", type=folder, required=True, metavar="DIR", help="folder of real questions")
+    parser.add_argument("--tokens", type=count, default=_TOKENS, help="tokens of each run (default: %(default)s)")
+    parser.add_argument("--runs", type=count, default=_RECIPE.runs, help="whose mean is used (default: %(default)s)")
+    parser.add_argument("--rank", type=count, default=_RECIPE.rank, help="of the adapter (default: %(default)s)")
+    parser.add_argument("--rate", type=rate, default=_RECIPE.rate, help="highest learning rate (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=_RECIPE.seed, help="order, lives, weights (default: %(default)s)")
-    parser.add_argument("--threads", type=_count, default=os.cpu_count() or 1, help="threads (default: %(default)s)")
+    parser.add_argument("--threads", type=count, default=os.cpu_count() or 1, help="threads (default: %(default)s)")
     return parser.parse_args(arguments)
-
-
-def _folder(text: str) -> Path:
-    path = Path(text)
-    if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"there is no folder {text}")
-    return path
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on")
-    return int(text)
-
-
-def _rate(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
-    return number
-
-
-def _ended(code: int, message: str) -> int:
-    print(message, file=sys.stderr)
-    return code
 
 
 if __name__ == "__main__":

@@ -2,10 +2,9 @@
 
 import hashlib
 import os
-import signal
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from scripts.benchmarks import answers
 from scripts.benchmarks.answers import MODEL
 from scripts.datasets import folders, stores
 from scripts.places import weights
+from scripts.training import asked_to_stop
 from shared.prompt import CHATML
 
 KEPT_EVERY = 20
@@ -93,7 +93,7 @@ def learn(trainer: Trainer, rows: Sequence[Row], state: Path, bar: Progress, nam
         trainer.load(state)
     task = bar.add_task(f"learning, {named}", total=trainer.steps, completed=trainer.step)
     smooth: float | None = None
-    with _asked_to_stop() as asked:
+    with asked_to_stop() as asked:
         for batch in list(batches(rows, trainer.recipe.rows))[trainer.step :]:
             loss = trainer.learn(batch)
             smooth = loss if smooth is None else 0.95 * smooth + 0.05 * loss
@@ -102,24 +102,6 @@ def learn(trainer: Trainer, rows: Sequence[Row], state: Path, bar: Progress, nam
                 trainer.save(state)
             if asked():
                 raise KeyboardInterrupt
-
-
-@contextmanager
-def _asked_to_stop() -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns whether Ctrl-C was pressed. The first Ctrl-C is only recorded, as an interrupted
-    step cannot be resumed; the second ends the program.
-    """
-    noted: list[int] = []
-
-    def note(number: int, _frame: object) -> None:
-        noted.append(number)
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: bool(noted)
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _digest(rows: Sequence[Row]) -> str:

@@ -7,7 +7,6 @@ at any time: the same command goes on from there, to the same bytes.
 
 import argparse
 import json
-import math
 import os
 import sys
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from models.speculative.network import Fusion
 from scripts.drafting.recipe import Collected, Losses, OtherRecipe, Recipe
 from scripts.places import CannotRun
+from scripts.training import count, ended, folder, rate
 from shared.errors import JackdawError
 
 _COLLECTED, _RECIPE = Collected(), Recipe()
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from scripts.drafting.teaching import teach
     except ModuleNotFoundError as missing:
-        return _ended(3, f"No draft network can be trained: {missing.name} is missing. Run: scripts/install train")
+        return ended(3, f"No draft network can be trained: {missing.name} is missing. Run: scripts/install train")
     collected = Collected(positions=given.positions, answers=given.answers, held_out=given.held_out, seed=given.seed)
     settings = Recipe(
         fusion=given.fusion,
@@ -54,13 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with Progress(*columns, console=Console(stderr=True)) as bar:
             trained = teach(given.folder, given.data, given.model, collected, settings, given.threads, bar)
     except CannotRun as reason:
-        return _ended(3, f"No draft network can be trained: {reason}")
+        return ended(3, f"No draft network can be trained: {reason}")
     except OtherRecipe as error:
-        return _ended(1, f"{error} Name another folder, or begin anew: rm -r {given.folder}")
+        return ended(1, f"{error} Name another folder, or begin anew: rm -r {given.folder}")
     except (JackdawError, OSError) as error:
-        return _ended(1, f"The training failed: {error}")
+        return ended(1, f"The training failed: {error}")
     except KeyboardInterrupt:
-        return _ended(130, "Stopped. The same command goes on where this was.")
+        return ended(130, "Stopped. The same command goes on where this was.")
     if given.json:
         print(json.dumps({"network": str(trained.network), "card": str(trained.card), "figures": trained.figures}))
     else:
@@ -77,49 +77,21 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("folder", type=Path, metavar="DIR", help="where texts, state, network and card are written")
-    add("--data", type=_folder, required=True, metavar="DIR", help="lihuaworld, email, nq_passages and prompts")
+    add("--data", type=folder, required=True, metavar="DIR", help="lihuaworld, email, nq_passages and prompts")
     add("--model", type=Path, metavar="FILE", help="GGUF of the model to draft for (default: the default model)")
-    add("--positions", type=_count, default=_COLLECTED.positions, help="tokens of own answers (default: %(default)s)")
-    add("--answers", type=_count, default=_COLLECTED.answers, help="answers to each prompt (default: %(default)s)")
-    add("--held-out", type=_count, default=_COLLECTED.held_out, help="prompts of each kind (default: %(default)s)")
+    add("--positions", type=count, default=_COLLECTED.positions, help="tokens of own answers (default: %(default)s)")
+    add("--answers", type=count, default=_COLLECTED.answers, help="answers to each prompt (default: %(default)s)")
+    add("--held-out", type=count, default=_COLLECTED.held_out, help="prompts of each kind (default: %(default)s)")
     add("--fusion", choices=get_args(Fusion), default=_RECIPE.fusion, help="of inputs (default: %(default)s)")
-    add("--blocks", type=_count, default=_RECIPE.blocks, help="of the model's shape (default: %(default)s)")
+    add("--blocks", type=count, default=_RECIPE.blocks, help="of the model's shape (default: %(default)s)")
     add("--losses", choices=get_args(Losses), default=_RECIPE.losses, help="and rate (default: %(default)s)")
-    add("--drafted", type=_count, default=_RECIPE.drafted, help="tokens that it can draft (default: %(default)s)")
-    add("--epochs", type=_count, default=_RECIPE.epochs, help="over all texts (default: %(default)s)")
-    add("--rate", type=_rate, default=_RECIPE.rate, help="highest learning rate (default: that of the losses)")
+    add("--drafted", type=count, default=_RECIPE.drafted, help="tokens that it can draft (default: %(default)s)")
+    add("--epochs", type=count, default=_RECIPE.epochs, help="over all texts (default: %(default)s)")
+    add("--rate", type=rate, default=_RECIPE.rate, help="highest learning rate (default: that of the losses)")
     add("--seed", type=int, default=_RECIPE.seed, help="answers, order, weights (default: %(default)s)")
-    add("--threads", type=_count, default=os.cpu_count() or 1, help="threads (default: %(default)s)")
+    add("--threads", type=count, default=os.cpu_count() or 1, help="threads (default: %(default)s)")
     add("--json", action="store_true", help="print files and figures as one JSON object")
     return parser.parse_args(arguments)
-
-
-def _folder(text: str) -> Path:
-    path = Path(text)
-    if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"there is no folder {text}")
-    return path
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on")
-    return int(text)
-
-
-def _rate(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
-    return number
-
-
-def _ended(code: int, message: str) -> int:
-    print(message, file=sys.stderr)
-    return code
 
 
 if __name__ == "__main__":

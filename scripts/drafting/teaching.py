@@ -1,8 +1,7 @@
 """The whole training: from folders of questions to a draft network with its card. Needs the extra `train`."""
 
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -25,6 +24,7 @@ from scripts.drafting import collecting, measuring, training
 from scripts.drafting.card import card
 from scripts.drafting.recipe import Collected, Recipe
 from scripts.places import weights
+from scripts.training import asked_to_stop
 from shared.prompt import Prompt
 
 MODEL: Final = "smollm2-135m"
@@ -66,7 +66,7 @@ def teach(
     trainer = training.Trainer(shape, settings, embedding, head, settings.epochs * len(files), threads)
     named = f"draft-{settings.fusion}-{settings.blocks}-{settings.losses}"
     task = bar.add_task("learning", total=trainer.steps)
-    with _asked_to_stop() as asked:
+    with asked_to_stop() as asked:
 
         def on_step(loss: float) -> bool:
             bar.update(task, completed=trainer.step, description=f"learning, loss {loss:.2f}")
@@ -136,19 +136,3 @@ def _model(
         rope_base=plain.rope_base,
     )
     return shape, embedding.clone(), head
-
-
-@contextmanager
-def _asked_to_stop() -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns whether Ctrl-C was pressed: the step is finished and saved first."""
-    noted: list[int] = []
-
-    def note(number: int, _frame: object) -> None:
-        noted.append(number)
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: bool(noted)
-    finally:
-        signal.signal(signal.SIGINT, before)
