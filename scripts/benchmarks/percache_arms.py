@@ -75,7 +75,6 @@ class Spec:
     hits: Literal["none", "similar", "guarded"] = "none"
     keeps: tuple[Origin, ...] = ()
     tree: Literal["none", "bound", "text", "ordered"] = "none"
-    skips: Skips = "prefix"
     plan: Plan = PUBLISHED_PLAN
     ahead: bool = False
     predicts: Literal["idle", "nothing", "published files", "published", "own"] = "idle"
@@ -86,6 +85,7 @@ class Spec:
     cutoff: float = _DEFAULTS.cutoff
     kv_mb: float = KV_MB
     policy: Policy = _DEFAULTS.eviction
+    skips: Skips = "prefix"
 
 
 PERCACHE = Spec("similar", ("asked", "predicted"), "bound", ahead=True, predicts="published", policy="lfu")
