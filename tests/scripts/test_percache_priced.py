@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from device_app.cache.states.tree import Node
+from device_app.inference.local import LocalSource
 from models.fake import FakeEngine
-from scripts.benchmarks.percache_priced_source import DISCARDED, PricedTree, TextTree
+from models.sampling import SamplingSettings
+from scripts.benchmarks.percache_priced_source import DISCARDED, Book, PricedSource, PricedTree, TextTree
 from scripts.benchmarks.percache_prices import Measured, Prices, Samples, fitted
-from shared.prompt import Segment
+from shared.prompt import CHATML, Prompt, Segment
+from shared.trace import Trace
 from storage.blobs import Blobs
 from storage.counters import Counters
 from storage.database import Database
@@ -97,3 +101,20 @@ def test_a_full_tree_evicts(tmp_path: Path) -> None:
     engine, own = FakeEngine(), tree(PricedTree, tmp_path, limit=2 * TOKENS * 100)
     own.keep(engine, 0, [HEAD, ONE, FIVE])
     assert own.matched(engine.info.kv_key, [HEAD, ONE, FIVE]) == 2 * TOKENS
+
+
+def test_rows_are_charged_for_what_they_do_not_share(tmp_path: Path) -> None:
+    source, own = LocalSource(FakeEngine(), CHATML), tree(PricedTree, tmp_path)
+    priced = PricedSource(source.engine, CHATML, book=Book(source), prices=PRICES)
+    passages = tuple((Segment(f"{name}\n", passage=number),) for number, name in enumerate(("one", "three"), 1))
+    prompt = Prompt((Segment("head"),), passages, (Segment("tail"),))
+    how: dict[str, Any] = {"max_tokens": 8, "similarities": (0.5, 0.4), "tree": own}
+    traces = [Trace(), Trace()]
+    said = ["".join(piece.text for piece in priced.stream(prompt, SamplingSettings(), trace=traces[0], **how))]
+    priced.keep(prompt, own)
+    said.append("".join(piece.text for piece in priced.stream(prompt, SamplingSettings(), trace=traces[1], **how)))
+    assert said[0] == said[1]
+    # The engine's tokens are bytes: the head once, both passages, and the tail in each row.
+    assert [(trace.tokens_cached, trace.tokens_prefilled) for trace in traces] == [(0, 4 + 4 + 6 + 8), (4 + 4 + 6, 8)]
+    assert priced.shape == [2]
+    assert len(priced.book.answers) == 1
