@@ -12,6 +12,7 @@ from device_app.cache.states.tree import Node, QKVTree
 from device_app.inference.local import LocalSource
 from device_app.inference.sureness import Sureness
 from models.engine import KVSlice
+from models.following_weights import FollowingWeights
 from models.sampling import SamplingSettings
 from shared.ending import Piece
 from shared.prompt import Prompt
@@ -57,6 +58,7 @@ class IdleSource(LocalSource):
         trace: Trace | None = None,
         tree: QKVTree | None = None,
         sureness: Sureness | None = None,
+        following: FollowingWeights | None = None,
     ) -> Generator[Piece, None, None]:
         """Stream like `LocalSource`, reusing earlier results for the same prompt."""
         trace = trace or Trace()
@@ -86,6 +88,7 @@ class IdleSource(LocalSource):
             trace=trace,
             tree=tree,
             sureness=sureness,
+            following=following,
         )
         try:
             with closing(kept) as stream:

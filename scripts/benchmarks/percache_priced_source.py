@@ -15,6 +15,7 @@ from device_app.cache.states.tree import Node, QKVTree, name_behind
 from device_app.inference.local import LocalSource
 from device_app.inference.sureness import Sureness
 from models.engine import Embedder, Engine
+from models.following_weights import FollowingWeights
 from models.sampling import SamplingSettings
 from scripts.benchmarks.percache_idle import IdleSource
 from scripts.benchmarks.percache_prices import Measured, Prices, Samples, Skips
@@ -230,6 +231,7 @@ class PricedSource(IdleSource):
         trace: Trace | None = None,
         tree: QKVTree | None = None,
         sureness: Sureness | None = None,  # noqa: ARG002
+        following: FollowingWeights | None = None,  # noqa: ARG002
     ) -> Generator[Piece, None, None]:
         """Stream the prompt's answer, computed by whichever arm is the first to need it."""
         trace = trace or Trace()
