@@ -179,7 +179,7 @@ def _open(device: Any, results: Results, number: int) -> int | None:
     """Open a result: a file in the editor; a turn is printed. Raises NothingFound, UsageError."""
     each: list[FileResult | TurnResult] = [*results.files, *results.turns]
     if number > len(each):
-        raise NothingFound(f"There is no result {number}; {len(each)} were turn_result.")
+        raise NothingFound(f"There is no result {number}. The search shows {len(each)}.")
     chosen = each[number - 1]
     if isinstance(chosen, TurnResult):
         click.echo(safe(f"{chosen.turn.question}\n\n{chosen.turn.answer}"))

@@ -261,7 +261,7 @@ class Searcher:
     def _turns(self, results: Results, unfinished: str, limit: int, sort: Sort) -> Results:
         search, table = results.search, self._talk
         if search.is_about_files:
-            return replace(results, notes=(*results.notes, "conversations have none of these filters but dates"))
+            return replace(results, notes=(*results.notes, "conversations were not searched: only dates narrow them"))
         expressions, phrases = self._expressions(table, search, unfinished)
         if not expressions and not phrases:
             return results

@@ -130,7 +130,8 @@ def test_a_result_opens_in_the_editor_at_its_line(
     assert jackdaw("search", "blue", "drill", "--open", "1").code == 0
     assert log.read_text().startswith("+1 ") and "drill.md" in log.read_text()
     assert "Petra has it." in jackdaw("search", "--conversations", "drill", "--open", "1").out
-    assert jackdaw("search", "drill", "--open", "99").code == 3
+    none = jackdaw("search", "drill", "--files", "--open", "99")
+    assert none.code == 3 and "There is no result 99. The search shows 2." in none.err
     monkeypatch.setenv("EDITOR", "")
     assert "export EDITOR=" in jackdaw("search", "drill", "--open", "1").err
 
