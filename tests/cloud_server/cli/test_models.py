@@ -37,7 +37,8 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(Weights, "state", state)
     monkeypatch.setattr(Weights, "pull", pull)
-    monkeypatch.setattr("models.forecast.looked_into", lambda *_: None)
+    for module in ("commands", "forecast"):  # the first imports it from the second
+        monkeypatch.setattr(f"models.{module}.looked_into", lambda *_: None)
     return names
 
 
