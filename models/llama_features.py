@@ -30,13 +30,13 @@ class LlamaFeatureEngine(LlamaCppEngine):
         return self._features[sequence]
 
     def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
-        with self._giving():
+        with self._giving(tokens):
             logits = super().decode(tokens)
             self._keep((sequence, 1) for sequence in sorted(tokens))
         return logits
 
     def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
-        with self._giving():
+        with self._giving(tokens):
             logits = super().verify(tokens)
             self._keep((sequence, len(tokens[sequence])) for sequence in sorted(tokens))
         return logits
@@ -58,10 +58,15 @@ class LlamaFeatureEngine(LlamaCppEngine):
         return logits[-1], np.concatenate(parts)
 
     @contextmanager
-    def _giving(self) -> Iterator[None]:
-        """Have features computed in this context alone: with them, a prefill would compute the logits of all tokens."""
+    def _giving(self, sequences: Iterable[int]) -> Iterator[None]:
+        """Have features computed in this context alone: with them, a prefill would compute the logits of all tokens.
+
+        The sequences' lost state is recomputed before that: as outputs, so many tokens would end the process.
+        """
         self._open()
         self._features = {}
+        for sequence in sequences:
+            self._whole(sequence)
         self._context.give_features(True)
         try:
             yield

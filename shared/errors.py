@@ -16,6 +16,7 @@ JackdawError
 │   ├── WeightsMissing    not pulled yet
 │   ├── WeightsDamaged    truncated, altered or not what they claim to be
 │   ├── AdapterRejected   an adapter that is damaged, or made for another model
+│   ├── DraftRejected     a model or network that cannot draft for the one that answers
 │   └── PullFailed        the source could not be reached or refused
 ├── ProtocolError         a side of the link broke the protocol
 ├── LinkError             the companion server cannot be reached, or no longer answers
@@ -111,7 +112,7 @@ class AdapterRejected(WeightsError):
 
 
 class DraftRejected(WeightsError):
-    """A model that was to draft cannot, or does not fit. The other model answers without it."""
+    """A model or network that was to draft cannot, or does not fit. The model answers without it."""
 
 
 class PullFailed(WeightsError):

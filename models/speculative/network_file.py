@@ -11,13 +11,9 @@ from msgspec import DecodeError, json
 from models import tensor_file
 from models.engine import EngineInfo
 from models.speculative.network import DraftNetwork, Shape
-from shared.errors import WeightsDamaged, WeightsError, WeightsMissing
+from shared.errors import DraftRejected, WeightsDamaged, WeightsMissing
 
 FORMAT: Final = "jackdaw draft network 1"
-
-
-class DraftRejected(WeightsError):
-    """A draft network was made for another model. The model writes without it."""
 
 
 def target_of(info: EngineInfo) -> str:

@@ -60,6 +60,20 @@ def test_logits_are_the_same_to_the_bit_and_reading_leaves_features_out(
     assert np.array_equal(featured.prefill(0, ids(100, seed=3)), plain.prefill(0, ids(100, seed=3)))
 
 
+def test_state_that_is_recomputed_after_a_rollback_gives_no_features(
+    featured: LlamaFeatureEngine, plain: LlamaCppEngine
+) -> None:
+    for engine in (featured, plain):
+        engine.restrict(frozenset({"rollback"}))
+        engine.prefill(0, ids(100))
+        engine.rollback(0, 1)
+    # More tokens than may be outputs are read again: with features on, that would end the process.
+    assert np.array_equal(featured.decode({0: 1})[0], plain.decode({0: 1})[0])
+    featured.rollback(0, 1)
+    featured.verify({0: ids(2)})
+    assert featured.features(0).shape == (2, featured.width)
+
+
 def test_features_are_of_the_last_pass_alone(featured: LlamaFeatureEngine) -> None:
     featured.prefill(0, ids(5))
     with pytest.raises(EngineError, match="no features"):

@@ -11,8 +11,8 @@ import pytest
 from models.engine import EngineInfo
 from models.fake import FakeEngine
 from models.speculative.network import Held, Shape
-from models.speculative.network_file import FORMAT, About, DraftRejected, load, said, target_of
-from shared.errors import WeightsDamaged, WeightsMissing
+from models.speculative.network_file import FORMAT, About, load, said, target_of
+from shared.errors import DraftRejected, WeightsDamaged, WeightsMissing
 
 _TYPES = {"float16": "F16", "float32": "F32", "int32": "I32"}
 
