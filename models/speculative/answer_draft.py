@@ -125,15 +125,15 @@ class AnswerDraft:
         most, self.spent = max(0, min(most, LONGEST_DRAFT)), 0.0
         lookup = self._proposed = self._sources[0]
         lookup.draft = lookup.drafter.draft(most)
-        if cost and self._model and self._model.drafts and self._model.costs:
-            rows, costs, drafter = len(self._decoder.sequences), self._model.costs, self._sources[1].drafter
-            room, reading = rows * (1 + most), costs.reading(drafter.unread)
-            _, alone = pace(lookup.chances, rows, cost, room)
-            count, hoped = pace([self._model.typical] * most, rows, cost, room, costs.step)
-            left = min(left, self._model.left(self._written))
-            if repays(alone, hoped, left, reading) and self._drafts(count, costs.step, hoped, self._model):
-                self._counts.cost += (self.spent + reading - costs.reading(drafter.unread)) / cost(rows)
-                self._proposed = max(self._sources, key=lambda source: pace(source.chances, rows, cost, room)[1])
+        if cost and self._model and self._model.drafts:
+            try:
+                self._consult(self._model, most, cost, left)
+            except GaveWay:
+                raise
+            except Exception as error:  # a drafter of any kind may fail in any way, and the answer goes on
+                self._model.fail(error)
+                self._counts.model_failed = self._model.failed
+                self._model, self._sources, self._proposed, self.spent = None, [lookup], lookup, 0.0
         return self._proposed.draft.tokens, self._proposed.chances
 
     def verified(self, mixtures: Sequence[Logits]) -> None:
@@ -145,27 +145,28 @@ class AnswerDraft:
     def _is_models(self) -> bool:
         return self._proposed is not self._sources[0]
 
-    def _drafts(self, count: int, step: float, hoped: float, model: DraftModel) -> bool:
-        """Let the model draft at most `count` tokens; return whether it did. If it fails, it is dropped.
+    def _consult(self, model: DraftModel, most: int, cost: Cost, left: int) -> None:
+        """Let the model draft if that is expected to pay, see `propose`; then the better draft is proposed.
 
-        `step` is the time of a token, in which without it `hoped` tokens would be expected in unit time: a token that
-        is reached with a smaller chance does not pay.
+        A token that is reached with so small a chance that its time would generate more without it is not drafted.
         """
-        source, began = self._sources[1], time.perf_counter()
-        unread = source.drafter.unread
-        try:
-            source.draft = source.drafter.draft(count, step * hoped)
-        except GaveWay:
-            raise
-        except Exception as error:  # a drafter of any kind may fail in any way, and the answer goes on
-            model.fail(error)
-            self._model, self._counts.model_failed = None, model.failed
-            self._sources = self._sources[:1]
-            return False
+        costs, rows, (lookup, source) = model.costs, len(self._decoder.sequences), self._sources
+        if costs is None:
+            return
+        unread, room = source.drafter.unread, rows * (1 + most)
+        reading = costs.reading(unread)
+        _, alone = pace(lookup.chances, rows, cost, room)
+        count, hoped = pace([model.typical] * most, rows, cost, room, costs.step)
+        if not repays(alone, hoped, min(left, model.left(self._written)), reading):
+            return
+        began = time.perf_counter()
+        source.draft = source.drafter.draft(count, costs.step * hoped)
+        still_unread = source.drafter.unread
         self._counts.model, self._counts.model_ms = model.name, self._counts.model_ms + _milliseconds(began)
-        self._counts.model_read += unread - source.drafter.unread
-        self.spent = step * len(source.draft.tokens)
-        return True
+        self._counts.model_read += unread - still_unread
+        self.spent = costs.step * len(source.draft.tokens)
+        self._counts.cost += (self.spent + reading - costs.reading(still_unread)) / cost(rows)
+        self._proposed = max(self._sources, key=lambda each: pace(each.chances, rows, cost, room)[1])
 
     def _judge(self, token: int) -> bool:
         """Learn from a drawn token which drafts were right; return whether the proposed one was."""

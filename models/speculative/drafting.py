@@ -10,7 +10,7 @@ from models.speculative.choice import Acceptance
 from models.speculative.chosen import WithoutModel
 from models.speculative.costs import DraftCosts, KnownCosts, PassCosts, Samples, is_steady, measured, measured_drafts
 from models.speculative.draft_model import DraftModel, Learned
-from shared.errors import EngineError
+from shared.errors import GaveWay
 from shared.trace import DraftCounts
 
 DraftMode = WithoutModel
@@ -96,7 +96,9 @@ class Drafting:
     def _measure_model(self, engine: Engine, model: DraftModel) -> None:
         try:
             model.costs = measured_drafts(engine, model.start, self._draft_samples)
-        except EngineError as error:
+        except GaveWay:
+            raise
+        except Exception as error:  # as in an answer: a drafter of any kind may fail in any way
             model.fail(error)
         else:
             if self.known and is_steady(self._draft_samples):

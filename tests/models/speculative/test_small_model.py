@@ -200,6 +200,26 @@ def test_a_model_that_fails_in_the_middle_is_named_and_dropped(way: str, said: s
     assert small.computed == computed, "the next answer does without it"
 
 
+def test_a_model_that_fails_before_it_drafts_is_named_and_dropped(tmp_path: Path) -> None:
+    class Gone(SmallModel):
+        @property
+        def unread(self) -> int:
+            raise RuntimeError("the driver was unloaded")
+
+    known = KnownCosts(FactsFile(tmp_path, FILE), "fake")
+    known.keep(CHEAP)
+    small = replace(model(Fresh(sequences=1)), start=partial(Gone, Fresh(sequences=1)))
+    drafting = Drafting("auto", known, model=small)
+    tokens, trace = written(Fresh(), drafting, asked(NEW).joined(), SamplingSettings())
+    assert bytes(tokens) == shifted(NEW)
+    assert "the driver was unloaded" in trace.drafts.model_failed
+    unmeasured = replace(small, costs=None, failed="")
+    drafting = Drafting("auto", known, model=unmeasured)
+    drafting.measure(FakeEngine())
+    assert "the driver was unloaded" in unmeasured.failed
+    assert not drafting.is_unmeasured(FakeEngine().info)
+
+
 def test_giving_way_is_no_failure() -> None:
     class Busy(Fresh):
         def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
