@@ -97,6 +97,10 @@ class Batch:
             log.warning("the cost of passes was not measured, so nothing is drafted", extra={"detail": str(error)})
             self._drafting.mode = "off"
 
+    def close(self) -> None:
+        """Free the model that drafts, if there is one, and store what was learned of it."""
+        self._drafting.close()
+
     @property
     def whole(self) -> Capacity:
         """The engine's whole capacity."""
@@ -121,16 +125,12 @@ class Batch:
         return EngineLoad(prompts, sum(len(answer.sequences) for answer in self._answers.values() if answer.moving))
 
     def take_spent(self) -> Mapping[str, int]:
-        """Return the tokens computed for each owner, of prompts and of answers or their drafts, since the previous
-        call.
-        """
+        """Return the tokens computed for each owner since the last call: of prompts, and of answers or their drafts."""
         spent, self._spent = self._spent, Counter()
         return spent
 
     def join(self, key: int, job: Job, allowed: int, owner: str = "") -> None:
-        """Start an answer under this key, up to the absolute token index `allowed`. The caller has checked that it
-        fits.
-        """
+        """Start an answer, which has to fit, under this key, up to the absolute token index `allowed`."""
         self.provisional.pause()
         sequences = [self._free.pop() for _ in job.rows]
         try:

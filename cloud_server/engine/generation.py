@@ -169,6 +169,7 @@ class Generation:
             self._stopping = True
             left = list(self._asked)
         self._deliver([Broken(key, "The server has stopped generating.") for key in left], {})
+        self._batch.close()
 
     def _may_step(self) -> bool:
         """Wait until there is something to compute, or measure the engine. Return False if the thread is to end."""

@@ -43,6 +43,8 @@ class SmallModel:
 
         Raises EngineError if the model fails or gives no numbers.
         """
+        if len(self._text) >= self._engine.info.prompt_room:
+            return Draft()  # at once, not after reading what fits
         tokens: list[int] = []
         chances: list[float] = []
         lowest = math.log(least) if least > 0 else -math.inf

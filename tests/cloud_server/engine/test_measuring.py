@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from cloud_server.engine.queue import FairQueue
 from models.engine import Logits
 from models.facts import FactsFile
 from models.fake import FakeEngine
-from models.speculative.costs import FILE, KnownCosts
+from models.speculative.costs import FILE, DraftCosts, KnownCosts, PassCosts
+from models.speculative.draft_model import DraftModel, Learned
 from models.speculative.drafting import Drafting
+from models.speculative.small_model import SmallModel
 from shared.errors import EngineError
 from tests.writing import FREE, job
 
@@ -78,6 +81,24 @@ def test_a_server_that_stops_does_not_wait_for_the_measurement(tmp_path: Path) -
     until(lambda: engine.computed > 250)
     writing.stop()
     assert known.load() is None
+
+
+def test_what_was_learned_of_a_drafting_model_is_kept_when_the_server_stops(tmp_path: Path) -> None:
+    known = KnownCosts(FactsFile(tmp_path, FILE), "fake")
+    known.keep(PassCosts(((1, 1.0), (4, 1.3), (16, 2.0)), is_exact=True))
+    closed: list[bool] = []
+    small = FakeEngine(sequences=1)
+    model = DraftModel(
+        "small", "small", partial(SmallModel, small), lambda: closed.append(True), DraftCosts(0.1, 0.001)
+    )
+    events = list[EngineEvent]()
+    writing = generation(FakeEngine(), Drafting("auto", known, model=model), events)
+    writing.start()
+    assert writing.ask("phone", 1, job("It is blue and new.\n"), FREE)
+    until(lambda: any(isinstance(event, Done) for event in events))
+    writing.stop()
+    assert closed == [True]
+    assert known.load_fact("small learned", Learned)
 
 
 def test_an_engine_that_fails_meanwhile_answers_without_drafts(tmp_path: Path) -> None:

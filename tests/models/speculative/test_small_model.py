@@ -258,6 +258,14 @@ def test_much_text_is_read_in_pieces() -> None:
     assert drafter.unread == 1
 
 
+def test_a_text_that_does_not_fit_is_not_even_begun() -> None:
+    small = FakeEngine(sequences=1, context=200)
+    assert SmallModel(small, [*b"x" * 200]).draft(3) == Draft()
+    assert not small.computed
+    SmallModel(small, [*b"x" * 199]).draft(3)
+    assert small.computed
+
+
 def test_it_drafts_no_end_and_stops_where_a_token_is_hardly_reached() -> None:
     text = [*b"user\nabc\nassistant\n"]
     small = FakeEngine(sequences=1)
