@@ -206,7 +206,7 @@ def _info(program: Program, name: str | None, *, as_json: bool) -> None:
         facts |= inside | {"kv_bytes_per_token": bytes_per_token(inside.pop("kv_values"), chosen.room.kv)}
         facts["adapter"] = _adapter(weights, entry, chosen.adapter)
         if entry == catalog.find(chosen.engine):
-            facts["draft"] = described(weights, chosen.draft, facts["vocabulary_fingerprint"])
+            facts["draft"] = described(weights, chosen.draft, entry)
     if as_json:
         print_json(facts)
     else:

@@ -18,7 +18,6 @@ from cloud_server.retrieval.embedders import same_model
 from cloud_server.retrieval.index import shortage
 from cloud_server.settings import Model, Settings, load
 from models import catalog
-from models.forecast import looked_into
 from models.speculative.chosen import described, names_no_model
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table
@@ -130,10 +129,10 @@ def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:
 
 def _draft(weights: catalog.Weights, own: Model) -> Iterator[Finding]:
     try:
-        vocabulary = looked_into(weights, catalog.find(own.name, "engine")).vocabulary_fingerprint
+        why_not = described(weights, own.draft, catalog.find(own.name, "engine"))["why_not"]
     except JackdawError:
         return  # the model that answers is reported above
-    if why_not := described(weights, own.draft, vocabulary)["why_not"]:
+    if why_not:
         said = f"{own.draft} does not draft, and answers are written without it: {why_not}"
         yield Finding("draft", "warn", said, "Set model.draft to auto, or to a smaller model of the same vocabulary.")
     else:

@@ -32,19 +32,23 @@ def free_memory(chosen: str) -> int:
     return 0 if names_no_model(chosen) else available()
 
 
-def described(weights: Weights, chosen: str, vocabulary: str) -> dict[str, str | None]:
+def described(weights: Weights, chosen: str, answers: Entry) -> dict[str, str | None]:
     """Return the setting's value, the model that it names or None, and why that model does not draft ("" if it does).
 
-    `vocabulary` is the fingerprint of the vocabulary of the model that answers. What memory it takes is not looked at.
+    `answers` is the model that answers. What memory the other takes is not looked at. Raises WeightsMissing,
+    WeightsDamaged, UsageError and EngineError for the model that answers.
     """
     from models.forecast import looked_into
 
     name, why_not = None, ""
+    vocabulary, file = looked_into(weights, answers).vocabulary_fingerprint, weights.path(answers)
     try:
         if entry := drafter_entry(chosen):
             name = entry.name
             if looked_into(weights, entry).vocabulary_fingerprint != vocabulary:
                 why_not = "it has another vocabulary"
+            elif weights.path(entry).samefile(file):
+                why_not = "it is the model that answers"
     except JackdawError as error:
         why_not = str(error)
     return {"setting": chosen, "model": name, "why_not": why_not}

@@ -37,6 +37,12 @@ class Shape:
     epsilon: float
     rope_base: float
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for sizes that no network has."""
+        sizes = (self.blocks, self.width, self.heads, self.kv_heads, self.head, self.inner, self.tokens, self.drafted)
+        if min(sizes) < 1 or self.head % 2 or self.heads % self.kv_heads or self.epsilon < 0 or self.rope_base <= 0:
+            raise ValueError(f"no draft network has the sizes {self}")
+
     def trained(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each trained weight; matrices are (outputs, inputs)."""
         wide, narrow = self.heads * self.head, self.kv_heads * self.head

@@ -67,13 +67,15 @@ def load(path: Path, info: EngineInfo) -> DraftNetwork:
         raise DraftRejected(
             f"The draft network {path} knows {shape.tokens:,} tokens, {info.model} has {info.vocabulary:,}."
         )
+    if shape.blocks > len(tensors):  # before the names of all blocks are made
+        raise _damaged(path, f"no draft network has {shape.blocks:,} blocks in {len(tensors)} tensors")
     for name, expected in {**shape.trained(), **shape.taken()}.items():
         if name not in tensors or tensors[name].shape != expected:
             raise _damaged(path, f"the tensor {name} is missing or has another shape")
         if name != "embedding" and not np.isfinite(tensors[name]).all():  # the embeddings are not read as a whole
             raise _damaged(path, f"the tensor {name} has numbers that are none")
     ids = tensors["vocabulary"]
-    if not ((ids >= 0) & (ids < shape.tokens)).all():
+    if ids.dtype.kind != "i" or not ((ids >= 0) & (ids < shape.tokens)).all():
         raise _damaged(path, "its vocabulary names tokens that do not exist")
     return DraftNetwork(shape, tensors)
 

@@ -182,12 +182,13 @@ def test_names_and_paths_mean_models(tmp_path: Path) -> None:
 
 
 def test_models_info_says_what_drafts(tmp_path: Path, small: Path, large: Path) -> None:
-    weights, vocabulary = Weights(small.parent), LlamaModel(large).vocabulary_hash()
+    weights, answers = Weights(small.parent), catalog.find(f"file:{large}")
     other = tiny_model(tmp_path / "other.gguf", "llama", words(first=1))
-    assert described(weights, "auto", vocabulary) == {"setting": "auto", "model": None, "why_not": ""}
-    assert described(weights, str(small), vocabulary) == {"setting": str(small), "model": "small", "why_not": ""}
-    assert described(weights, str(other), vocabulary)["why_not"] == "it has another vocabulary"
-    assert "no model typo" in str(described(weights, "typo", vocabulary)["why_not"])
+    assert described(weights, "auto", answers) == {"setting": "auto", "model": None, "why_not": ""}
+    assert described(weights, str(small), answers) == {"setting": str(small), "model": "small", "why_not": ""}
+    assert described(weights, str(other), answers)["why_not"] == "it has another vocabulary"
+    assert described(weights, str(large), answers)["why_not"] == "it is the model that answers"
+    assert "no model typo" in str(described(weights, "typo", answers)["why_not"])
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.2])

@@ -121,6 +121,35 @@ def test_another_models_network_is_refused(
         load(write(tmp_path / "draft.safetensors", tensors(shape()), metadata), info())
 
 
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"blocks": 10**12},
+        {"blocks": -1},
+        {"width": 0},
+        {"head": 3},
+        {"heads": 2, "kv_heads": 4},
+        {"kv_heads": 0},
+        {"epsilon": -1.0},
+        {"rope_base": 0.0},
+    ],
+)
+def test_sizes_that_no_network_has_are_refused_at_once(tmp_path: Path, sizes: dict[str, Any]) -> None:
+    about = json.loads(said(About(target_of(info()), shape()))[FORMAT])
+    about["shape"].update(sizes)
+    path = write(tmp_path / "draft.safetensors", tensors(shape()), {FORMAT: json.dumps(about)})
+    with pytest.raises(WeightsDamaged, match="no draft network"):
+        load(path, info())
+
+
+def test_a_vocabulary_of_floats_is_refused(tmp_path: Path) -> None:
+    arrays = tensors(shape())
+    arrays["vocabulary"] = arrays["vocabulary"].astype(np.float32) + np.float32(0.5)
+    path = write(tmp_path / "draft.safetensors", arrays, said(About(target_of(info()), shape())))
+    with pytest.raises(WeightsDamaged, match="vocabulary"):
+        load(path, info())
+
+
 def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
     own = shape(tokens=info().vocabulary - 1)
     with pytest.raises(DraftRejected, match="tokens"):
