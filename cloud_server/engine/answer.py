@@ -271,4 +271,6 @@ class Answer:
         return False
 
     def _done(self, *, cut: bool) -> Done:
+        if self._drafts:
+            self._drafts.close()
         return Done(self.key, self._text.decode(b"", final=True), cut, self.prefilled, self.joined)

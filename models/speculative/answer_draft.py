@@ -103,9 +103,13 @@ class AnswerDraft:
     def end(self, token: int) -> None:
         """Record the drawn token that ends the answer, and drop what is verified, this token included."""
         self._judge(token)
+        self.drop()
+
+    def close(self) -> None:
+        """Drop what is verified and not drawn, and learn how long the answer was."""
+        self.drop()
         if self._model:
             self._model.ended(self._written)
-        self.drop()
 
     def drop(self) -> None:
         """Drop the verified tokens that are not drawn yet."""

@@ -29,8 +29,11 @@ class DraftingDecoder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._drafts.drop()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind in (None, GeneratorExit):
+            self._drafts.close()
+        else:  # of an answer that failed, the length says nothing
+            self._drafts.drop()
 
     @property
     def mixture(self) -> Logits:

@@ -232,6 +232,36 @@ def test_giving_way_is_no_failure() -> None:
     assert not drafting.model.failed
 
 
+@pytest.mark.parametrize("most", [3, 200])
+def test_the_length_of_an_answer_is_learned_however_it_ends(most: int) -> None:
+    small = model(Fresh(sequences=1))
+    before = small.left(0)
+    written(Fresh(), Drafting("auto", costs=CHEAP, model=small), asked(NEW).joined(), SamplingSettings(), most)
+    once = small.left(0)
+    assert once < before
+    stream = LocalSource(Fresh(), CHATML, Drafting("auto", costs=CHEAP, model=small)).stream(
+        asked(NEW).joined(), SamplingSettings(), max_tokens=200
+    )
+    next(stream)
+    stream.close()
+    assert small.left(0) < once
+
+
+def test_an_answer_that_fails_teaches_no_length() -> None:
+    class Full(Fresh):
+        def decode(self, _: Mapping[int, int]) -> dict[int, Logits]:
+            raise GaveWay("A question came.")
+
+        def verify(self, _: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
+            raise GaveWay("A question came.")
+
+    small = model(Fresh(sequences=1))
+    before = small.left(0)
+    with pytest.raises(GaveWay):
+        written(Full(), Drafting("auto", costs=CHEAP, model=small), asked(NEW).joined(), SamplingSettings())
+    assert small.left(0) == before
+
+
 def test_it_reads_only_what_it_lacks_and_answers_may_share_it() -> None:
     small = FakeEngine(sequences=1)
     text = [*b"user\nabcdef\nassistant\n"]
