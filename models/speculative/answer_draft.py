@@ -20,7 +20,7 @@ from shared.errors import GaveWay
 from shared.trace import DraftCounts
 
 LONGEST_DRAFT: Final = 15
-"""The most tokens drafted for a pass."""
+"""The most tokens drafted for a pass, of a tree on one path."""
 
 Cost = Callable[[int], float]
 """The time of a pass over so many tokens, relative to a pass over one."""

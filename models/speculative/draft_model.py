@@ -44,7 +44,8 @@ class DraftModel:
     """A loaded model that drafts.
 
     `start` returns a drafter that follows the given tokens and the answer after them. `key` identifies the model in the
-    file of costs. `failed` is the reason why it drafts no more; "" while it does.
+    file of costs. `close` frees the model, and may be called again. `failed` is the reason why it drafts no more; ""
+    while it does.
     """
 
     name: str
@@ -92,8 +93,9 @@ class DraftModel:
         self._length = _LENGTH_KEPT * self._length + (1 - _LENGTH_KEPT) * written
 
     def fail(self, error: Exception) -> None:
-        """Draft no more, for this reason."""
+        """Draft no more, for this reason, and free the model."""
         self.failed = f"{self.name} drafts no more, and answers go on without it: {error}"
+        self.close()
 
     @property
     def learned(self) -> Learned | None:

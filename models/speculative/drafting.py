@@ -69,13 +69,17 @@ class Drafting:
     def measure(self, engine: Engine) -> PassCosts:
         """Measure the costs that are not known, which empties the engine's sequences. Raises EngineError, GaveWay.
 
-        They are stored unless other processes disturbed the measurement. A model that cannot draft is dropped.
+        They are stored unless other processes disturbed the measurement. A model that cannot draft, or would never do
+        so by these costs, is dropped and freed.
         """
         if self.costs is None:
             self.costs = measured(engine, self._samples)
             if self.known and is_steady(self._samples):
                 self.known.keep(self.costs)
             self._samples.clear()
+        if self.model and not self.is_worth_it(engine.info):
+            self.model.close()
+            self.model = None
         if self.model and self._is_model_unmeasured(engine.info):
             self._measure_model(engine, self.model)
         return self.costs

@@ -61,14 +61,6 @@ class DraftTree:
             scores.append(value if parent == ROOT else scores[parent] + value)
         return scores
 
-    def path(self, node: int) -> list[int]:
-        """Return the nodes from the first below the root to this one."""
-        nodes = []
-        while node != ROOT:
-            nodes.append(node)
-            node = self.parents[node]
-        return nodes[::-1]
-
     def child(self, node: int, token: int) -> int | None:
         """Return the child of a node, or of `ROOT`, that has this token; None if there is none."""
         pairs = zip(self.parents, self.tokens, strict=True)
@@ -164,8 +156,3 @@ def accepted(tree: DraftTree, draw: Callable[[Sequence[int]], int]) -> tuple[lis
         if child is None:
             return nodes, token
         nodes.append(child)
-
-
-def expected_tokens(tree: DraftTree) -> float:
-    """Return how many tokens a pass over the tree is expected to generate, if its probabilities are right."""
-    return 1 + sum(map(math.exp, tree.scores()))

@@ -1,18 +1,16 @@
 """Generates one answer in fewer passes, each over a draft tree, for callers that draw it token by token."""
 
 from functools import partial
-from typing import Final, Protocol, Self
+from typing import Protocol, Self
 
 from models.decoder import Decoder
 from models.engine import Logits
+from models.speculative.answer_draft import LONGEST_DRAFT
 from models.speculative.costs import PassCosts
 from models.speculative.tree import ROOT, DraftTree, worthwhile
 from models.token_tree import ComputedTree, TokenTree, TreeEngine
 from shared.errors import ContextFull
 from shared.trace import DraftCounts
-
-DEEPEST: Final = 15
-"""The most tokens on a path of a tree."""
 
 
 class TreeDrafter(Protocol):
@@ -78,7 +76,8 @@ class TreeDecoder:
 
     def _compute(self, token: int) -> None:
         cost = partial(self._costs.ratio, context=self._engine.length(self._row))
-        tree = self._drafter.tree(min(self._left - 2, DEEPEST))  # the answer's last token is drawn, but never computed
+        left = self._left - 2  # the answer's last token is drawn, but never computed
+        tree = self._drafter.tree(min(left, LONGEST_DRAFT))
         tree = worthwhile(tree, 1, cost, self._engine.info.verifies)
         while len(tree.behind(token).chains()) > 1 + self._engine.branches:
             tree = tree.likeliest(len(tree) - 1)

@@ -198,6 +198,9 @@ def test_a_model_that_fails_in_the_middle_is_named_and_dropped(way: str, said: s
     computed = small.computed
     assert bytes(written(Fresh(), drafting, prompt, SamplingSettings())[0]) == shifted(NEW)
     assert small.computed == computed, "the next answer does without it"
+    with pytest.raises(EngineError, match="closed"):
+        small.length(0)
+    drafting.close()
 
 
 def test_a_model_that_fails_before_it_drafts_is_named_and_dropped(tmp_path: Path) -> None:
@@ -411,6 +414,16 @@ def test_a_model_that_fails_when_it_is_measured_is_dropped_and_the_rest_drafts_o
     assert not drafting.is_unmeasured(FakeEngine().info)
     _, trace = written(Fresh(), drafting, asked(REPEATS).joined(), SamplingSettings())
     assert trace.drafts.accepted > 20
+
+
+def test_a_model_that_turns_out_never_to_draft_is_freed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.speculative.costs._is_exact", lambda *_: False)
+    small = FakeEngine(sequences=1)
+    drafting = Drafting("auto", KnownCosts(FactsFile(tmp_path, FILE), "fake"), model=replace(model(small), costs=None))
+    drafting.measure(FakeEngine())
+    assert drafting.model is None
+    with pytest.raises(EngineError, match="closed"):
+        small.length(0)
 
 
 def test_where_passes_are_inexact_the_model_is_not_even_measured(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from models.engine import Logits
 from models.sampling import SamplingSettings, sample
-from models.speculative.tree import ROOT, DraftTree, accepted, expected_tokens, grown, merged, worthwhile
+from models.speculative.tree import ROOT, DraftTree, accepted, grown, merged, worthwhile
 from models.token_tree import TokenTree
 from shared.errors import EngineError
 
@@ -27,7 +27,13 @@ def trees(draw: st.DrawFn, most: int = 12) -> DraftTree:
 
 
 def paths(tree: DraftTree) -> set[tuple[int, ...]]:
-    return {tuple(tree.tokens[node] for node in tree.path(end)) for end in range(len(tree))}
+    whole = tree.behind(0)
+    return {tuple(whole.tokens[node] for node in whole.path(end)[1:]) for end in range(1, len(whole.tokens))}
+
+
+def expected_tokens(tree: DraftTree) -> float:
+    """How many tokens a pass over the tree is expected to generate, if its probabilities are right."""
+    return 1 + sum(map(math.exp, tree.scores()))
 
 
 def logits_after(written: Sequence[int], seed: int) -> Logits:
