@@ -30,6 +30,7 @@ TOGETHER: Final = 3
 """Prompts answered at a time."""
 
 _MOST_PROMPT: Final = 900
+"""The most tokens of a prompt that is answered."""
 
 
 class Model(Engine, FeatureEngine, Protocol):
@@ -54,6 +55,11 @@ class Text:
     def written(self) -> int:
         """The number of tokens of answers."""
         return int((self.parts == WRITTEN).sum())
+
+
+def room(settings: Collected) -> int:
+    """Return the most tokens of context that prompts and answers take which are written together."""
+    return TOGETHER * (_MOST_PROMPT + settings.answers * settings.most)
 
 
 def collect(

@@ -31,8 +31,6 @@ MODEL: Final = "smollm2-135m"
 KEPT_EVERY: Final = 20
 """Steps between two saves of the training's state."""
 
-_CONTEXT: Final = 4096
-
 
 @dataclass(frozen=True, slots=True)
 class Trained:
@@ -53,8 +51,9 @@ def teach(
     room.mkdir(parents=True, exist_ok=True)
     path = model or weights(MODEL).path(find(MODEL))
     sequences = collecting.TOGETHER * collected.answers
+    context = collecting.room(collected)
     engine = LlamaFeatureEngine(
-        LlamaModel(path), context=_CONTEXT, sequences=sequences, threads=threads, kv_type="q8_0", shared=True
+        LlamaModel(path), context=context, sequences=sequences, threads=threads, kv_type="q8_0", shared=True
     )
     with closing(engine):
         info = engine.info

@@ -10,7 +10,7 @@ pytest.importorskip("safetensors", reason="needs the train extra")
 
 from models.llama_features import LlamaFeatureEngine
 from models.llama_model import LlamaModel
-from scripts.drafting.collecting import WRITTEN, Text, collect, load
+from scripts.drafting.collecting import WRITTEN, Text, collect, load, room
 from scripts.drafting.recipe import Collected, OtherRecipe
 from shared.prompt import Prompt, turn
 from tests.tiny_model import tiny_model, words
@@ -64,6 +64,27 @@ def paths(text: Text) -> list[list[int]]:
             path.append(parent)
         all_paths.append(path[::-1])
     return all_paths
+
+
+def test_the_longest_prompts_with_the_longest_answers_have_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = turn("a " * 100)
+    wide = {"llama.attention.key_length": 32, "llama.attention.value_length": 32}
+    path = tiny_model(tmp_path / "tiny.gguf", "llama", {**words(), **wide})
+    monkeypatch.setattr(LlamaFeatureEngine, "is_end", lambda *_: False)
+    monkeypatch.setattr("scripts.drafting.collecting.Ending.feed", lambda *_: None)
+    settings = Collected(answers=4, most=30)
+    alone = LlamaFeatureEngine(LlamaModel(path), context=1024, sequences=4, threads=1, kv_type="q8_0", shared=True)
+    longest = sum(len(alone.tokenize(part.text, special=part.special)) for part in (*asked.head, *asked.tail))
+    alone.close()
+    monkeypatch.setattr("scripts.drafting.collecting._MOST_PROMPT", longest)
+    full = LlamaFeatureEngine(
+        LlamaModel(path), context=room(settings), sequences=12, threads=1, kv_type="q8_0", shared=True
+    )
+    files = collect(full, lambda: iter([asked] * 3), tmp_path / "texts", settings, lambda _: False, lambda _: None)
+    full.close()
+    assert [load(file).written for file in files] == [4 * 30] * 3
 
 
 def test_the_first_answer_is_the_greedy_one(engine: LlamaFeatureEngine, tmp_path: Path) -> None:
