@@ -72,9 +72,11 @@ class SmallModel:
 
     def _common(self) -> int:
         """Return how many tokens of the text the engine holds, without the last, whose logits are needed."""
-        held, most = self._engine.tokens(_SEQUENCE), len(self._text) - 1
-        pairs = zip(held, self._text[:most], strict=False)
-        return next((place for place, (own, other) in enumerate(pairs) if own != other), min(len(held), most))
+        held = self._engine.tokens(_SEQUENCE)[: len(self._text) - 1]
+        text = tuple(self._text[: len(held)])
+        if held == text:  # mostly, and token by token a long text would take a part of a pass
+            return len(held)
+        return next(place for place, (own, other) in enumerate(zip(held, text, strict=True)) if own != other)
 
 
 def _likeliest(logits: Logits) -> tuple[int, float]:
