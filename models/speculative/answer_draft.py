@@ -91,7 +91,7 @@ class AnswerDraft:
         """Record a drawn token. Return whether it was verified as a draft: then `mixture` is now the one after it."""
         is_right = self._judge(token)
         for source in self._sources:
-            source.drafter.append([token])
+            source.drafter.append(token)
         self._written += 1
         if not (is_right and self._verified):
             self.drop()

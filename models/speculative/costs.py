@@ -137,7 +137,7 @@ def measured_drafts(engine: Engine, start: Callable[[Sequence[int]], Drafter], s
                 if drafter.unread <= 1:
                     break
             has_read = time.perf_counter()
-            drafter.append([len(alone)])
+            drafter.append(len(alone))
             drafter.draft(1)
             has_drafted = time.perf_counter()
             engine.decode({0: 0})

@@ -1,7 +1,6 @@
 """The interface of drafters, which guess the next tokens of an answer. Implementations: `lookup`, `small_model`."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -44,8 +43,8 @@ class Drafter(Protocol):
     def unread(self) -> int:
         """The number of tokens that it has to read before it can draft: none for what costs no time."""
 
-    def append(self, tokens: Sequence[int]) -> None:
-        """Append drawn tokens to the answer. This takes no time; drafted tokens that were not drawn are forgotten."""
+    def append(self, token: int) -> None:
+        """Append the drawn token to the answer. This takes no time; what was drafted and not drawn is forgotten."""
 
     def draft(self, most: int, least: float = 0.0) -> Draft:
         """Draft at most `most` next tokens, and none after one that is reached with a probability below `least`.

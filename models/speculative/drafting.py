@@ -13,8 +13,6 @@ from models.speculative.draft_model import DraftModel, Learned
 from shared.errors import GaveWay
 from shared.trace import DraftCounts
 
-DraftMode = WithoutModel
-
 
 @dataclass(slots=True)
 class Drafting:
@@ -25,7 +23,7 @@ class Drafting:
     `refused` says why the model that the settings name does not.
     """
 
-    mode: DraftMode = "off"
+    mode: WithoutModel = "off"
     known: KnownCosts | None = None
     costs: PassCosts | None = None
     acceptance: Acceptance = field(default_factory=Acceptance)

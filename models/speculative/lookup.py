@@ -33,13 +33,12 @@ class Lookup:
         self._ids = np.empty(2 * self._size + 64, np.int64)
         self._ids[: self._size] = ids
 
-    def append(self, tokens: Sequence[int]) -> None:
-        """Append drawn tokens to the answer."""
-        stop = self._size + len(tokens)
-        if stop > self._ids.size:
-            self._ids = np.concatenate([self._ids, np.empty(stop, np.int64)])
-        self._ids[self._size : stop] = tokens
-        self._size = stop
+    def append(self, token: int) -> None:
+        """Append the drawn token to the answer."""
+        if self._size == self._ids.size:
+            self._ids = np.concatenate([self._ids, np.empty_like(self._ids)])
+        self._ids[self._size] = token
+        self._size += 1
 
     def draft(self, most: int, least: float = 0.0) -> Draft:  # noqa: ARG002 (a lookup takes no time to stop)
         """Return at most `most` tokens that followed the longest earlier occurrence of the last tokens; of occurrences

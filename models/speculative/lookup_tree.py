@@ -39,7 +39,7 @@ class LookupTree:
         if self._place is not None:
             self._learn(self._place, token)
             self._place = self._tree.child(self._place, token)
-        self._lookup.append([token])
+        self._lookup.append(token)
 
     def tree(self, depth: int) -> DraftTree:
         """Return continuations of at most `depth` tokens as a tree.

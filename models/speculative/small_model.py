@@ -35,8 +35,8 @@ class SmallModel:
     def unread(self) -> int:
         return len(self._text) - self._common()
 
-    def append(self, tokens: Sequence[int]) -> None:
-        self._text += tokens
+    def append(self, token: int) -> None:
+        self._text.append(token)
 
     def draft(self, most: int, least: float = 0.0) -> Draft:
         """Draft as `Drafter.draft` says, and no end of the answer. A text that does not fit the model is not drafted.

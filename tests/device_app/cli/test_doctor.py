@@ -13,9 +13,10 @@ from device_app.cli import doctor
 from device_app.cli.doctor import Finding
 from device_app.cli.drafting import explained
 from models.fake import FakeEngine
+from models.speculative.chosen import WithoutModel
 from models.speculative.costs import DraftCosts, PassCosts
 from models.speculative.draft_model import DraftModel
-from models.speculative.drafting import Drafting, DraftMode
+from models.speculative.drafting import Drafting
 from models.speculative.lookup import Lookup
 from storage.paths import Paths, write_private
 
@@ -97,7 +98,12 @@ CHEAP, FAST = PassCosts(((1, 1.0), (4, 1.3)), is_exact=True), DraftCosts(0.1, 0.
     ],
 )
 def test_what_drafts_and_why_not_is_told(
-    mode: DraftMode, costs: PassCosts | None, draft_costs: DraftCosts | None, failed: str, refused: str, said: list[str]
+    mode: WithoutModel,
+    costs: PassCosts | None,
+    draft_costs: DraftCosts | None,
+    failed: str,
+    refused: str,
+    said: list[str],
 ) -> None:
     model = None if refused else DraftModel("small", "small", Lookup, print, draft_costs, failed)  # type: ignore[arg-type]
     lines = [

@@ -17,8 +17,9 @@ from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from models.speculative.answer_draft import AnswerDraft
 from models.speculative.choice import Acceptance
+from models.speculative.chosen import WithoutModel
 from models.speculative.costs import FILE, KnownCosts, PassCosts
-from models.speculative.drafting import Drafting, DraftMode
+from models.speculative.drafting import Drafting
 from shared.prompt import CHATML, Prompt, build
 from shared.trace import Trace
 from shared.types import StoredPassage
@@ -85,7 +86,7 @@ def test_the_text_is_that_of_no_drafting(
     seed: int,
     most: int,
     costs: PassCosts,
-    mode: DraftMode,
+    mode: WithoutModel,
 ) -> None:
     prompt = asked(*texts).joined() if is_one_row else asked(*texts)
     sampling = SamplingSettings(temperature=temperature, top_k=top_k, repetition_penalty=penalty, seed=seed)

@@ -32,7 +32,8 @@ def test_it_drafts_what_followed_the_longest_and_latest_occurrence(
     texts: list[list[int]], answer: list[int], most: int
 ) -> None:
     lookup = Lookup(texts)
-    lookup.append(answer)
+    for token in answer:
+        lookup.append(token)
     assert lookup.draft(most) == expected(texts, answer, most)
 
 
@@ -48,5 +49,5 @@ def test_a_draft_ends_with_its_text() -> None:
 
 def test_nothing_is_drafted_for_what_never_occurred() -> None:
     lookup = Lookup([[1, 2, 3]])
-    lookup.append([4])
+    lookup.append(4)
     assert lookup.draft(3) == Draft()

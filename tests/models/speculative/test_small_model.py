@@ -272,7 +272,8 @@ def test_it_reads_only_what_it_lacks_and_answers_may_share_it() -> None:
     assert first.unread == len(text)
     draft = first.draft(3)
     assert (len(draft.tokens), len(draft.log_probabilities), first.unread) == (3, 3, 1)
-    first.append([draft.tokens[0], 7])
+    first.append(draft.tokens[0])
+    first.append(7)
     assert first.unread == 1
     second = SmallModel(small, [*text[:5], 9, 9])
     assert second.unread == 2
