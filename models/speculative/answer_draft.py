@@ -166,6 +166,8 @@ class AnswerDraft:
         began = time.perf_counter()
         source.draft = source.drafter.draft(count, costs.step * hoped)
         still_unread = source.drafter.unread
+        if not source.draft.tokens and still_unread == unread:
+            return
         self._counts.model, self._counts.model_ms = model.name, self._counts.model_ms + _milliseconds(began)
         self._counts.model_read += unread - still_unread
         self.spent = costs.step * len(source.draft.tokens)

@@ -298,6 +298,7 @@ def test_a_text_that_does_not_fit_is_not_even_begun() -> None:
     assert not small.computed
     SmallModel(small, [*b"x" * 199]).draft(3)
     assert small.computed
+    assert not drafted_with(Fresh(sequences=1, context=80)).drafts.model, "what drafted nothing is not named"
 
 
 def test_it_drafts_no_end_and_stops_where_a_token_is_hardly_reached() -> None:
