@@ -19,8 +19,8 @@ class TokenBucket:
     def take(self, size: int, now: float) -> float:
         """Return the seconds to wait before reading `size` bytes; if 0, the bytes are counted and may be read now.
 
-        Once too little is left, all wait until the bucket is full: several reads in a row cost the processor fewer
-        wake-ups than as many reads each by itself. More bytes than a burst leave it in debt.
+        If too little is left, the wait is until the bucket is full: several reads may then follow each other, which
+        wakes the processor less often than a wait before each. More bytes than a burst leave the bucket in debt.
         """
         self._left = min(self.burst, self._left + max(now - self._time, 0.0) * self.rate)
         self._time = max(now, self._time)

@@ -89,7 +89,7 @@ class Spec:
 
 
 PERCACHE = Spec("similar", ("asked", "predicted"), "bound", ahead=True, predicts="published", policy="lfu")
-JACKDAW = Spec("guarded", ("asked", "predicted"), "ordered", OWN_PLAN, ahead=True, predicts="own")
+JACKDAW = Spec("guarded", ("asked", "predicted"), "ordered", plan=OWN_PLAN, ahead=True, predicts="own")
 
 ARMS = {
     "naive": Spec(),
