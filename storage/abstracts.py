@@ -16,12 +16,20 @@ class Abstracts:
     database: Database
 
     def add(self, text: str, passages: Sequence[int]) -> bool:
-        """Store a sentence about these passages; return False, with nothing stored, if one of them is gone."""
+        """Store a sentence about these passages, in place of any about some of them.
+
+        Returns False, with nothing changed, if a passage is gone.
+        """
         marks = ", ".join("?" * len(passages))
         with self.database.transaction():
             ((count,),) = self.database.execute(f"SELECT COUNT(*) FROM passages WHERE id IN ({marks})", passages)
             if count < len(passages):
                 return False
+            self.database.execute(
+                "DELETE FROM abstracts WHERE id IN"
+                f" (SELECT abstract_id FROM abstract_passages WHERE passage_id IN ({marks}))",
+                passages,
+            )
             number = self.database.insert("INSERT INTO abstracts (text) VALUES (?)", (text,))
             self.database.execute_many(
                 "INSERT INTO abstract_passages VALUES (?, ?)", [(number, passage) for passage in passages]
@@ -35,6 +43,10 @@ class Abstracts:
             (passages[0],),
         )
         return next((text for number, text in rows if self._passages(number) == set(passages)), None)
+
+    def clear(self) -> None:
+        """Delete every sentence."""
+        self.database.execute("DELETE FROM abstracts")
 
     def newest(self, count: int) -> list[str]:
         """Return the last `count` sentences, oldest first."""

@@ -180,7 +180,8 @@ class Prediction:
                 abstracts.append(self._kept_abstract(passages, trace))
                 mark, last = passages[-1].id, passages[-1].title
         if self.abstracts:
-            abstracts = self.abstracts.newest(_KEPT_ABSTRACTS) or abstracts
+            kept = [text for text in self.abstracts.newest(_KEPT_ABSTRACTS) if text not in abstracts]
+            abstracts = [*kept, *abstracts][-_KEPT_ABSTRACTS:]
         said = self._questions(predictor.knowledge_prompt(abstracts, self.stride), trace)
         predicted = self._new(predictor.parse(said, self.stride), self.stride)
         yield Step.traced("predict", f"questions from abstracts: {len(predicted)}", "passages are new", trace)

@@ -31,14 +31,18 @@ def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, mega
 
 
 def clear(device: Device, *, answers: bool, states: bool) -> tuple[int, int]:
-    """Drop answers, states or both until idle work refills them; return how many of each. Raises NotWritable."""
+    """Drop answers with the kept abstract, states or both until idle work refills them; return how many answers and
+    states. Raises NotWritable.
+    """
     from device_app.ahead.daemon import forget_last
     from device_app.ahead.population import fill_again
     from device_app.ahead.prediction import predict_again
+    from storage.abstracts import Abstracts
 
     dropped_answers = dropped_states = 0
     if answers:
         dropped_answers = device.qa_bank.clear()
+        Abstracts(device.counters.database).clear()
         predict_again(device.counters)
     if states:
         dropped_states = device.qkv_tree.clear()

@@ -37,14 +37,30 @@ def test_the_newest_sentences_come_last(store: KnowledgeStore) -> None:
 def test_a_sentence_is_found_by_exactly_its_passages(store: KnowledgeStore) -> None:
     abstracts = Abstracts(store.database)
     abstracts.add("both", [1, 2])
-    abstracts.add("alone", [2])
-    assert [abstracts.about(ids) for ids in ([2, 1], [2], [1], [3])] == ["both", "alone", None, None]
+    abstracts.add("alone", [3])
+    assert [abstracts.about(ids) for ids in ([2, 1], [2], [3], [4])] == ["both", None, "alone", None]
+
+
+def test_a_sentence_replaces_those_about_some_of_its_passages(store: KnowledgeStore) -> None:
+    abstracts = Abstracts(store.database)
+    for text, ids in (("first", [1]), ("second", [2, 3]), ("last", [4])):
+        abstracts.add(text, ids)
+    assert abstracts.add("merged", [1, 2])
+    assert abstracts.all() == ["last", "merged"]
+
+
+def test_nothing_is_left_when_all_is_cleared(store: KnowledgeStore) -> None:
+    abstracts = Abstracts(store.database)
+    abstracts.add("both", [1, 2])
+    abstracts.clear()
+    assert not abstracts.all()
+    assert not store.database.execute("SELECT * FROM abstract_passages")
 
 
 def test_a_sentence_goes_with_any_of_its_passages(store: KnowledgeStore) -> None:
     abstracts = Abstracts(store.database)
     abstracts.add("of both files", [2, 3])
-    abstracts.add("of the second file", [3, 4])
+    abstracts.add("of the second file", [4])
     store.remove_file(b"/one")
     assert abstracts.all() == ["of the second file"]
     assert store.database.execute("SELECT DISTINCT abstract_id FROM abstract_passages") == [(2,)]

@@ -1,16 +1,19 @@
 """The work ahead, on a real store with an engine without weights: what is predicted, answered and read ahead."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from device_app.ahead.prediction import Prediction
+from device_app.ahead.prediction import Prediction, predict_again
+from device_app.ahead.predictor import knowledge_prompt
 from device_app.ahead.work import Step
 from device_app.answering.assistant import Assistant
 from device_app.cache.answers.bank import scope
+from device_app.commands.caches import clear
 from device_app.device import Device
 from device_app.english import query
 from device_app.english.query import Query
@@ -142,6 +145,33 @@ def test_the_abstract_of_the_files_is_kept_and_grows_with_them(notes: Path, anot
     (notes / "key.md").unlink()
     abstracting.ingestion().run([notes])
     assert "Where is the key of the shed now?" not in kept.all()
+    clear(abstracting, answers=True, states=False)
+    assert kept.all() == []
+
+
+@pytest.mark.usefixtures("device")
+def test_questions_are_predicted_again_from_every_kept_sentence(
+    notes: Path, another: Another, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(24):
+        (notes / f"key{number}.md").write_text(f"# Key {number}\n\nWhere is the key of shed {number} now?\n")
+    abstracting = another(replace(Settings(), cache=Cache(predict_from="abstracts")))
+    abstracting.ingestion().run([notes])
+    everything(abstracting)
+    kept = Abstracts(abstracting.knowledge.database).all()
+    read: list[str] = []
+
+    def prompt(abstracts: Sequence[str], stride: int) -> str:
+        read.append(abstracts[-1])
+        return knowledge_prompt(abstracts, stride)
+
+    monkeypatch.setattr("device_app.ahead.prediction._KEPT_ABSTRACTS", 2)
+    monkeypatch.setattr("device_app.ahead.predictor.knowledge_prompt", prompt)
+    predict_again(abstracting.counters)
+    everything(abstracting)
+    assert read == [*kept[1::2], *kept[-1:]][: (len(kept) + 1) // 2]
+    assert len(read) > 1
+    assert Abstracts(abstracting.knowledge.database).all() == kept
 
 
 def test_a_predicted_question_that_names_a_day_is_kept_as_it_will_be_asked(
