@@ -137,6 +137,8 @@ def _print(text: str, results: Results) -> None:
     out = console()
     for line in search_summary(results):
         click.echo(safe_line(f"({line})"), err=True)
+    if results.search.is_empty:
+        return  # a note has said so
     if results.is_empty:
         click.echo(f"Nothing in your files and conversations matches “{safe_line(text)}”.")
         return
@@ -179,7 +181,7 @@ def _open(device: Any, results: Results, number: int) -> int | None:
     """Open a result: a file in the editor; a turn is printed. Raises NothingFound, UsageError."""
     each: list[FileResult | TurnResult] = [*results.files, *results.turns]
     if number > len(each):
-        raise NothingFound(f"There is no result {number}. The search shows {len(each)}.")
+        raise NothingFound(f"There is no result {number}; {len(each)} were found.")
     chosen = each[number - 1]
     if isinstance(chosen, TurnResult):
         click.echo(safe(f"{chosen.turn.question}\n\n{chosen.turn.answer}"))

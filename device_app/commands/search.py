@@ -80,6 +80,8 @@ class Searcher:
             results = self._files(results, unfinished, limit, sort, today if by_meaning else None)
         if side is not Side.FILES:
             results = self._turns(results, unfinished, limit, sort)
+        if results.is_empty and side is not Side.CONVERSATIONS and not self.device.knowledge.kinds():
+            results = replace(results, notes=(*results.notes, "no file has been read yet; begin with: jackdaw add"))
         return results
 
     def completions(self, text: str) -> list[str]:
@@ -107,7 +109,7 @@ class Searcher:
         return FullText(self.device.database, *TURNS)
 
     def _with_known_kinds(self, search: Search) -> tuple[Search, tuple[str, ...]]:
-        """Complete the kinds that were begun; one that no document has is left out, with a note."""
+        """Complete the kinds that were begun. One that no document has is noted, and left out if another is known."""
         if not search.filters.kinds:
             return search, ()
         known = self.device.knowledge.kinds()
@@ -261,7 +263,7 @@ class Searcher:
     def _turns(self, results: Results, unfinished: str, limit: int, sort: Sort) -> Results:
         search, table = results.search, self._talk
         if search.is_about_files:
-            return replace(results, notes=(*results.notes, "conversations were not searched: only dates narrow them"))
+            return replace(results, notes=(*results.notes, "conversations have only dates to filter by, so they were not searched"))
         expressions, phrases = self._expressions(table, search, unfinished)
         if not expressions and not phrases:
             return results

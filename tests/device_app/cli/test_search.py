@@ -130,14 +130,23 @@ def test_a_result_opens_in_the_editor_at_its_line(
     assert jackdaw("search", "blue", "drill", "--open", "1").code == 0
     assert log.read_text().startswith("+1 ") and "drill.md" in log.read_text()
     assert "Petra has it." in jackdaw("search", "--conversations", "drill", "--open", "1").out
-    none = jackdaw("search", "drill", "--files", "--open", "99")
-    assert none.code == 3 and "There is no result 99. The search shows 2." in none.err
+    missing = jackdaw("search", "drill", "--open", "99")
+    assert missing.code == 3
+    assert "3 were found" in missing.err
     monkeypatch.setenv("EDITOR", "")
     assert "export EDITOR=" in jackdaw("search", "drill", "--open", "1").err
 
 
 def test_a_store_without_files_finds_nothing(without_weights: None, jackdaw: Any) -> None:
-    assert jackdaw("search", "drill").code == 3
+    outcome = jackdaw("search", "drill")
+    assert outcome.code == 3
+    assert "no file has been read yet" in outcome.err
+
+
+def test_a_search_for_nothing_only_says_so(files: Path, jackdaw: Any) -> None:
+    outcome = jackdaw("search", "🙂")
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "nothing to search for" in outcome.err
 
 
 TEXTS = st.one_of(
