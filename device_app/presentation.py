@@ -120,7 +120,7 @@ def search_summary(results: "Results") -> list[str]:
         lines.append(f"searched for {', '.join(each)}")
     lines += results.notes
     if results.documents:
-        more = "" if results.is_counted else "more than "
+        more = "" if results.is_counted else "at least "
         words = "" if results.has_all or not results.search.has_words else " with some of the words; none has all"
         lines.append(f"{more}{counted(results.documents, 'document')}{words}")
     return lines

@@ -77,7 +77,11 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
                 click.echo(_said(ingestion.report) + " The remaining files are read next time.", err=True)
                 raise
         if not as_json and sys.stdin.isatty():
-            _ask_passwords(device, report)
+            try:
+                _ask_passwords(device, report)
+            except (KeyboardInterrupt, click.Abort):
+                click.echo(_said(report), err=True)
+                raise
         if as_json:
             print_json(report)
         else:
@@ -228,4 +232,6 @@ def remove(path: str, as_json: bool) -> None:
 def ingestion_progress(*, enabled: bool = True) -> Iterator[Callable[[Progress], None]]:
     """Show a progress bar for reading files, with the number of documents read so far."""
     with progress("Reading", enabled=enabled) as report:
-        yield lambda so_far: report(so_far.done_bytes, so_far.total_bytes, f"Reading, {so_far.documents:,} documents")
+        yield lambda so_far: report(
+            so_far.done_bytes, so_far.total_bytes, f"Reading, {counted(so_far.documents, 'document')}"
+        )

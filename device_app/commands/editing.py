@@ -57,13 +57,20 @@ def command_for(device: Device, passage: StoredPassage, environment: Mapping[str
 
     Raises NothingFound if the file is gone, UsageError if no editor is chosen or the file is no text.
     """
+    from device_app.knowledge.freshness import status_of
+
     states = device.knowledge.files_of([passage.id])
-    if not states or not Path(os.fsdecode(states[0].path)).is_file():
+    try:
+        current = status_of(Path(os.fsdecode(states[0].path)))[0] if states else None
+    except OSError:
+        current = None
+    if current is None or not current.is_file():
         raise NothingFound(f"{passage.path} is gone. To bring your knowledge up to date: jackdaw add")
-    if passage.page is not None or _is_binary(states[0].path):
-        page = "" if passage.page is None else f" Look on page {passage.page}."
+    path = os.fsencode(current)
+    if passage.page is not None or _is_binary(path):
+        page = "" if passage.page is None else f" Look at page or slide {passage.page}."
         raise UsageError(f"{passage.path} is no text file, so an editor cannot show it.{page}")
-    return editor_command(environment, states[0].path, passage.line)
+    return editor_command(environment, path, passage.line)
 
 
 def _is_binary(path: bytes) -> bool:

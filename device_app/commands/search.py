@@ -263,7 +263,8 @@ class Searcher:
     def _turns(self, results: Results, unfinished: str, limit: int, sort: Sort) -> Results:
         search, table = results.search, self._talk
         if search.is_about_files:
-            return replace(results, notes=(*results.notes, "conversations have only dates to filter by, so they were not searched"))
+            note = "conversations were not searched: of the filters, only dates apply to them"
+            return replace(results, notes=(*results.notes, note))
         expressions, phrases = self._expressions(table, search, unfinished)
         if not expressions and not phrases:
             return results

@@ -102,7 +102,7 @@ class Freshness:
         """Return a file's condition, its current path and its size in bytes."""
         path = Path(os.fsdecode(file.path))
         try:
-            path, status = _status(path)
+            path, status = status_of(path)
         except (FileNotFoundError, NotADirectoryError):
             return "gone" if self._is_looked_after(file.path) else "away", path, 0
         except OSError:
@@ -131,7 +131,7 @@ class Freshness:
         return self.store.passages_in(looked.gone) if looked.gone else None
 
 
-def _status(path: Path) -> tuple[Path, os.stat_result]:
+def status_of(path: Path) -> tuple[Path, os.stat_result]:
     """Return a file's path and status, by its new name if it is a Maildir mail whose flags have changed.
 
     Raises OSError.

@@ -87,7 +87,7 @@ class SearchScreen(AreaScreen):
 
     def on_input_changed(self) -> None:
         """Search as the person types."""
-        self._is_reading = True
+        self._is_reading, self._opens = True, False
         self._read(self._field.value)
 
     def on_input_submitted(self) -> None:
@@ -134,6 +134,7 @@ class SearchScreen(AreaScreen):
             today = self._clock().astimezone().date()
             results = await self._searches.search(text, today, self._side, self._sort) if text.strip() else None
         except JackdawError as error:
+            self._is_reading = self._opens = False
             self._announce(str(error), "error")
             return
         self._completions, self._results, self._is_reading = tuple(completions), results, False

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from filelock import FileLock
 
@@ -210,6 +211,22 @@ def test_a_password_is_asked_for_on_a_terminal_and_kept_nowhere(
     assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"tiles" in file.read_bytes()]
     assert jackdaw("add", str(pdfs)).out == "0 documents read (0 passages), 2 unchanged.\n"
     assert len(asked) == 2
+
+
+def test_who_stops_at_a_password_is_told_what_was_read(
+    jackdaw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(FILES / "pypdf.pdf", tmp_path)
+    (tmp_path / "note.txt").write_text("A note about the kite.")
+
+    def prompt(question: str, **options: Any) -> str:
+        raise click.Abort
+
+    monkeypatch.setattr("click.prompt", prompt)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    outcome = jackdaw("add", str(tmp_path / "note.txt"), str(tmp_path / "pypdf.pdf"))
+    assert outcome.code == 130
+    assert "1 document read" in outcome.err
 
 
 def test_a_password_may_come_from_the_environment(

@@ -137,6 +137,20 @@ def test_a_result_opens_in_the_editor_at_its_line(
     assert "export EDITOR=" in jackdaw("search", "drill", "--open", "1").err
 
 
+def test_a_mail_of_a_maildir_opens_though_its_flags_changed(
+    files: Path, jackdaw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maildir = tmp_path / "maildir"
+    for name in ("cur", "new", "tmp"):
+        (maildir / name).mkdir(parents=True)
+    (maildir / "new" / "1.host").write_text(MAIL.format(number=7).replace("boathouse", "lighthouse"))
+    assert jackdaw("add", str(maildir)).code == 0
+    monkeypatch.setenv("EDITOR", "true")
+    assert jackdaw("search", "lighthouse", "--open", "1").code == 0
+    (maildir / "new" / "1.host").rename(maildir / "cur" / "1.host:2,S")
+    assert jackdaw("search", "lighthouse", "--open", "1").code == 0
+
+
 def test_a_store_without_files_finds_nothing(without_weights: None, jackdaw: Any) -> None:
     outcome = jackdaw("search", "drill")
     assert outcome.code == 3
