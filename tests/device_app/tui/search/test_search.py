@@ -1,5 +1,6 @@
 """The search screen: typed, narrowed, and opened at its place."""
 
+import asyncio
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from textual.widgets import Input, OptionList, Static
 
 from device_app.cli import run
+from shared.errors import StoreError
 from storage.conversations import ConversationStore
 from storage.paths import Paths
 from tests.device_app.tui.conftest import DRILL, PHONE, SIZES
@@ -111,6 +113,30 @@ async def test_no_text_breaks_it(person: Any, notes: Path, typed: str) -> None:
         await searched(person, typed, "files and conversations · by")
         await person.presses("enter", "tab", "down", "up")
         assert person.app.is_running
+
+
+async def test_enter_before_a_failed_search_opens_nothing_later(
+    person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with person.at(100, 40):
+        await searched(person, "", "who:petra")
+        searches = person.app.parts.searches
+        usual, goes_on = searches.search, asyncio.Event()
+
+        async def fails(*_: Any) -> None:
+            await goes_on.wait()
+            raise StoreError("The disk is full.")
+
+        monkeypatch.setattr(type(searches), "search", fails)
+        screen = person.app.screen
+        screen.begin("drill")
+        await person.presses("enter")
+        goes_on.set()
+        await person.until(lambda: "The disk is full." in "".join(person.messages()))
+        monkeypatch.setattr(type(searches), "search", lambda _, *asked: usual(*asked))
+        screen.begin("blue drill")
+        await person.until(lambda: "drill.md" in person.sees())
+        assert person.app.screen is screen
 
 
 @SIZES
