@@ -65,6 +65,8 @@ def _texts(device: Device, path: Path, progress: Path, look: Callable[[], object
     texts = _kept(progress)
     pages = min(count_pages(path, device.ingestion().max_bytes), MOST_PAGES)
     language = recognition.languages() if len(texts) < pages else ""
+    if len(texts) < pages and not language:
+        raise UnreadableFile("tesseract has no language")
     while len(texts) < pages:
         texts.append(recognition.page_text(path, len(texts) + 1, language, look).strip())
         write_private(progress, msgspec.json.encode(texts).decode())

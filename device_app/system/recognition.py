@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import TimeoutExpired
 from tempfile import TemporaryDirectory
 
 from device_app.system.commands import output
@@ -27,18 +28,18 @@ def languages() -> str:
 
 
 def page_text(path: Path, page: int, language: str, look: Callable[[], object]) -> str:
-    """Return the text on a page of a PDF, counted from 1; "" if there is none, or if a program fails.
+    """Return the text on a page of a PDF, counted from 1; "" if there is none, or if a program fails or takes too long.
 
-    `look` is called several times a second; an error that it raises ends the programs. Raises OSError, TimeoutExpired.
+    `look` is called several times a second; an error that it raises ends the programs. Raises OSError.
     """
     with TemporaryDirectory(prefix="jackdaw-") as folder:
         picture = Path(folder) / "page"
         only = ["-f", str(page), "-l", str(page), "-singlefile"]
         size = ["-gray", "-scale-to", str(_LONGER_SIDE)]
-        output(["pdftoppm", *only, *size, str(path), str(picture)], _DRAWING_S, look)
         # Several threads a page would compete with each other, and with whoever uses the machine.
         read = ["env", "OMP_THREAD_LIMIT=1", "tesseract", f"{picture}.pgm", "stdout", "-l", language]
         try:
+            output(["pdftoppm", *only, *size, str(path), str(picture)], _DRAWING_S, look)
             return output(read, _READING_S, look).decode("utf-8", "replace")
-        except ValueError:  # more than any page holds
+        except (ValueError, TimeoutExpired):  # more than any page holds; the pages after it are not kept waiting
             return ""

@@ -89,6 +89,22 @@ def test_without_text_it_stays_unread_and_is_not_tried_again(device: Device, pro
     assert len((programs / "calls").read_text().splitlines()) == 3
 
 
+def test_a_page_that_takes_too_long_keeps_no_other_page_waiting(
+    device: Device, programs: Path, scan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (programs / "tesseract").write_text(READ.replace('echo "The', '[ "$(cat "$1")" = 2 ] && sleep 60\necho "The'))
+    monkeypatch.setattr("device_app.system.recognition._READING_S", 0.5)
+    assert len(list(scans(device)(lambda: False))) == 1
+    assert "page 1.\nThe roof is page 3." in texts(device, scan)[0][0]
+
+
+def test_without_a_language_it_is_tried_again_once_there_is_one(device: Device, programs: Path) -> None:
+    (programs / "tesseract").write_text(READ.replace("eng\\n", ""))
+    assert list(scans(device)(lambda: False)) == []
+    (programs / "tesseract").write_text(READ)
+    assert len(list(scans(device)(lambda: False))) == 1
+
+
 def test_without_the_programs_nothing_happens(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert list(scans(device)(lambda: False)) == []
