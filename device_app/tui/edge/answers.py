@@ -230,7 +230,11 @@ class Answers:
                     store.stands()
                 else:
                     store.failed()
-                self._post(messages.Stopped(request.ticket, writing.turn))
+                turn = writing.turn
+                # The stored record says whether the model alone was asked, which asking again needs.
+                for stored in store.turns_with([turn.id]) if turn else ():
+                    turn = replace(writing.whole(), record=stored.record)
+                self._post(messages.Stopped(request.ticket, turn))
             with suppress(JackdawError):  # another device, if another store has replaced the earlier one
                 self._following.follow(device)
         except JackdawError as error:

@@ -92,6 +92,23 @@ async def test_escape_stops_and_keeps_what_was_written(
         await person.until(lambda: "stopped before its end" in person.sees())
 
 
+async def test_a_stopped_answer_of_the_model_alone_is_asked_of_it_alone_again(
+    person: Any, notes: Path, gate: Event
+) -> None:
+    async with person.at(100, 40):
+        # The fake engine repeats the line before the last one of the prompt.
+        await person.chat.action_model_only("Who has the drill?\nPetra has the drill and the saw.\nWho has it?")
+        await person.until(lambda: "writing" in person.sees())
+        await person.presses("escape")
+        gate.set()
+        await person.settled()
+        assert "stopped before its end" in person.sees()
+        await person.sends("/regen")
+        await person.settled()
+        assert "from the model alone: no source" in person.sees()
+        assert "drill.md" not in person.sees()
+
+
 async def test_what_is_written_is_kept_while_it_is_written(
     person: Any, notes: Path, gate: Event, store: ConversationStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
