@@ -14,7 +14,8 @@ def needed_again(ask: m.Ask, said: Sequence[m.JointFromDevice], event: m.Drafts 
     end = event.position + len(event.ids)
     known = end if isinstance(event, m.Targets) else max(event.epoch, end - ask.ahead)
     newest = max((message.epoch for message in said if isinstance(message, m.Drafts)), default=0)
-    return [message for message in said if _needed(message, known, newest, ask.rule)]
+    trip = next((message for message in reversed(said) if isinstance(message, m.RoundTrip)), None)
+    return [message for message in said if message is trip or _needed(message, known, newest, ask.rule)]
 
 
 def _needed(message: m.JointFromDevice, known: int, newest: int, rule: m.Rule) -> bool:
@@ -29,5 +30,5 @@ def _needed(message: m.JointFromDevice, known: int, newest: int, rule: m.Rule) -
         case m.Switch(_, position) | m.Fetch(_, position):
             return position >= known
         case m.RoundTrip():
-            return False  # only the newest counts, and it will come
+            return False  # only the newest counts: it is repeated, as no event shows whether the server has it
     return True

@@ -83,11 +83,13 @@ class Aggregated:
         )
         self._machine = Aggregator(self._terms)
         changes = asked.scheduled and (asked.open or asked.by != "algorithm1")
-        self._scheduling = Scheduling(self._machine, self.report, lambda: link.state.round_trip_s, changes=changes)
+        ask = asked.ask(self._terms, link.state.round_trip_s)
+        told_s, trip_s = ask.round_trip_ms / 1000, lambda: link.state.round_trip_s
+        self._scheduling = Scheduling(self._machine, self.report, trip_s, changes=changes, told_s=told_s)
         self._tells = "scheduled" in offer.aggregation
         self._assembly = Assembly(self._terms.vocabulary)
         self._inbox: SimpleQueue[DraftEvent | RequestEvent | a.Lost] = SimpleQueue()
-        self._request = JointRequest(link, self._ask(), self._listen)
+        self._request = JointRequest(link, ask, self._listen)
         self._drafts: Drafting | None = None
         self._limit = self._terms.max_tokens
         self._drafts_received = self._rejected = 0
@@ -274,9 +276,6 @@ class Aggregated:
         if self._tells and (round_trip_s := self._scheduling.news_s()):
             self._request.tell_round_trip(round_trip_s)
         self._request.flush(self._step_s)
-
-    def _ask(self) -> m.Ask:
-        return self._asked.ask(self._terms, self._link.state.round_trip_s)
 
 
 def joint_pieces(

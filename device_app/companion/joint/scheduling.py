@@ -18,18 +18,24 @@ class Scheduling:
     """Decides for a joint answer when the server should aggregate, and measures the answer's pace.
 
     Without `changes`, the aggregating side stays the same. `round_trip_s` returns the current round trip in seconds,
-    None if unknown.
+    None if unknown; `told_s` is the one in the request to the server, 0 if none.
     """
 
     def __init__(
-        self, machine: Aggregator, report: JointReport, round_trip_s: Callable[[], float | None], *, changes: bool
+        self,
+        machine: Aggregator,
+        report: JointReport,
+        round_trip_s: Callable[[], float | None],
+        *,
+        changes: bool,
+        told_s: float = 0.0,
     ) -> None:
         terms = machine.terms
         self.changes = changes and terms.place != "both" and terms.rule != "greedy"
         self._machine, self._report, self._round_trip_s = machine, report, round_trip_s
         self._measured = Measured("device")
         self._aggregates = machine.aggregates
-        self._told_s = 0.0
+        self._told_s = told_s
         self._first: tuple[float, int] | None = None
         self._busy_s = 0.0
 

@@ -152,7 +152,12 @@ SAID: list[m.JointFromDevice] = [
         (DEVICE, SAID, m.Drafts(1, 0, 0, (5, 6), (b"5", b"6")), SAID),
         (DEVICE, SAID, m.Drafts(1, 0, 9, (5,), (b"5",)), [SAID[0], *SAID[2:]]),
         (DEVICE, SAID, m.Targets(1, 2, (7,)), [SAID[0], SAID[4]]),
-        (DEVICE, [SAID[0], m.RoundTrip(1, 9), SAID[4]], m.Targets(1, 2, (7,)), [SAID[0], SAID[4]]),
+        (
+            DEVICE,
+            [SAID[0], m.RoundTrip(1, 9), m.RoundTrip(1, 8), SAID[4]],
+            m.Targets(1, 2, (7,)),
+            [SAID[0], m.RoundTrip(1, 8), SAID[4]],
+        ),
         (GREEDY, [m.Fetch(1, 3, 9), m.Fetch(1, 5, 9)], m.Drafts(1, 4, 4, (5,), (b"5",)), [m.Fetch(1, 5, 9)]),
     ],
 )

@@ -36,6 +36,14 @@ def test_a_server_that_settles_is_told_each_new_distance_once() -> None:
     assert news == [0.1, None, None, 0.111, None, 0.3, 0.02]
 
 
+def test_a_server_is_not_told_again_what_the_request_said() -> None:
+    far = Far(0.1)
+    watched = Scheduling(machine("server"), JointReport(), far, changes=True, told_s=0.1)
+    assert watched.news_s() is None
+    far.seconds = 0.2
+    assert watched.news_s() == 0.2
+
+
 @pytest.mark.parametrize(
     ("place", "rule", "changes"),
     [
