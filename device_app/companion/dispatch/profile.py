@@ -5,7 +5,7 @@ Reads no file. Restored data is checked as strictly as data from a stranger.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -88,9 +88,12 @@ class Profile:
 
     @classmethod
     def from_json(cls, kept: object) -> "Profile":
-        """Restore from `as_json`. Raises ValueError if the data is damaged."""
+        """Restore from `as_json`; a way of aggregation that this version does not know is left out.
+
+        Raises ValueError if the data is damaged.
+        """
         try:
-            profile = msgspec.convert(kept, cls)
+            profile = msgspec.convert(_without_unknown_ways(kept), cls)
         except msgspec.ValidationError as error:
             raise ValueError(f"the stored profile is not valid: {error}") from error
         bounds = ((profile.read, 1.0), (profile.search, 10.0), (profile.trip.rtt, _MOST))
@@ -103,6 +106,13 @@ class Profile:
         if not sound:
             raise ValueError(f"the stored profile is out of range: {profile}")
         return profile
+
+
+def _without_unknown_ways(kept: object) -> object:
+    """Return the stored profile without the ratios of unknown ways of aggregation, which a later version stored."""
+    if not isinstance(kept, dict) or not isinstance(ratios := kept.get("ratios"), dict):
+        return kept
+    return kept | {"ratios": {way: ratio for way, ratio in ratios.items() if way in get_args(Aggregation)}}
 
 
 def _observed(acceptance: Acceptance, judged: tuple[int, int]) -> Acceptance:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from device_app.companion.dispatch.aggregation_choice import Ratio
 from device_app.companion.dispatch.memory import PRIOR_RATES, Held, Memory
 from device_app.companion.dispatch.profile import Profile
 from shared.aggregation.profiler import Acceptance
@@ -53,6 +54,15 @@ def test_what_is_held_is_there_after_a_restart(tmp_path: Path) -> None:
 
 def test_nothing_is_known_at_first(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert Memory(tmp_path / "none.json").held.rates == PRIOR_RATES
+    assert not caplog.records
+
+
+def test_only_an_unknown_way_of_aggregation_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    profile = replace(Profile(), read=0.02, ratios={"server": Ratio(), "device": Ratio()})
+    kept = Held(profile=profile).as_json()
+    kept["together"]["ratios"]["by a vote"] = {"of": ["a later version"]}
+    (tmp_path / "dispatch.json").write_text(json.dumps(kept))
+    assert Memory(tmp_path / "dispatch.json").held.profile == profile
     assert not caplog.records
 
 
