@@ -201,6 +201,7 @@ def test_a_fixed_side_settles_to_the_end_although_the_other_would_be_better(
     assert not [said for said in map(codec.from_device, sent) if isinstance(said, m.Switch | m.RoundTrip)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cut", [False, True])
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(

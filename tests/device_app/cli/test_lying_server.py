@@ -408,6 +408,7 @@ def wild(nth: int, seed: int) -> Callable[[], Lie]:
     return lie
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(way=st.sampled_from(sorted(WAYS)), nth=st.integers(0, 12), seed=st.integers(0, 2**32))
 def test_whatever_the_fields_hold_there_is_an_answer(asks: Asks, way: str, nth: int, seed: int) -> None:

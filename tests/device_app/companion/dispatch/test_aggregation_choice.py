@@ -113,7 +113,6 @@ def test_what_was_measured_stays_in_bounds_and_comes_back(measured: list[tuple[A
         {"ratios": {"both": {"mean": 0.0, "weight": 1.0, "answers": 1}}},
         {"ratios": {"both": {"mean": float("nan"), "weight": 1.0, "answers": 1}}},
         {"ratios": {"both": {"mean": 1.0, "weight": 1e9, "answers": 1}}},
-        {"ratios": {"nobody": {"mean": 1.0, "weight": 1.0, "answers": 1}}},
         {"offered": "both"},
     ],
 )
