@@ -232,6 +232,7 @@ def test_a_server_that_fails_is_found_out(
     assert "last_frames" in figures
 
 
+@pytest.mark.long
 def test_a_wrong_answer_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(QUESTIONS, "fake", (QUESTIONS["fake"][0], "Another answer."))
     figures = fuzz("fake", 1500, SEED)["figures"]

@@ -142,6 +142,7 @@ def test_rows_from_the_tree_equal_rows_computed_at_once(source: LocalSource, tre
     assert same(source, tree, prompt) == 4
 
 
+@pytest.mark.long
 def test_rows_serve_in_any_row_and_arrangement(source: LocalSource, tree: QKVTree) -> None:
     rows = build("Which one is it?", PASSAGES[:3], source.template)
     prepared(source, tree, [rows])

@@ -52,6 +52,7 @@ def written(
     return [piece.token for piece in stream], trace
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 @pytest.mark.parametrize("rows", [1, 2])
 def test_the_text_is_that_of_no_drafting(engine: LlamaCppEngine, rows: int, temperature: float) -> None:

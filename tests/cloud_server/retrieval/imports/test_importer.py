@@ -73,6 +73,7 @@ def unit_vectors(seed: int, count: int, dimensions: int = 384) -> Vectors:
     return vectors
 
 
+@pytest.mark.long
 def test_twenty_thousand_vectors_are_searched_as_by_brute_force(tmp_path: Path) -> None:
     made = Made(tmp_path, [f"passage {number}" for number in range(20_000)], unit_vectors(1, 20_000))
     importer_into(tmp_path / "index", Known(made.vectors), rows=8192).run(made.npy(), made.lines(), {})
