@@ -25,7 +25,7 @@ class FollowingWeights:
         similarities: Sequence[float],
         every: int,
     ) -> None:
-        """Compute weights anew every `every` tokens, at least 1.
+        """Compute the weights again after every `every` tokens, at least 1.
 
         `passages` are the texts to embed, one per row, and `similarities` theirs to the question, for the first
         weights.

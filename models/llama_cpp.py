@@ -67,6 +67,7 @@ class LlamaCppEngine:
         self.computed = 0
         info = described(model, self._context, kv_type, adapting, refused)
         self._info = replace(info, longest=min(longest, context))
+        self._branches = branches
         self._cells = kv.Cells(self._info.context, sequences + 1 + branches)
         self._window = model.window()
         self._unsettled: dict[int, int] = {}  # sequences being changed, and their target lengths

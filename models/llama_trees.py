@@ -5,12 +5,10 @@ of its own, a node belongs to the sequences of all chains that go through it, an
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from models import kv
-from models.engine import KVSlice, KVType
+from models.engine import KVSlice
 from models.llama_cpp import LlamaCppEngine
-from models.llama_model import LlamaModel
 from models.llama_state import covers, planes
 from models.token_tree import ComputedTree, TokenTree
 from shared.errors import EngineError
@@ -23,28 +21,6 @@ class LlamaTreeEngine(LlamaCppEngine):
     those of tokens behind an appended chain: the main path lies directly behind the sequence, and the cells of the
     other chains are free again after the pass.
     """
-
-    def __init__(
-        self,
-        model: LlamaModel,
-        *,
-        context: int = 4096,
-        sequences: int = 4,
-        threads: int = 4,
-        kv_type: KVType = "f16",
-        adapter: Path | None = None,
-        branches: int = 7,
-    ) -> None:
-        super().__init__(
-            model,
-            context=context,
-            sequences=sequences,
-            threads=threads,
-            kv_type=kv_type,
-            adapter=adapter,
-            branches=branches,
-        )
-        self._branches = branches
 
     @property
     def branches(self) -> int:

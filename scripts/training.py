@@ -7,6 +7,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from scripts.places import CannotRun
+from shared.errors import JackdawError
+
+Trained = TypeVar("Trained")
+
+
+class OtherRecipe(Exception):
+    """The folder holds data or a state made with other settings; the message says which."""
 
 
 def folder(text: str) -> Path:
@@ -35,10 +48,27 @@ def rate(text: str) -> float:
     return number
 
 
-def ended(code: int, message: str) -> int:
-    """Print the message to standard error, and return the exit code."""
-    print(message, file=sys.stderr)
-    return code
+def run(subject: str, room: Path, train: Callable[[Progress], Trained], show: Callable[[Trained], None]) -> int:
+    """Train into the folder `room` with progress bars, then show what was trained; return the exit code.
+
+    An error is printed to standard error. `subject` begins the sentence "… cannot be trained".
+    """
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    try:
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            trained = train(bar)
+    except ModuleNotFoundError as missing:
+        return _ended(3, f"{subject} cannot be trained: {missing.name} is missing. Run: scripts/install train")
+    except CannotRun as reason:
+        return _ended(3, f"{subject} cannot be trained: {reason}")
+    except OtherRecipe as error:
+        return _ended(1, f"{error} Name another folder, or begin again: rm -r {room}")
+    except (JackdawError, OSError) as error:
+        return _ended(1, f"The training failed: {error}")
+    except KeyboardInterrupt:
+        return _ended(130, "Stopped. The same command goes on where this was.")
+    show(trained)
+    return 0
 
 
 @contextmanager
@@ -57,3 +87,8 @@ def asked_to_stop() -> Iterator[Callable[[], bool]]:
         yield lambda: bool(noted)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _ended(code: int, message: str) -> int:
+    print(message, file=sys.stderr)
+    return code

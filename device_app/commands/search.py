@@ -109,7 +109,7 @@ class Searcher:
         return FullText(self.device.database, *TURNS)
 
     def _with_known_kinds(self, search: Search) -> tuple[Search, tuple[str, ...]]:
-        """Complete the kinds that were begun. One that no document has is noted, and left out if another is known."""
+        """Complete abbreviated kinds. An unknown kind gets a note, and is dropped if another kind is known."""
         if not search.filters.kinds:
             return search, ()
         known = self.device.knowledge.kinds()

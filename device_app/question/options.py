@@ -51,7 +51,7 @@ class Options:
     pipeline; "" leaves the choice to the server. `model_only` answers without files, whatever is asked. `unsuited` is
     why this device's model does not do so otherwise, and what it would take, for the person; "" if it is large enough.
     `send` lets such a request leave for the server, whatever it names. `weights_every` is after how many tokens the
-    weights of several rows are computed anew; 0 for never.
+    weights of several rows are computed again; 0 for never.
     """
 
     plan: Plan

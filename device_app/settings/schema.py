@@ -111,8 +111,8 @@ class Answer:
         Meta(
             ge=0,
             le=1024,
-            description="Tokens after which passages read in rows are weighed anew, by the question and the answer so "
-            "far; 0 weighs them once, by the question. Answers written with a server keep their first weights.",
+            description="Tokens after which the weights of passages read in rows are computed again, from the question "
+            "and the answer so far; 0: once, from the question. What a server writes along keeps its first weights.",
         ),
     ] = 0
     summaries: Annotated[

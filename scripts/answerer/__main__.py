@@ -9,13 +9,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
-from scripts.answerer.recipe import OtherRecipe, Recipe
-from scripts.places import CannotRun
-from scripts.training import count, ended, folder, rate
-from shared.errors import JackdawError
+from scripts.answerer.recipe import Recipe
+from scripts.training import count, folder, rate, run
 
 _RECIPE = Recipe()
 _TOKENS = 900_000
@@ -30,25 +27,14 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 it cannot be trained here, 130 stopped,
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; for usage errors argparse exits with 2."""
     given = _parsed(arguments)
-    try:
+
+    def train(bar: Progress) -> Path:
         from scripts.answerer.teaching import teach
-    except ModuleNotFoundError as missing:
-        return ended(3, f"The answerer cannot be trained: {missing.name} is missing. Run: scripts/install train")
-    recipe = Recipe(rank=given.rank, rate=given.rate, seed=given.seed, runs=given.runs)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    try:
-        with Progress(*columns, console=Console(stderr=True)) as bar:
-            trained = teach(given.folder, given.data, recipe, given.tokens, given.threads, bar)
-    except CannotRun as reason:
-        return ended(3, f"The answerer cannot be trained: {reason}")
-    except OtherRecipe as error:
-        return ended(1, f"{error} Name another folder, or begin anew: rm -r {given.folder}")
-    except (JackdawError, OSError) as error:
-        return ended(1, f"The training failed: {error}")
-    except KeyboardInterrupt:
-        return ended(130, "Stopped. The same command goes on where this was.")
-    print(trained)
-    return 0
+
+        recipe = Recipe(rank=given.rank, rate=given.rate, seed=given.seed, runs=given.runs)
+        return teach(given.folder, given.data, recipe, given.tokens, given.threads, bar)
+
+    return run("The answerer", given.folder, train, print)
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

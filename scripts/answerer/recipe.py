@@ -42,7 +42,3 @@ class Recipe:
     def alpha(self) -> int:
         """LoRA's alpha, so that `alpha / rank` is SCALE."""
         return SCALE * self.rank
-
-
-class OtherRecipe(Exception):
-    """The saved state was trained with another recipe; the message says which."""

@@ -22,7 +22,8 @@ from torch.nn.functional import cross_entropy
 
 from scripts.answerer.llama import Llama
 from scripts.answerer.packing import Row
-from scripts.answerer.recipe import TARGETS, WARM_UP, OtherRecipe, Recipe
+from scripts.answerer.recipe import TARGETS, WARM_UP, Recipe
+from scripts.training import OtherRecipe
 
 _CLIP = 1.0
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")

@@ -29,7 +29,7 @@ WRITTEN_TOKENS: Final = 128
 
 CONSTANT: Final = "constant"
 DISTANCES: Final[Mapping[str, int]] = {CONSTANT: 0, "8": 8, "16": 16, "32": 32}
-"""The arms: tokens after which weights are computed anew."""
+"""The arms: tokens after which weights are computed again."""
 
 RESAMPLES: Final = 10_000
 

@@ -128,7 +128,7 @@ def _is_kept(rows: Sequence[SliceRow], parent: str | None, node: Node) -> bool:
 
 @dataclass(slots=True)
 class RememberingEmbedder:
-    """An embedder that embeds a text of idle work once for all arms; what questions need is computed anew."""
+    """An embedder that embeds a text of idle work once for all arms; what questions need is computed each time."""
 
     embedder: Embedder
     asking: bool = False

@@ -11,16 +11,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from models.speculative.network import Fusion
-from scripts.drafting.recipe import Collected, Losses, OtherRecipe, Recipe
-from scripts.places import CannotRun
-from scripts.training import count, ended, folder, rate
-from shared.errors import JackdawError
+from scripts.drafting.recipe import Collected, Losses, Recipe
+from scripts.training import count, folder, rate, run
 
 _COLLECTED, _RECIPE = Collected(), Recipe()
 
@@ -35,10 +32,6 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 it cannot be trained here, 130 stopped,
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; for usage errors argparse exits with 2."""
     given = _parsed(arguments)
-    try:
-        from scripts.drafting.teaching import teach
-    except ModuleNotFoundError as missing:
-        return ended(3, f"No draft network can be trained: {missing.name} is missing. Run: scripts/install train")
     collected = Collected(positions=given.positions, answers=given.answers, held_out=given.held_out, seed=given.seed)
     settings = Recipe(
         fusion=given.fusion,
@@ -49,23 +42,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rate=given.rate,
         seed=given.seed,
     )
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    try:
-        with Progress(*columns, console=Console(stderr=True)) as bar:
-            trained = teach(given.folder, given.data, given.model, collected, settings, given.threads, bar)
-    except CannotRun as reason:
-        return ended(3, f"No draft network can be trained: {reason}")
-    except OtherRecipe as error:
-        return ended(1, f"{error} Name another folder, or begin anew: rm -r {given.folder}")
-    except (JackdawError, OSError) as error:
-        return ended(1, f"The training failed: {error}")
-    except KeyboardInterrupt:
-        return ended(130, "Stopped. The same command goes on where this was.")
-    if given.json:
-        print(json.dumps({"network": str(trained.network), "card": str(trained.card), "figures": trained.figures}))
-    else:
-        print(trained.network)
-    return 0
+
+    def train(bar: Progress) -> Any:
+        from scripts.drafting.teaching import teach
+
+        return teach(given.folder, given.data, given.model, collected, settings, given.threads, bar)
+
+    def show(trained: Any) -> None:
+        files = {"network": str(trained.network), "card": str(trained.card)}
+        print(json.dumps(files | {"figures": trained.figures}) if given.json else trained.network)
+
+    return run("A draft network", given.folder, train, show)
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -18,7 +18,8 @@ from safetensors.numpy import load_file, save_file
 from models.engine import Engine, Logits
 from models.features import FeatureEngine, Features
 from models.sampling import SamplingSettings, sample
-from scripts.drafting.recipe import WARM, Collected, OtherRecipe
+from scripts.drafting.recipe import WARM, Collected
+from scripts.training import OtherRecipe
 from shared.ending import Ending, Speller
 from shared.ending import Piece as Spelled
 from shared.prompt import Prompt, Segment

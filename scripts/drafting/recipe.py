@@ -54,7 +54,3 @@ class Recipe:
     def highest_rate(self) -> float:
         """The highest learning rate."""
         return self.rate or RATES[self.losses]
-
-
-class OtherRecipe(Exception):
-    """The folder holds data or a state made with other settings; the message says which."""

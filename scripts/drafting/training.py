@@ -19,7 +19,8 @@ from torch.nn import functional
 from models.speculative.network import Shape
 from scripts.drafting.collecting import HEAD, READ, WRITTEN, Text
 from scripts.drafting.network import first_weights, predicted
-from scripts.drafting.recipe import NOISE, WARM_UP, WEIGHTS, OtherRecipe, Recipe
+from scripts.drafting.recipe import NOISE, WARM_UP, WEIGHTS, Recipe
+from scripts.training import OtherRecipe
 
 _CLIP = 1.0
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")

@@ -66,8 +66,8 @@ def row_weights(similarities: Sequence[float]) -> npt.NDArray[np.float32]:
 def basis(position: int, every: int) -> int:
     """Return the number of an answer's first tokens by which the rows are weighted for the token at `position`.
 
-    The weights are computed anew after every `every` tokens and take effect `every` tokens later, so that there is time
-    to compute them; 0, the question alone, before that, and always if `every` is 0.
+    The weights are computed again after every `every` tokens and take effect `every` tokens later, which leaves time to
+    compute them; 0, the question alone, before that, and always if `every` is 0.
     """
     return max(position // every - 1, 0) * every if every else 0
 

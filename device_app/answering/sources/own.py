@@ -27,7 +27,7 @@ FULL: Final = "the server's passages did not fit into the model's context"
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """How the weights of a question's rows follow the text: computed anew every `every` tokens."""
+    """How the weights of a question's rows follow the text: computed again after every `every` tokens."""
 
     embedder: Embedder
     question: str

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from scripts.answerer.__main__ import main
-from scripts.answerer.recipe import OtherRecipe, Recipe
+from scripts.answerer.recipe import Recipe
 from scripts.places import CannotRun
+from scripts.training import OtherRecipe
 from shared.errors import WeightsDamaged
 
 ROOT = Path(__file__).parents[3]
@@ -92,7 +93,7 @@ def test_what_is_given_reaches_the_training_and_the_adapters_path_is_all_that_st
     ("error", "code", "said"),
     [
         (CannotRun("no data."), 3, "The answerer cannot be trained: no data."),
-        (OtherRecipe("It is of another."), 1, "It is of another. Name another folder, or begin anew: rm -r "),
+        (OtherRecipe("It is of another."), 1, "It is of another. Name another folder, or begin again: rm -r "),
         (WeightsDamaged("Pull it again."), 1, "The training failed: Pull it again."),
         (OSError(28, "No space left on device"), 1, "No space left on device"),
         (KeyboardInterrupt(), 130, "Stopped. The same command goes on where this was."),
@@ -129,6 +130,7 @@ def teach(room, data, recipe, tokens, threads, bar):
     return room / "a.gguf"
 teaching.teach = teach
 from scripts.answerer.__main__ import main
+from scripts.training import OtherRecipe
 sys.exit(main([{str(tmp_path)!r}, "--data", {str(tmp_path)!r}]))
 """,
         encoding="utf-8",

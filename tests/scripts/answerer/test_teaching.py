@@ -16,9 +16,10 @@ from models.adapter import fitting
 from models.catalog import Weights, find
 from scripts.answerer import teaching
 from scripts.answerer.llama import from_gguf
-from scripts.answerer.recipe import USED, OtherRecipe, Recipe
+from scripts.answerer.recipe import USED, Recipe
 from scripts.answerer.training import Trainer
 from scripts.benchmarks import answers
+from scripts.training import OtherRecipe
 from tests.scripts.datasets import made_data
 
 pytestmark = [pytest.mark.torch, pytest.mark.weights]

@@ -21,8 +21,9 @@ from models.research.torch_weights import Shape  # noqa: E402
 from scripts.answerer import teaching  # noqa: E402
 from scripts.answerer.llama import Llama  # noqa: E402
 from scripts.answerer.packing import Branch, Row, Tree, packed  # noqa: E402
-from scripts.answerer.recipe import OtherRecipe, Recipe  # noqa: E402
+from scripts.answerer.recipe import Recipe  # noqa: E402
 from scripts.answerer.training import Trainer, batches  # noqa: E402
+from scripts.training import OtherRecipe  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -11,7 +11,8 @@ pytest.importorskip("safetensors", reason="needs the train extra")
 from models.llama_features import LlamaFeatureEngine
 from models.llama_model import LlamaModel
 from scripts.drafting.collecting import WRITTEN, Text, collect, load, room
-from scripts.drafting.recipe import Collected, OtherRecipe
+from scripts.drafting.recipe import Collected
+from scripts.training import OtherRecipe
 from shared.prompt import Prompt, turn
 from tests.tiny_model import tiny_model, words
 

@@ -39,7 +39,7 @@ def test_a_folder_without_questions_is_named(tmp_path: Path, capsys: pytest.Capt
     data = tmp_path / "data"
     data.mkdir()
     assert command.main([str(tmp_path / "out"), "--data", str(data), "--model", str(model), "--threads", "1"]) == 3
-    assert "No draft network can be trained: " in capsys.readouterr().err
+    assert "A draft network cannot be trained: " in capsys.readouterr().err
 
 
 def test_without_the_extra_it_names_what_brings_it(

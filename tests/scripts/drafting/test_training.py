@@ -13,8 +13,9 @@ pytest.importorskip("safetensors", reason="needs the train extra")
 from models.speculative.network import DraftNetwork, Fusion, Held, Shape  # noqa: E402
 from scripts.drafting import measuring  # noqa: E402
 from scripts.drafting.collecting import HEAD, READ, WRITTEN, Text  # noqa: E402
-from scripts.drafting.recipe import OtherRecipe, Recipe  # noqa: E402
+from scripts.drafting.recipe import Recipe  # noqa: E402
 from scripts.drafting.training import Trainer, cross_entropy, frequent, learn, order, row  # noqa: E402
+from scripts.training import OtherRecipe  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
