@@ -100,7 +100,7 @@ class Trainer:
             group["lr"] = self.settings.highest_rate * _pace((self.step + 0.5) / self.steps)
         loss = self._loss(text)
         self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(self.weights.values(), _CLIP)
         self._optimiser.step()
         self.step += 1

@@ -49,6 +49,7 @@ def test_vectors_have_unit_length_and_the_order_of_their_texts(embedder: OnnxEmb
         assert float(embedder.embed([text])[0] @ vector) > 0.99999
 
 
+@pytest.mark.long
 @pytest.mark.weights
 def test_a_vector_does_not_depend_on_its_company(embedder: OnnxEmbedder) -> None:
     many = [f"{text} {number}" for number in range(40) for text in TEXTS]
