@@ -221,13 +221,13 @@ class Device:
     @cached_property
     def qkv_tree(self) -> QKVTree:
         """The QKV tree: kept attention states, looked up by prompt."""
+        from device_app.cache.states.limit import states_limit
         from device_app.cache.states.tree import QKVTree
         from storage.blobs import Blobs
         from storage.kv_slices import KVSlices
 
-        cache = self.settings.cache
-        slices, blobs, limit = KVSlices(self.database), Blobs(self.paths.kv_slices), int(cache.kv_mb * 1_000_000)
-        return QKVTree(slices, blobs, self.counters, limit=limit, policy=cache.eviction)
+        cache, rows, blobs = self.settings.cache, KVSlices(self.database), Blobs(self.paths.kv_slices)
+        return QKVTree(rows, blobs, self.counters, states_limit(cache.kv_mb, self.knowledge.text_bytes), cache.eviction)
 
     def population(self, give_way: Callable[[], bool]) -> Population:
         """Return the work that fills the caches ahead; it stops within a batch once `give_way()` returns true."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from shared.printable import counted
@@ -46,6 +47,11 @@ def place_in(path: str, line: int | None, page: int | None) -> str:
     if line is not None:
         return f"{'row' if path.lower().endswith(_SHEETS) else 'line'} {line}"
     return ""
+
+
+def local_time(moment: str) -> str:
+    """Return an ISO 8601 time with a zone as day and minute where the person is: "2026-10-05 14:30"."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def spent_today(spent: "DaySpent", limits: "DayLimits") -> str:

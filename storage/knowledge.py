@@ -240,6 +240,18 @@ class KnowledgeStore(PassageStore):
         tables = ("folders", "files", "documents", "passages", "skipped")
         return Totals(*(self.database.execute(f"SELECT COUNT(*) FROM {table}")[0][0] for table in tables))
 
+    def text_bytes(self) -> int:
+        """Return about the bytes of text in all files, without reading it: at most their size on disk (pictures in
+        documents are no text) and that of so many passages (archives hold more than their size).
+        """
+        size, passages = self.database.execute(
+            "SELECT (SELECT COALESCE(SUM(size), 0) FROM files), (SELECT COUNT(*) FROM passages)"
+        )[0]
+        return min(int(size), int(passages) * _MOST_OF_PASSAGE)
+
+
+_MOST_OF_PASSAGE = 1000
+"""About the most bytes of a passage's text: the embedder reads 256 tokens of it."""
 
 # Matches a path itself, or anything inside it.
 UNDER = "(path = ? OR substr(path, 1, ?) = ?)"

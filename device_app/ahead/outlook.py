@@ -52,7 +52,7 @@ def ahead(device: Device) -> Ahead:
         questions_since=records.turns_after(int(marks.get(HISTORY_MARK, 0))) if cache.qa_mb else 0,
         passages_unpredicted=records.passages_after(int(marks.get(KNOWLEDGE_MARK, 0))) if cache.qa_mb else 0,
         passages_unread=records.passages_without_states() if cache.kv_mb else 0,
-        room=max(0, int(cache.kv_mb * 1_000_000) - records.states_totals().bytes),
+        room=max(0, device.qkv_tree.limit - records.states_totals().bytes),
     )
 
 

@@ -33,6 +33,7 @@ from shared.prompt import is_not_found
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 
+A_SERVER_WRITES: Final = "A companion server can write it, too (jackdaw status: whether one is connected)."
 TO_FILES: Final = "To ask your files instead, add a filter to it, such as kind:note."
 
 
@@ -57,13 +58,18 @@ def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: T
     )
 
 
+def unsuited(request: Request) -> str:
+    """Return why the model of this device does not write what needs no file, and what would write it."""
+    return " ".join((request.options.unsuited, *([] if request.has_server else [A_SERVER_WRITES])))
+
+
 def declined(request: Request, action: Action) -> Answer:
     """Return the answer that this device's model is too small for the request, what it would take, and the way to the
     files.
     """
     _, *why_here = action.reasons
     no_server = (f"No server wrote it: {why.removeprefix(f'{WENT_ON}: ')}." for why in why_here)
-    text = " ".join((request.options.unsuited, *no_server, TO_FILES))
+    text = " ".join((unsuited(request), *no_server, TO_FILES))
     carried = {"found": False, "abstained": True, "model_only": True, "decided": action.reasons}
     return Answer(text, (), None, request.trace, "", **carried)  # type: ignore[arg-type]
 

@@ -61,6 +61,6 @@ def _unsuited(model: catalog.Entry, room: Room) -> str:
     takes = f"{larger.name}, with about {megabytes(memory_of(larger, room))} of memory"
     return (
         f"This needs no file of yours, and {model.name}, the model of this device, is too small to write it well. "
-        f"It takes a larger model ({takes}: jackdaw models use {larger.name}) or a companion server (jackdaw connect). "
+        f"It takes a larger model ({takes}: jackdaw models use {larger.name}). "
         "To let the model write all the same: jackdaw ask --model-only, or /model-only in the app."
     )

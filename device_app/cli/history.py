@@ -8,6 +8,7 @@ import click
 from device_app.cli.opening import opened
 from device_app.commands.history import answer, exported, forget, markdown
 from device_app.device import Device
+from device_app.presentation import local_time
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
 from shared.errors import ExitCode, NothingFound, UsageError
@@ -133,4 +134,4 @@ def delete(number: int, as_json: bool) -> None:
 
 
 def _block(turn: Turn) -> list[tuple[str, object]]:
-    return [("Asked", turn.asked_at[:16].replace("T", " ")), ("Question", turn.question), ("Answer", answer(turn))]
+    return [("Asked", local_time(turn.asked_at)), ("Question", turn.question), ("Answer", answer(turn))]

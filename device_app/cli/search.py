@@ -13,7 +13,7 @@ from device_app.cli.opening import opened
 from device_app.commands.search import Searcher
 from device_app.commands.search_results import FileResult, Results, Side, Sort, TurnResult
 from device_app.english.searching import FILTERS
-from device_app.presentation import place_of, search_summary
+from device_app.presentation import local_time, place_of, search_summary
 from shared.cli.frame import Command
 from shared.cli.output import console, print_json
 from shared.errors import ExitCode, NothingFound, UsageError
@@ -73,7 +73,7 @@ def command(
         chosen = {"sort": Sort(sort), "side": Side(side or Side.BOTH), "limit": limit, "by_meaning": meaning}
         results = searcher.search(text, date.today(), **chosen)  # type: ignore[arg-type]
         if number is not None:
-            return _open(device, results, number)
+            return _open(device, results, number, as_json=as_json)
     if as_json:
         print_json(as_object(text, results, Sort(sort)))
     else:
@@ -161,7 +161,9 @@ def _print(text: str, results: Results) -> None:
     for turn_result in results.turns:
         turn = turn_result.turn
         out.print(Text(f"{turn_result.number:>2}. {safe_line(turn.question)}", style="bold"))
-        out.print(Text(f"    {turn.asked_at[:10]} · jackdaw history show {turn.conversation_id}", style="dim"))
+        out.print(
+            Text(f"    {local_time(turn.asked_at)[:10]} · jackdaw history show {turn.conversation_id}", style="dim")
+        )
         out.print(_marked(turn_result.snippet))
     for name, counts in results.facets.items():
         if len(counts) > 1:
@@ -177,14 +179,20 @@ def _marked(snippet: Snippet) -> Text:
     return text
 
 
-def _open(device: Any, results: Results, number: int) -> int | None:
-    """Open a result: a file in the editor; a turn is printed. Raises NothingFound, UsageError."""
+def _open(device: Any, results: Results, number: int, *, as_json: bool) -> int | None:
+    """Open a result: a file in the editor; a turn is printed, with `as_json` as an object.
+
+    Raises NothingFound, UsageError.
+    """
     each: list[FileResult | TurnResult] = [*results.files, *results.turns]
     if number > len(each):
         raise NothingFound(f"There is no result {number}; {len(each)} were found.")
     chosen = each[number - 1]
     if isinstance(chosen, TurnResult):
-        click.echo(safe(f"{chosen.turn.question}\n\n{chosen.turn.answer}"))
+        if as_json:
+            print_json({**_turn(chosen), "answer": chosen.turn.answer})
+        else:
+            click.echo(safe(f"{chosen.turn.question}\n\n{chosen.turn.answer}"))
         return None
     from device_app.commands.editing import command_for
 

@@ -198,6 +198,7 @@ class Outlook:
 
 
 def _outlook(device: Device, question: str) -> Outlook:
+    from device_app.answering import conclusion
     from device_app.answering.planner import Action
     from device_app.companion.dispatch.public import SERVER_BEGINS
     from device_app.knowledge.absence import not_asked, reasons
@@ -221,7 +222,7 @@ def _outlook(device: Device, question: str) -> Outlook:
             weighed = replace(weighed, fixed=SERVER_BEGINS)
     if request.model_only and answered_from in ("nothing", "model"):
         reasons_here = () if isinstance(otherwise, str) else otherwise.reasons[1:]
-        why_not = "\n".join((*reasons_here, *([request.options.unsuited] if answered_from == "nothing" else [])))
+        why_not = "\n".join((*reasons_here, *([conclusion.unsuited(request)] if answered_from == "nothing" else [])))
     elif answered_from == "nothing":
         connected, allowed = device.paths.link.exists(), device.public is not None
         refused = not_asked(question, connected=connected, allowed=allowed) or request.local_only

@@ -171,8 +171,12 @@ class Cache:
         Meta(ge=0, le=3650, description="Days for which a server's answer may be reused; 0 saves no such answers."),
     ] = 7.0
     kv_mb: Annotated[
-        float, Meta(ge=0, le=1_000_000, description="Most megabytes of saved attention states; 0 saves none.")
-    ] = 1000.0
+        Annotated[float, Meta(ge=0, le=1_000_000)] | Literal["auto"],
+        Meta(
+            description="Most megabytes of saved attention states; 0 saves none; auto allows 20 times the text of your "
+            "files, at least 100 and at most 1000."
+        ),
+    ] = "auto"
     # For the same questions with 100 MB of states, lru hit .17, lfu and cost (as in PerCache and RAGCache) .04;
     # with 400 MB all policies were alike (`scripts/bench percache`).
     eviction: Annotated[

@@ -1,10 +1,11 @@
 """The words for what made an answer faster."""
 
+import time
 from typing import Any
 
 import pytest
 
-from device_app.presentation import gains, place_in
+from device_app.presentation import gains, local_time, place_in
 
 READ = {"passages": 1, "tokens": 1200, "ms": 2300.0, "served": 1}
 DRAFTS = {"passes": 20, "drafted": 40, "accepted": 31, "gain": 1.62}
@@ -66,3 +67,11 @@ def test_the_place_in_a_file_is_named_as_its_kind_names_it(
     path: str, line: int | None, page: int | None, words: str
 ) -> None:
     assert place_in(path, line, page) == words
+
+
+def test_times_are_those_of_where_the_person_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as changed:
+        changed.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        assert local_time("2026-07-01T22:30:00+00:00") == "2026-07-02 00:30"
+    time.tzset()

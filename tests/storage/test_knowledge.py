@@ -325,3 +325,12 @@ def test_passages_are_spread_over_files_and_kinds(store: KnowledgeStore) -> None
     assert 4 <= len(spread) <= 12
     assert {passage.kind for passage in spread} == {"note", "mail"}
     assert all(passage.ordinal == 0 for passage in spread)
+
+
+def test_the_text_of_all_files_is_at_most_their_size_and_that_of_their_passages(store: KnowledgeStore) -> None:
+    assert store.text_bytes() == 0
+    put(store, b"/notes/a.md", note("", "one", "two"))
+    size = store.database.execute("SELECT size FROM files")[0][0]
+    assert store.text_bytes() == min(size, 2000) > 0
+    store.database.execute("UPDATE files SET size = 5000000")
+    assert store.text_bytes() == 2000

@@ -96,6 +96,7 @@ class Asking(AnswerActions):
             self._announce(str(error), "error")
             self.composer.take_back(question)
             return
+        self._answering.model_only = bool(asked.get("model_only"))
         self.status.doing = "answering together" if asked.get("together") else "answering"
         self.title_bar.talk = self.title_bar.talk or question
         self.refresh_states()
@@ -164,7 +165,8 @@ class Asking(AnswerActions):
             last = self.transcript.views[-1]
             from device_app.commands.turns import was_model_only
 
-            await self._ask(last.question, instead_of=last, fresh=True, model_only=was_model_only(last.turn))
+            model_only = last.model_only or was_model_only(last.turn)
+            await self._ask(last.question, instead_of=last, fresh=True, model_only=model_only)
 
     async def action_model_only(self, question: str = "") -> None:
         """Let the model alone answer this question, or the last one in its place."""

@@ -26,7 +26,7 @@ MOST_SHOWN = 4_000
 class TurnView(Vertical):
     """A stored turn, or a question being answered, which follows the messages with its ticket.
 
-    `instead_of` are the ids of the turns that it replaces.
+    `instead_of` are the ids of the turns that it replaces; `model_only` says that the person asks the model alone.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class TurnView(Vertical):
         self.question = question
         self.turn = turn
         self.ticket = ticket
+        self.model_only = False
         self.support = Support(clock)
         self._text: AnswerText | None = None
 

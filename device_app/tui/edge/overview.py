@@ -44,7 +44,7 @@ def read_overview(device: Device, today: date, days: int) -> Overview:
         answers=QAEntries(device.database).totals(),
         states=records.states_totals(),
         qa_limit=int(cache.qa_mb * 1_000_000),
-        kv_limit=int(cache.kv_mb * 1_000_000),
+        kv_limit=device.qkv_tree.limit,
         threshold=cache.threshold,
         ahead=ahead(device),
         worker=worker(device.paths, device.settings.daemon),

@@ -181,13 +181,14 @@ class Preferences:
         return Weights(self._paths().weights)
 
     def _shelf(self, held: int) -> Shelf:
+        from device_app.cache.states.limit import most_states
         from device_app.settings import load
         from models import catalog
 
         settings = load(self._paths(), self._environment).settings
         used = [catalog.find(settings.model.name, "engine"), catalog.find(settings.embedder.name, "embedder")]
         entries = [*catalog.CATALOG, *(entry for entry in used if entry.is_file)]
-        limit = int((settings.cache.qa_mb + settings.cache.kv_mb) * 1_000_000)
+        limit = int(settings.cache.qa_mb * 1_000_000) + most_states(settings.cache.kv_mb)
         return Shelf([self._model(entry, entry in used, settings) for entry in entries], held, limit)
 
     def _model(self, entry: Entry, used: bool, settings: settings.Settings) -> Model:

@@ -112,11 +112,12 @@ def _export(device: Device, conversation: int, form: Format, folder: Path) -> Pa
     import re
 
     from device_app.commands.history import exported
+    from device_app.presentation import local_time
     from storage.paths import write_private
 
     turns = device.conversations.turns(conversation)
     title = "-".join(re.findall(r"\w+", turns[0].question.lower()))[:_TITLE].strip("-_") if turns else ""
-    name = "-".join(filter(None, ("jackdaw", turns[0].asked_at[:10] if turns else "", title)))
+    name = "-".join(filter(None, ("jackdaw", local_time(turns[0].asked_at)[:10] if turns else "", title)))
     names = (f"{name}{'' if n == 1 else f'-{n}'}.{form}" for n in itertools.count(1))
     file = next(folder / name for name in names if not (folder / name).exists())
     write_private(file, exported(conversation, turns, form))

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widgets.option_list import Option
 
 from device_app.english.searching import FILTERS
-from device_app.presentation import position_of
+from device_app.presentation import local_time, position_of
 from device_app.tui.wording import safe_line
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _file(place: int, result: FileResult, width: int, named: Callable[[str], str
 
 def _turn(place: int, result: TurnResult, width: int) -> Option:
     turn = result.turn
-    heading = Content.assemble((safe_line(turn.question), "bold"), (f"  {turn.asked_at[:10]}", "$quiet"))
+    heading = Content.assemble((safe_line(turn.question), "bold"), (f"  {local_time(turn.asked_at)[:10]}", "$quiet"))
     return Option(Content("\n").join([heading, _snippet(result.snippet, width)]), id=f"turn:{place}")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from device_app.ahead.outlook import likely
-from device_app.answering.conclusion import TO_FILES
+from device_app.answering.conclusion import A_SERVER_WRITES, TO_FILES
 from device_app.answering.planner import AS_ASKED, NO_FILE, Action, Fact, State, plan
 from device_app.commands.history import forget
 from device_app.commands.marking import mark_turn
@@ -139,7 +139,7 @@ def test_a_small_model_says_what_it_would_take(database: Database) -> None:
     room = assistant(database)
     small = replace(options(), unsuited=UNSUITED)
     answer = answered(room, POEM, small)
-    assert answer.text == f"{UNSUITED} {TO_FILES}"
+    assert answer.text == f"{UNSUITED} {A_SERVER_WRITES} {TO_FILES}"
     assert (answer.found, answer.abstained, answer.model_only) == (False, True, True)
     assert answered(room, POEM, replace(small, model_only=True)).found
 

@@ -130,6 +130,8 @@ def test_a_result_opens_in_the_editor_at_its_line(
     assert jackdaw("search", "blue", "drill", "--open", "1").code == 0
     assert log.read_text().startswith("+1 ") and "drill.md" in log.read_text()
     assert "Petra has it." in jackdaw("search", "--conversations", "drill", "--open", "1").out
+    turn = json.loads(jackdaw("search", "--conversations", "--json", "drill", "--open", "1").out)
+    assert "Petra has it." in turn["answer"]
     missing = jackdaw("search", "drill", "--open", "99")
     assert missing.code == 3
     assert "3 were found" in missing.err

@@ -1,5 +1,6 @@
-"""Answers as a person sees them: written, stopped, made anew, and what stands behind them."""
+"""Answers as a person sees them: written, stopped, made again, and what stands behind them."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -8,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from device_app.answering.assistant import Assistant
 from device_app.cli import run
 from device_app.question.abstention import NEAREST, NOT_TOLD
 from models.engine import Logits
 from models.fake import FakeEngine
+from shared.errors import EngineError
 from shared.prompt import NOT_FOUND
 from storage.conversations import ConversationStore
 from tests.device_app.tui.conftest import DRILL
@@ -109,6 +112,23 @@ async def test_a_stopped_answer_of_the_model_alone_is_asked_of_it_alone_again(
         assert "drill.md" not in person.sees()
 
 
+async def test_a_request_to_the_model_alone_that_failed_is_asked_of_it_alone_again(
+    person: Any, notes: Path, gate: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise EngineError("There is no engine today.")
+
+    gate.set()
+    async with person.at(100, 40):
+        with monkeypatch.context() as broken:
+            broken.setattr(Assistant, "_answered", refuse)
+            await person.chat.action_model_only("Who has the drill?\nPetra has the drill and the saw.\nWho has it?")
+            await person.until(lambda: "There is no engine today" in person.sees())
+        await person.sends("/regen")
+        await person.settled()
+        assert "from the model alone: no source" in person.sees()
+
+
 async def test_what_is_written_is_kept_while_it_is_written(
     person: Any, notes: Path, gate: Event, store: ConversationStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,7 +189,7 @@ async def test_a_source_opens_where_it_stands_in_its_file(person: Any, notes: Pa
         await person.until(lambda: "Source 1 of 1" in person.sees())
         seen = person.sees()
         assert "Anna has the old saw." in seen
-        assert "drill.md" in seen
+        assert "notes/drill.md,line1" in re.sub(r"[│▌\s]", "", seen)  # wherever the line is broken
         await person.presses("y", "escape")
         assert "blue drill" in person.app.clipboard
 
