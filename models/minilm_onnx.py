@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models import tensor_file
+from models import onnx_file, tensor_file
 from shared.errors import WeightsDamaged
 
 MAX_TOKENS = 256
@@ -48,17 +48,24 @@ def write(source: Path, graph: Path, weights: Path) -> None:
     Inputs `ids` and `mask`, int64 of shape (batch, tokens), padded on the right, at most 256 tokens; output
     `embedding`, float32 of shape (batch, 384), unit length. Raises WeightsDamaged.
     """
-    import onnx
-
     tensors = read_safetensors(source)
     try:
-        model = _model(tensors)
+        built = _built(tensors)
     except KeyError as error:
         raise WeightsDamaged(
             f"{source.name} lacks the tensor {error}: the file is not all-MiniLM-L6-v2. Pull the model again."
         ) from error
-    weights.unlink(missing_ok=True)  # onnx would append to it
-    onnx.save(model, graph, save_as_external_data=True, location=weights.name, size_threshold=1024)
+    # What follows is fixed to the byte: other bytes would be another embedder, and every passage embedded again.
+    content = onnx_file.model(
+        "all-MiniLM-L6-v2",
+        built.nodes,
+        onnx_file.write_weights(weights, built.weights),
+        [onnx_file.value(name, onnx_file.INT64, ["b", "s"]) for name in ("ids", "mask")],
+        [onnx_file.value("embedding", onnx_file.FLOAT, ["b", DIMENSIONS])],
+        [onnx_file.opset("", _OPSET), onnx_file.opset(_FUSED, 1)],
+        _IR_VERSION,
+    )
+    graph.write_bytes(content)
 
 
 class _Graph:
@@ -66,20 +73,16 @@ class _Graph:
 
     def __init__(self, tensors: Tensors) -> None:
         self.tensors = tensors
-        self.nodes: list[Any] = []
-        self.weights: list[Any] = []
+        self.nodes: list[bytes] = []
+        self.weights: list[tuple[str, npt.NDArray[Any]]] = []
 
-    def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        from onnx import helper
-
+    def add(self, operator: str, *inputs: str, domain: str = "", **attributes: float) -> str:
         output = f"{operator}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, inputs, [output], domain=domain, **attributes))
+        self.nodes.append(onnx_file.node(operator, inputs, output, domain, **attributes))
         return output
 
     def constant(self, name: str, values: npt.NDArray[Any]) -> str:
-        from onnx import numpy_helper
-
-        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        self.weights.append((name, values))
         return name
 
     def tensor(self, name: str) -> str:
@@ -92,28 +95,20 @@ class _Graph:
         return self.tensor(f"{name}.LayerNorm.weight"), self.tensor(f"{name}.LayerNorm.bias")
 
 
-def _model(tensors: Tensors) -> Any:
-    from onnx import TensorProto, helper
-
+def _built(tensors: Tensors) -> _Graph:
     graph = _Graph(tensors)
     graph.constant("one", np.array([1], np.int64))
     graph.constant("zero", np.array([0], np.int64))
     x = _embeddings(graph)
-    lengths = graph.add("Cast", graph.add("ReduceSum", "mask", "one", keepdims=0), to=TensorProto.INT32)
+    lengths = graph.add("Cast", graph.add("ReduceSum", "mask", "one", keepdims=0), to=onnx_file.INT32)
     for layer in range(_LAYERS):
         x = _layer(graph, x, lengths, f"encoder.layer.{layer}.")
     # Summing is enough: the normalisation would cancel a division by the length.
-    mask = graph.add("Unsqueeze", graph.add("Cast", "mask", to=TensorProto.FLOAT), "one")
+    mask = graph.add("Unsqueeze", graph.add("Cast", "mask", to=onnx_file.FLOAT), "one")
     pooled = graph.add("Squeeze", graph.add("MatMul", mask, x), "one")
     unit = graph.add("LpNormalization", pooled, axis=-1, p=2)
-    graph.nodes.append(helper.make_node("Identity", [unit], ["embedding"]))
-    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["b", "s"]) for name in ("ids", "mask")]
-    output = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["b", DIMENSIONS])
-    return helper.make_model(
-        helper.make_graph(graph.nodes, "all-MiniLM-L6-v2", inputs, [output], graph.weights),
-        opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_FUSED, 1)],
-        ir_version=_IR_VERSION,
-    )
+    graph.nodes.append(onnx_file.node("Identity", [unit], "embedding"))
+    return graph
 
 
 def _embeddings(graph: _Graph) -> str:

@@ -1,13 +1,19 @@
 """The graph written from safetensors, and safetensors files that are none."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from models import minilm_onnx
+from models.pull import sha256
 from shared.errors import WeightsDamaged
+
+GRAPH = "77c4e2a197bc7b42d51011d468ce349819c502a3cb75c252f0337c7c8838bec9"
+REAL_WEIGHTS = "5fda24342c33f8a317792ee7ccb79781c014cd20b748680df64f7397d03f6ea5"
+MADE_WEIGHTS = "965066ebee0a7fb24bbc8210d82dea6296b200cedf67b84c2666b8bf3c9c920e"
 
 
 def safetensors(path: Path, header: object, data: bytes) -> Path:
@@ -58,3 +64,62 @@ def test_another_model_is_refused_by_the_tensor_it_lacks(tmp_path: Path) -> None
     with pytest.raises(WeightsDamaged, match=r"lacks the tensor.*word_embeddings"):
         minilm_onnx.write(source, tmp_path / "model.onnx", tmp_path / "weights.bin")
     assert not (tmp_path / "model.onnx").exists()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A safetensors file with the tensors of all-MiniLM-L6-v2 in their shapes, and made-up numbers."""
+    bert = {"query": (384, 384), "key": (384, 384), "value": (384, 384)}
+    layer = {f"attention.self.{name}.weight": shape for name, shape in bert.items()}
+    layer |= {f"attention.self.{name}.bias": (384,) for name in bert}
+    for name, shape in {
+        "attention.output.dense": (384, 384),
+        "intermediate.dense": (1536, 384),
+        "output.dense": (384, 1536),
+    }.items():
+        layer |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    for name in ("attention.output", "output"):
+        layer |= {f"{name}.LayerNorm.weight": (384,), f"{name}.LayerNorm.bias": (384,)}
+    shapes: dict[str, tuple[int, ...]] = {
+        "embeddings.word_embeddings.weight": (30_522, 384),
+        "embeddings.position_embeddings.weight": (512, 384),
+        "embeddings.token_type_embeddings.weight": (2, 384),
+        "embeddings.LayerNorm.weight": (384,),
+        "embeddings.LayerNorm.bias": (384,),
+    }
+    shapes |= {f"encoder.layer.{number}.{name}": shape for number in range(6) for name, shape in layer.items()}
+    header, at = {}, 0
+    for name, dimensions in shapes.items():
+        end = at + 4 * math.prod(dimensions)
+        header[name] = {"dtype": "F32", "shape": dimensions, "data_offsets": [at, end]}
+        at = end
+    numbers = np.resize(np.arange(1009, dtype=np.float32) / np.float32(1009), at // 4)
+    return safetensors(tmp_path_factory.mktemp("made") / "made", header, numbers.tobytes())
+
+
+def test_the_files_are_the_same_to_the_byte(made: Path, tmp_path: Path) -> None:
+    """The digests are of what the package `onnx` wrote: with other files, every passage would be embedded again."""
+    graph, weights = tmp_path / "model.onnx", tmp_path / "weights.bin"
+    minilm_onnx.write(made, graph, weights)
+    assert sha256(graph) == GRAPH
+    assert sha256(weights) == MADE_WEIGHTS
+
+
+def test_onnxruntime_runs_it(made: Path, tmp_path: Path) -> None:
+    import onnxruntime
+
+    minilm_onnx.write(made, tmp_path / "model.onnx", tmp_path / "weights.bin")
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    ids = np.array([[101, 2003, 102], [101, 102, 0]], np.int64)
+    (vectors,) = session.run(["embedding"], {"ids": ids, "mask": (ids > 0).astype(np.int64)})
+    assert vectors.shape == (2, minilm_onnx.DIMENSIONS)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.long
+@pytest.mark.weights
+def test_the_real_files_are_the_same_to_the_byte(sentence_model: Path, tmp_path: Path) -> None:
+    graph, weights = tmp_path / "model.onnx", tmp_path / "weights.bin"
+    minilm_onnx.write(sentence_model / "model.safetensors", graph, weights)
+    assert sha256(graph) == GRAPH
+    assert sha256(weights) == REAL_WEIGHTS
