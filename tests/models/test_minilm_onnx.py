@@ -13,7 +13,7 @@ from shared.errors import WeightsDamaged
 
 GRAPH = "77c4e2a197bc7b42d51011d468ce349819c502a3cb75c252f0337c7c8838bec9"
 REAL_WEIGHTS = "5fda24342c33f8a317792ee7ccb79781c014cd20b748680df64f7397d03f6ea5"
-MADE_WEIGHTS = "965066ebee0a7fb24bbc8210d82dea6296b200cedf67b84c2666b8bf3c9c920e"
+MADE_WEIGHTS = "a37f3c99caa83d792d08cbebb68328640e8fce6fa5c1dd2243635b36ac7ab800"
 
 
 def safetensors(path: Path, header: object, data: bytes) -> Path:
@@ -69,10 +69,9 @@ def test_another_model_is_refused_by_the_tensor_it_lacks(tmp_path: Path) -> None
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A safetensors file with the tensors of all-MiniLM-L6-v2 in their shapes, and made-up numbers."""
-    bert = {"query": (384, 384), "key": (384, 384), "value": (384, 384)}
-    layer = {f"attention.self.{name}.weight": shape for name, shape in bert.items()}
-    layer |= {f"attention.self.{name}.bias": (384,) for name in bert}
+    layer: dict[str, tuple[int, ...]] = {}
     for name, shape in {
+        **dict.fromkeys((f"attention.self.{part}" for part in ("query", "key", "value")), (384, 384)),
         "attention.output.dense": (384, 384),
         "intermediate.dense": (1536, 384),
         "output.dense": (384, 1536),
