@@ -33,6 +33,7 @@ from models import catalog
 from models.forecast import Room
 from models.threads import threads
 from shared.errors import JackdawError, UsageError
+from shared.extras import remedy
 from storage.paths import Paths
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def _index_folder(paths: Paths, settings: Settings) -> Path:
 
 def _milvus(settings: Settings) -> Milvus:
     if not find_spec("pymilvus"):
-        raise UsageError("Milvus needs pymilvus. Install it in the folder of Jackdaw's source: scripts/install milvus")
+        raise UsageError(f"Milvus needs pymilvus. {remedy('milvus')}")
     from cloud_server.scale.milvus import Milvus
 
     return Milvus(settings.retrieval.milvus, os.environ.get("MILVUS_TOKEN", ""))

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from models.embedding_pool import EmbeddingPool, processes_for
 from shared.errors import UsageError, WeightsDamaged, WeightsMissing
+from shared.extras import remedy
 
 Side = Literal["query", "passage"]
 _PROMPTS: dict[Side, tuple[str, ...]] = {"query": ("query",), "passage": ("document", "passage")}
@@ -169,10 +170,7 @@ def address(name: str) -> str:
 
 def _find(name: str) -> Path:
     if not find_spec("sentence_transformers"):
-        raise UsageError(
-            "Another embedder needs an extra. Install it, in the folder of Jackdaw's source: "
-            "scripts/install server embedders"
-        )
+        raise UsageError(f"Another embedder needs an extra. {remedy('server', 'embedders')}")
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder.absolute()

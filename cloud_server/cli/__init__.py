@@ -6,17 +6,33 @@ import click
 
 from shared.cli.frame import Group, Lazy
 from shared.cli.outcome import outcome, started
+from shared.errors import UsageError
+from shared.extras import remedy
+
+
+class _Command(Lazy):
+    """A command whose module needs the extra `server`."""
+
+    def load(self) -> click.Command:
+        """Import and return the command. Raises UsageError without the extra."""
+        try:
+            return super().load()
+        except ModuleNotFoundError as error:
+            if error.name != "prometheus_client":  # the extra's package that is imported at once
+                raise
+            raise UsageError(f"`jackdaw-server` needs an extra. {remedy('server')}") from error
+
 
 COMMANDS = (
-    Lazy("serve", "cloud_server.cli.serve", "Answer devices."),
-    Lazy("models", "cloud_server.cli.models", "List, choose and download models."),
-    Lazy("index", "cloud_server.cli.index", "Build and show the index of public passages."),
-    Lazy("pipelines", "cloud_server.cli.pipelines", "Measure which retrieval pipelines help the model."),
-    Lazy("pair", "cloud_server.cli.pair", "Connect a new device with a QR code or a typed code."),
-    Lazy("token", "cloud_server.cli.token", "Create, list and revoke access tokens."),
-    Lazy("status", "cloud_server.cli.status", "Show whether the server runs, and its load."),
-    Lazy("doctor", "cloud_server.cli.doctor", "Check whatever the server needs, and name fixes."),
-    Lazy("config", "cloud_server.cli.config", "Show the settings and where each value comes from."),
+    _Command("serve", "cloud_server.cli.serve", "Answer devices."),
+    _Command("models", "cloud_server.cli.models", "List, choose and download models."),
+    _Command("index", "cloud_server.cli.index", "Build and show the index of public passages."),
+    _Command("pipelines", "cloud_server.cli.pipelines", "Measure which retrieval pipelines help the model."),
+    _Command("pair", "cloud_server.cli.pair", "Connect a new device with a QR code or a typed code."),
+    _Command("token", "cloud_server.cli.token", "Create, list and revoke access tokens."),
+    _Command("status", "cloud_server.cli.status", "Show whether the server runs, and its load."),
+    _Command("doctor", "cloud_server.cli.doctor", "Check whatever the server needs, and name fixes."),
+    _Command("config", "cloud_server.cli.config", "Show the settings and where each value comes from."),
 )
 
 server = Group(

@@ -34,6 +34,7 @@ from models.threads import threads as threads_of
 from shared.cli.frame import Command
 from shared.cli.output import print_json
 from shared.errors import ExitCode, JackdawError, NothingFound, StoreCorrupt, UsageError
+from shared.extras import remedy
 from storage.paths import Paths
 
 ENDS_S = 10.0
@@ -188,7 +189,7 @@ def _require_memory_for_codes(paths: Paths, settings: Settings, sharing: int) ->
 
 def _serve_many(paths: Paths, settings: Settings, replicas: int, starting: StartingModel, *, as_json: bool) -> None:
     if not find_spec("ray"):
-        raise UsageError("--replicas needs Ray. Install it in the folder of Jackdaw's source: scripts/install scale")
+        raise UsageError(f"--replicas needs Ray. {remedy('scale')}")
     own = settings.serve
     if not own.port:
         raise UsageError("--replicas needs a fixed port. Give --port a number other than 0.")

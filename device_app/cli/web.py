@@ -9,6 +9,7 @@ from device_app.web.door import is_loopback
 from shared.cli.frame import Command
 from shared.cli.output import print_json
 from shared.errors import UsageError
+from shared.extras import remedy
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -56,9 +57,7 @@ def command(port: int, host: str, certificate_path: Path | None, key_path: Path 
     if host in ("0.0.0.0", "::"):
         raise UsageError(f"A browser cannot open {host}. Give --host the address that the browser will use.")
     if not find_spec("textual_serve"):
-        raise UsageError(
-            "`jackdaw web` needs an extra package. In the folder of Jackdaw's source, run: scripts/install web"
-        )
+        raise UsageError(f"`jackdaw web` needs an extra package. {remedy('web')}")
     from device_app.web.server import serve, tls_context
 
     tls = tls_context(certificate_path, key_path) if certificate_path and key_path else None

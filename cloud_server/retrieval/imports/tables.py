@@ -11,6 +11,7 @@ import numpy as np
 from cloud_server.retrieval.imports.vectors import ROWS, single
 from cloud_server.retrieval.shards import Vectors
 from shared.errors import UsageError
+from shared.extras import remedy
 from storage.public_passages import PassageText
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARRO", b"\xff\xff\xff\xff"
@@ -41,10 +42,7 @@ class Table:
             import pyarrow
             import pyarrow.parquet
         except ImportError:
-            raise UsageError(
-                "Parquet and Arrow files need an extra. Install it, in the folder of Jackdaw's source: "
-                "scripts/install server parquet"
-            ) from None
+            raise UsageError(f"Parquet and Arrow files need an extra. {remedy('server', 'parquet')}") from None
         self._arrow: Any = pyarrow
         self.files = files
         names = [self._names(file) for file in files]

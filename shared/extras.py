@@ -1,0 +1,15 @@
+"""The command that adds an extra to the Jackdaw that runs, wherever that came from."""
+
+import shlex
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+
+def remedy(*extras: str, source: Path = Path(__file__).parents[1]) -> str:
+    """Return the sentence that says how to install these extras: `source`'s script, or pip where there is none."""
+    if (source / "scripts" / "install").is_file():
+        return f"In the folder of Jackdaw's source, run: scripts/install {' '.join(extras)}"
+    # By its own version, which is installed already: an index may have another program of this name.
+    wanted = shlex.quote(f"jackdaw[{','.join(extras)}]=={version('jackdaw')}")
+    return f"Run: {shlex.quote(sys.executable)} -m pip install {wanted}"
