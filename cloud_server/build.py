@@ -94,7 +94,7 @@ def _engine(folder: catalog.Weights, own: Model) -> LlamaCppEngine:
     """Load the model, without features that would change answers here. Raises UsageError, WeightsError, EngineError."""
     from models.llama_bindings import arithmetic, set_environment
 
-    set_environment()
+    set_environment(folder.folder)
     from models.exactness import Verdicts
     from models.llama_cpp import LlamaCppEngine
     from models.llama_model import LlamaModel

@@ -152,7 +152,7 @@ class Device:
             if self._engine is None:
                 from models.llama_bindings import set_environment
 
-                set_environment()
+                set_environment(self.weights.folder)
             executor = ThreadPoolExecutor(1, thread_name_prefix="model")
             self._loading = executor.submit(self._load)
             executor.shutdown(wait=False)

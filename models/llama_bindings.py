@@ -1,7 +1,7 @@
 """llama.cpp's C functions with their log silenced, and its error messages. Knows no model and no engine.
 
-Importing llama-cpp-python's package would also import its chat formats, caches and server types, at 0.12 s and 15 MB.
-So only its module of C functions is loaded.
+They are bound by the installed `llama.h` (`models.llama_header`), as on a phone nothing else can; or by
+llama-cpp-python's module of C functions, if no header is found, or if `BINDINGS_VARIABLE` says so.
 """
 
 import ctypes
@@ -16,31 +16,46 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from models.llama_header import WHEEL_REMEDY, find, load, load_kernels
 from shared.errors import EngineError
 
 LOG_VARIABLE = "LLAMA_CPP_LOG"
 """The environment variable that lets llama.cpp log to stderr."""
 
+BINDINGS_VARIABLE = "LLAMA_CPP_BINDINGS"
+"""The environment variable that chooses what binds llama.cpp: `header` or `package`."""
+
+FOLDER_VARIABLE = "LLAMA_CPP_FOLDER"
+"""The environment variable that names the folder in which what was read of `llama.h` is kept."""
+
+STATE_VERSIONS = frozenset((3,))
+"""The versions of serialised attention state whose layout `models.llama_state` knows."""
+
+_INSTALL = "Run: pip install llama-cpp-python (on Termux: pkg install llama-cpp)"
 _PACKAGE = "llama_cpp"
 _ERROR = 4  # GGML_LOG_LEVEL_ERROR
 
 
 @cache
 def bindings() -> Any:
-    """Return the module of C functions (`llama_*`), initialised once.
+    """Return llama.cpp's functions (`llama_*`), struct types and constants, initialised once.
 
-    Raises EngineError if llama-cpp-python is missing or was built for another machine.
+    Raises EngineError if llama.cpp is missing, was built for another machine, or does not fit its header or Jackdaw.
     """
-    api = _functions()
-    _silence(api)
-    api.llama_backend_init()
-    return api
+    return _loaded()[0]
 
 
 def build() -> str:
-    """Identify this build of llama.cpp: another build may compute and store attention state differently."""
-    library = os.stat(bindings()._lib._name)  # noqa: PTH116 (no Path is needed for it)
-    return f"{bindings().LLAMA_STATE_SEQ_VERSION} {library.st_size} {library.st_mtime_ns}"
+    """Identify this build of llama.cpp: another build may compute and store attention state differently.
+
+    It stays the same while the program runs, also when the library's file is replaced meanwhile.
+    """
+    return _loaded()[1]
+
+
+def keeps_states() -> bool:
+    """Return whether attention states can be cut and joined: whether the layout that this build gives them is known."""
+    return bindings().LLAMA_STATE_SEQ_VERSION in STATE_VERSIONS
 
 
 @cache
@@ -92,8 +107,8 @@ def why(call: Callable[[], object]) -> str:
     return "; ".join(said) or "llama.cpp gave no reason"
 
 
-def set_environment() -> None:
-    """Set the environment variables that llama.cpp reads when it is loaded.
+def set_environment(folder: Path | None = None) -> None:
+    """Set the environment variables that are read when llama.cpp is loaded; `folder` is to keep facts about it.
 
     A program with threads calls this before it starts the first one: in C, changing the environment while another
     thread reads it ends the process.
@@ -101,6 +116,8 @@ def set_environment() -> None:
     # OpenMP's threads wait for each other by spinning, by default so long that another busy process stalls them all:
     # next to three such processes, 4 threads decoded 0.7 tokens/s by default, and 32 with this value.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    if folder:
+        os.environ.setdefault(FOLDER_VARIABLE, str(folder))
 
 
 def _silence(api: Any) -> None:
@@ -112,21 +129,42 @@ def _silence(api: Any) -> None:
     api.llama_log_set(nothing, None)
 
 
-def _functions() -> ModuleType:
+@cache
+def _loaded() -> tuple[Any, str]:
+    """Return the bindings and what identifies the build."""
     set_environment()
+    choice = os.environ.get(BINDINGS_VARIABLE, "")
+    if choice not in ("", "header", "package"):
+        raise EngineError(f"{BINDINGS_VARIABLE} is {choice!r}. Unset it, or set it to header or package.")
+    found = find() if choice != "package" else None
+    if found is None and choice == "header":
+        raise EngineError(f"No installed llama.cpp has its llama.h. {_INSTALL}")
+    folder = os.environ.get(FOLDER_VARIABLE)
+    api = load(found, Path(folder) if folder else None) if found else _from_package()
+    _silence(api)
+    files = [api._lib._name]
+    if found and (kernels := load_kernels(api, found)):
+        files.append(kernels)  # installed by itself, it can change while the library stays
+    api.llama_backend_init()
+    facts = [os.stat(file) for file in files]  # noqa: PTH116 (no Path is needed for it)
+    return api, " ".join([str(api.LLAMA_STATE_SEQ_VERSION), *(f"{fact.st_size} {fact.st_mtime_ns}" for fact in facts)])
+
+
+def _from_package() -> ModuleType:
+    """Import llama-cpp-python's module of C functions.
+
+    Its whole package would also import chat formats, caches and server types, at 0.12 s and 15 MB.
+    """
     spec = find_spec(_PACKAGE)
     if spec is None or spec.submodule_search_locations is None:
-        raise EngineError("llama-cpp-python is not installed. Run: pip install llama-cpp-python")
+        raise EngineError(f"llama.cpp is not installed. {_INSTALL}")
     bare = ModuleType(_PACKAGE)
     bare.__path__ = list(spec.submodule_search_locations)
     package = sys.modules.setdefault(_PACKAGE, bare)
     try:
         return importlib.import_module(f"{_PACKAGE}.llama_cpp")
     except (ImportError, OSError, RuntimeError) as error:
-        raise EngineError(
-            f"llama-cpp-python cannot be loaded ({error}). Build it on this machine: "
-            "pip install --force-reinstall --no-binary llama-cpp-python --no-cache-dir llama-cpp-python"
-        ) from error
+        raise EngineError(f"llama-cpp-python cannot be loaded ({error}). {WHEEL_REMEDY}") from error
     finally:
         if package is bare:
             del sys.modules[_PACKAGE]

@@ -3,7 +3,7 @@
 from models import kv
 from models.adapter import Adapter
 from models.engine import EngineInfo, KVType
-from models.llama_bindings import build
+from models.llama_bindings import build, keeps_states
 from models.llama_context import MOST_LOGITS, LlamaContext
 from models.llama_model import LlamaModel
 
@@ -14,6 +14,7 @@ def described(
     """Return the engine's facts; `refused` is why an adapter was not loaded."""
     model_hash = model.model_hash()
     adapting = adapter.hash if adapter else ""
+    sliceable = model.sliceable() and keeps_states()
     computed_by = f"{build()} gpu {model.gpu_layers}" if model.gpu_layers else build()
     return EngineInfo(
         model=model.path.name.removesuffix(".gguf"),
@@ -28,8 +29,8 @@ def described(
         chat_template=model.chat_template(),
         verifies=max(context.scratch, MOST_LOGITS),
         bos=model.bos(),
-        sliceable=model.sliceable(),
-        movable=model.rotates() and model.sliceable() and context.can_shift(),
+        sliceable=sliceable,
+        movable=sliceable and model.rotates() and context.can_shift(),
         adapter=adapting,
         refused=refused,
         asks=bool(adapter and adapter.asks),

@@ -1,4 +1,4 @@
-"""The layout of the attention state that llama.cpp serialises for one sequence."""
+"""The layout of the attention state that llama.cpp serialises for one sequence, in `STATE_VERSIONS` of the bindings."""
 
 import numpy as np
 import numpy.typing as npt

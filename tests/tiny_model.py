@@ -118,7 +118,7 @@ class _Init(ctypes.Structure):
 
 def tensors(metadata: Path, seed: int = 0) -> dict[str, Array]:
     """Every tensor that llama.cpp asks for under this metadata, filled at random."""
-    api, ggml = bindings(), _ggml()
+    api, library, ggml = bindings(), _llama(), _ggml()
     draw = np.random.default_rng(seed)
     made: dict[str, Array] = {}
 
@@ -136,16 +136,26 @@ def tensors(metadata: Path, seed: int = 0) -> dict[str, Array]:
     parameters = api.llama_model_default_params()
     parameters.n_gpu_layers = 0
     context = ggml.gguf_init_from_file(str(metadata).encode(), _Init(no_alloc=True, context=None))
-    callback = api.llama_model_set_tensor_data_t(fill)
-    model = api.llama_model_init_from_user(context, callback, None, parameters)
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(fill)
+    model = library.llama_model_init_from_user(context, callback, None, parameters)
     assert model, f"llama.cpp makes no model of {metadata}"
     api.llama_model_free(model)
     ggml.gguf_free(context)
     return made
 
 
+def _llama() -> Any:
+    """The function of llama.cpp that makes a model, which the product does not use."""
+    api = bindings()
+    library = ctypes.CDLL(api._lib._name)
+    make = library.llama_model_init_from_user
+    make.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, api.llama_model_params]
+    make.restype = api.llama_model_load_from_file.restype
+    return library
+
+
 def _ggml() -> Any:
-    """ggml's own functions, which llama-cpp-python does not declare."""
+    """ggml's own functions, which no bindings declare."""
     ggml = ctypes.CDLL(str(next(Path(bindings()._lib._name).parent.glob("libggml-base.*"))))
     ggml.gguf_init_from_file.argtypes = [ctypes.c_char_p, _Init]
     ggml.gguf_init_from_file.restype = ctypes.c_void_p

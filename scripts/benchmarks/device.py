@@ -6,6 +6,7 @@ on whole processes, as users start them, against the same work done with bare ca
 everything before timing starts. Torch's prefix reuse needs the extra `research`.
 """
 
+import ctypes
 import os
 import shutil
 import statistics
@@ -32,6 +33,7 @@ from device_app.settings import Embedder, Model, Settings
 from models.catalog import Weights, find
 from models.chat_template import parse
 from models.llama_bindings import bindings
+from models.llama_context import BATCH
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from scripts.benchmarks import torch_reuse
@@ -144,19 +146,18 @@ class _Bare:
         self.context: Any = engine._context.handle
 
     def clear(self) -> None:
-        self.api.llama_memory_clear(self.api.llama_get_memory(self.context), False)
+        self.api.llama_memory_seq_rm(self.api.llama_get_memory(self.context), -1, -1, -1)
 
     def prefill(self, tokens: Sequence[int]) -> None:
-        most = self.api.llama_n_batch(self.context)
-        for start in range(0, len(tokens), most):
-            part = tokens[start : start + most]
-            array = (self.api.llama_token * len(part))(*part)
+        for start in range(0, len(tokens), BATCH):
+            part = tokens[start : start + BATCH]
+            array = (ctypes.c_int32 * len(part))(*part)
             self.api.llama_decode(self.context, self.api.llama_batch_get_one(array, len(part)))
         self.api.llama_get_logits_ith(self.context, -1)
 
     def decode(self) -> None:
         for token in range(DECODED):
-            array = (self.api.llama_token * 1)(100 + token)
+            array = (ctypes.c_int32 * 1)(100 + token)
             self.api.llama_decode(self.context, self.api.llama_batch_get_one(array, 1))
             self.api.llama_get_logits_ith(self.context, -1)
 

@@ -1,0 +1,74 @@
+"""Makes ctypes' structures and functions out of declarations (`models.c_declarations`). Knows no header."""
+
+import ctypes
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from models.c_declarations import PRIMITIVES, Field, HeaderError, Signature
+
+_ARRAY = re.compile(r"(.*)\[(\d+)\]")
+
+
+class CTypes:
+    """The ctypes types of an interface whose structs have these members; `structs` is by name.
+
+    Pointers to other structs get a type each, so that ctypes refuses one in place of another.
+    """
+
+    def __init__(self, structs: Mapping[str, Sequence[Field]]) -> None:
+        self._fields = structs
+        self._structs: dict[str, Any] = {}
+
+    def type(self, text: str) -> Any:
+        """Return the ctypes type; None for "void". Raises HeaderError for a struct without known members."""
+        if text == "void":
+            return None
+        if array := _ARRAY.fullmatch(text):
+            return self.type(array[1]) * int(array[2])
+        if text.endswith("*"):
+            return self._pointer(text[:-1])
+        if text in PRIMITIVES:
+            return getattr(ctypes, f"c_{PRIMITIVES[text]}")
+        return self._complete(text, ())
+
+    def callback(self, signature: Signature) -> Any:
+        """Return the type that turns a Python function into a C function."""
+        return ctypes.CFUNCTYPE(self.type(signature.result), *map(self.type, signature.arguments))
+
+    def function(self, library: ctypes.CDLL, name: str, signature: Signature) -> Any:
+        """Return a function of a library. Raises HeaderError if the library does not have it."""
+        try:
+            function = library[name]
+        except AttributeError:
+            raise HeaderError(f"declares {name}, which the library lacks") from None
+        function.restype = self.type(signature.result)
+        function.argtypes = [self.type(argument) for argument in signature.arguments]
+        return function
+
+    def _pointer(self, target: str) -> Any:
+        if target == "void":
+            return ctypes.c_void_p
+        if target == "char":
+            return ctypes.c_char_p
+        is_struct = not (target.endswith("*") or target in PRIMITIVES)
+        return ctypes.POINTER(self._made(target) if is_struct else self.type(target))
+
+    def _made(self, name: str) -> Any:
+        """Return the struct's type, whose members may be unknown."""
+        if name not in self._structs:
+            self._structs[name] = type(name, (ctypes.Structure,), {})
+        return self._structs[name]
+
+    def _complete(self, name: str, within: tuple[str, ...]) -> Any:
+        """Return the struct's type with its members; `within` are the structs that it is a part of."""
+        if name in within or name not in self._fields:
+            raise HeaderError(f"has a struct {name} whose size is not known")
+        struct = self._made(name)
+        if "_fields_" not in vars(struct):
+            for field in self._fields[name]:
+                part = field.type.partition("[")[0]
+                if not (part.endswith("*") or part in PRIMITIVES):
+                    self._complete(part, (*within, name))
+            struct._fields_ = [(field.name, self.type(field.type)) for field in self._fields[name]]
+        return struct

@@ -1,0 +1,195 @@
+"""Bindings to an installed llama.cpp, made at start-up out of the `llama.h` that was installed with it; no compiler.
+
+llama.cpp changes its structs every few weeks, also without changing their size. So the header decides where a field
+lies, and the library has to confirm it: its default parameters are looked at through that layout.
+"""
+
+import ctypes
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from models.c_declarations import Field, HeaderError, Signature
+from models.c_types import CTypes
+from models.facts import FactsFile
+from models.llama_calls import CALLS, CONSTANTS, Declarations, declarations
+from shared.errors import EngineError
+
+FILE = "llama-header.json"
+"""The file, in a folder of the caller's choice, that keeps what was read."""
+
+HEADERS = ("llama.h", "ggml.h", "ggml-backend.h")
+"""The headers that are read, the first including the others."""
+
+_LIBRARIES = ("libllama.so", "libllama.dylib")
+_MOST_CHARACTERS = 4_000_000  # of a file; llama.cpp's headers have a tenth of a million
+_FORMAT = "1"  # to be raised when the reader, or what is kept of its results, changes
+_SPARE = ctypes.c_ubyte * 512
+_F16 = 1  # in GGUF files, too
+_DEFAULTS: Mapping[str, Mapping[str, object]] = {
+    "llama_context_default_params": {
+        **{"n_ctx": 512, "n_batch": 2048, "n_ubatch": 512, "n_seq_max": 1, "type_k": _F16, "type_v": _F16},
+        **dict.fromkeys(("cb_eval", "cb_eval_user_data", "abort_callback", "abort_callback_data")),
+        **{"embeddings": False, "offload_kqv": True, "no_perf": True, "kv_unified": False},
+    },
+    "llama_model_default_params": {"progress_callback": None, "vocab_only": False, "use_extra_bufts": True},
+    "llama_model_quantize_default_params": {"nthread": 0, "allow_requantize": False, "quantize_output_tensor": True},
+}
+_BATCH = ("token", "embd", "pos", "n_seq_id", "seq_id", "logits")
+WHEEL_REMEDY = (
+    "Build it on this machine: pip install --force-reinstall --no-binary llama-cpp-python "
+    "--no-cache-dir llama-cpp-python"
+)
+_PACKAGE_REMEDY = "Run: pkg upgrade. If that does not help, update Jackdaw, which is older than this llama.cpp."
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A library and the folder of its headers; `remedy` is what a person does if they do not fit."""
+
+    library: Path
+    headers: Path
+    remedy: str
+
+
+def find() -> Installed | None:
+    """Return the llama.cpp that llama-cpp-python installed, else that of Termux's package; None if there is neither.
+
+    llama-cpp-python itself is not imported: it refuses to be on Android.
+    """
+    return _from_wheel() or _from_package(os.environ.get("PREFIX", ""))
+
+
+def load(found: Installed, folder: Path | None = None) -> Any:
+    """Return the functions, struct types and constants of llama.cpp by name; `folder` keeps what is read.
+
+    Raises EngineError, without having called anything but functions that return defaults, if headers and library do not
+    fit each other or Jackdaw.
+    """
+    try:
+        declared = _kept(found, FactsFile(folder, FILE) if folder else None)
+        library = ctypes.CDLL(str(found.library))
+        api = _bound(library, declared)
+        _check(library, api)
+    except HeaderError as error:
+        header = found.headers / HEADERS[0]
+        raise EngineError(f"{header} {error}, so {found.library} is not used. {found.remedy}") from error
+    except OSError as error:
+        raise EngineError(f"llama.cpp cannot be loaded ({error}). {found.remedy}") from error
+    return api
+
+
+def load_kernels(api: Any, found: Installed) -> Path | None:
+    """Load the library that computes, if llama.cpp was built to load it when it runs; return its path, else None.
+
+    It is named by its full path: llama.cpp's own search includes the current directory. Raises EngineError.
+    """
+    if api.ggml_backend_reg_count():
+        return None
+    kernels = found.library.with_name(f"libggml-cpu{found.library.suffix}")
+    if not api.ggml_backend_load(os.fsencode(kernels)):
+        raise EngineError(f"llama.cpp cannot load {kernels}, which computes. {found.remedy}")
+    return kernels
+
+
+def _from_wheel() -> Installed | None:
+    """Return what llama-cpp-python's wheel installed, by its record of files."""
+    spec = find_spec("llama_cpp")
+    if spec is None or not spec.submodule_search_locations or os.environ.get("LLAMA_CPP_LIB_PATH"):
+        return None  # with that variable, llama-cpp-python takes another library, whose header is not known
+    root = Path(spec.submodule_search_locations[0]).parent
+    for record in root.glob("llama_cpp_python-*.dist-info/RECORD"):
+        files = [line.partition(",")[0] for line in _read(record).splitlines()]
+        headers = next((file for file in files if file.endswith(f"include/{HEADERS[0]}")), None)
+        library = next((f"llama_cpp/lib/{name}" for name in _LIBRARIES if f"llama_cpp/lib/{name}" in files), None)
+        if headers and library:
+            return Installed(root / library, (root / headers).parent, WHEEL_REMEDY)
+    return None
+
+
+def _from_package(prefix: str) -> Installed | None:
+    """Return what Termux's package llama-cpp installed under the prefix."""
+    library, headers = Path(prefix, "lib", _LIBRARIES[0]), Path(prefix, "include")
+    if prefix and library.is_file() and (headers / HEADERS[0]).is_file():
+        return Installed(library, headers, _PACKAGE_REMEDY)
+    return None
+
+
+def _kept(found: Installed, file: FactsFile | None) -> Declarations:
+    """Return what the headers declare, as kept if they are the same. Raises HeaderError and OSError."""
+    texts = [_read(found.headers / name) for name in HEADERS]
+    kept = file.load().get("llama.h") if file else None
+    if isinstance(kept, list) and len(kept) == 2 and kept[0] == _digest(*texts, str(kept[1])):
+        return _decoded(kept[1])
+    from models.c_header import Header  # only now: its patterns take some ms to compile
+
+    declared = declarations(Header(*texts))
+    if file:
+        text = json.dumps(declared)
+        file.keep("llama.h", [_digest(*texts, text), text])
+    return declared
+
+
+def _read(file: Path) -> str:
+    with file.open(encoding="utf-8", errors="replace") as text:
+        return text.read(_MOST_CHARACTERS)
+
+
+def _digest(*texts: str) -> str:
+    """Return a hash of the headers' texts, what was read in them, and what decides how they are read."""
+    digest = hashlib.blake2b(digest_size=16)
+    for text in (*texts, _FORMAT, CALLS, *CONSTANTS):
+        digest.update(text.encode("utf-8", "replace") + b"\0")
+    return digest.hexdigest()
+
+
+def _decoded(text: str) -> Declarations:
+    structs, functions, callbacks, constants = json.loads(text)
+    return Declarations(
+        {name: tuple(Field(*field) for field in fields) for name, fields in structs.items()},
+        {name: Signature(*types) for name, types in functions.items()},
+        {name: Signature(*types) for name, types in callbacks.items()},
+        constants,
+    )
+
+
+def _bound(library: ctypes.CDLL, declared: Declarations) -> SimpleNamespace:
+    types = CTypes(declared.structs)
+    callbacks = {name: types.callback(signature) for name, signature in declared.callbacks.items()}
+    return SimpleNamespace(
+        _lib=library,
+        llama_log_callback=callbacks["ggml_log_callback"],
+        **{name: types.type(name) for name in declared.structs},
+        **{name: types.function(library, name, signature) for name, signature in declared.functions.items()},
+        **declared.constants,
+    )
+
+
+def _check(library: ctypes.CDLL, api: Any) -> None:
+    """Raise HeaderError unless what the library returns by default reads as it has to through the header's structs."""
+    for name, expected in _DEFAULTS.items():
+        defaults = _guarded(library, getattr(api, name))
+        for field, value in expected.items():
+            if (read := getattr(defaults, field)) != value:
+                raise HeaderError(f"does not describe this library: {field} by default is {read}, not {value}")
+        if defaults.__class__ is api.llama_context_params and not 0 < defaults.n_threads == defaults.n_threads_batch:
+            raise HeaderError("does not describe this library: its numbers of threads differ by default")
+    tokens = (ctypes.c_int32 * 1)()
+    batch = _guarded(library, api.llama_batch_get_one, tokens, 1)
+    pointers = {name: ctypes.cast(getattr(batch, name), ctypes.c_void_p).value for name in _BATCH}
+    if batch.n_tokens != 1 or pointers != {**dict.fromkeys(_BATCH), "token": ctypes.addressof(tokens)}:
+        raise HeaderError("does not describe this library: a batch of one token is another one")
+
+
+def _guarded(library: ctypes.CDLL, function: Any, *arguments: object) -> Any:
+    """Call a function that returns a struct, with spare room: the library's struct may be longer than the header's."""
+    guarded = type("Guarded", (ctypes.Structure,), {"_fields_": [("value", function.restype), ("_", _SPARE)]})
+    twin = library[function.__name__]
+    twin.argtypes, twin.restype = function.argtypes, guarded
+    return twin(*arguments).value
