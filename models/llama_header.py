@@ -73,9 +73,9 @@ def load(found: Installed, folder: Path | None = None) -> Any:
     fit each other or Jackdaw.
     """
     try:
-        declared = _kept(found, FactsFile(folder, FILE) if folder else None)
+        needed = declared(found, FactsFile(folder, FILE) if folder else None)
         library = ctypes.CDLL(str(found.library))
-        api = _bound(library, declared)
+        api = _bound(library, needed)
         _check(library, api)
     except HeaderError as error:
         header = found.headers / HEADERS[0]
@@ -96,6 +96,21 @@ def load_kernels(api: Any, found: Installed) -> Path | None:
     if not api.ggml_backend_load(os.fsencode(kernels)):
         raise EngineError(f"llama.cpp cannot load {kernels}, which computes. {found.remedy}")
     return kernels
+
+
+def declared(found: Installed, file: FactsFile | None) -> Declarations:
+    """Return what the headers declare; the file keeps it while they stay the same. Raises HeaderError and OSError."""
+    texts = [_read(found.headers / name) for name in HEADERS]
+    kept = file.load().get("llama.h") if file else None
+    if isinstance(kept, list) and len(kept) == 2 and kept[0] == _digest(*texts, str(kept[1])):
+        return _decoded(kept[1])
+    from models.c_header import Header  # only now: its patterns take some ms to compile
+
+    read = declarations(Header(*texts))
+    if file:
+        text = json.dumps(read)
+        file.keep("llama.h", [_digest(*texts, text), text])
+    return read
 
 
 def _from_wheel() -> Installed | None:
@@ -119,21 +134,6 @@ def _from_package(prefix: str) -> Installed | None:
     if prefix and library.is_file() and (headers / HEADERS[0]).is_file():
         return Installed(library, headers, _PACKAGE_REMEDY)
     return None
-
-
-def _kept(found: Installed, file: FactsFile | None) -> Declarations:
-    """Return what the headers declare, as kept if they are the same. Raises HeaderError and OSError."""
-    texts = [_read(found.headers / name) for name in HEADERS]
-    kept = file.load().get("llama.h") if file else None
-    if isinstance(kept, list) and len(kept) == 2 and kept[0] == _digest(*texts, str(kept[1])):
-        return _decoded(kept[1])
-    from models.c_header import Header  # only now: its patterns take some ms to compile
-
-    declared = declarations(Header(*texts))
-    if file:
-        text = json.dumps(declared)
-        file.keep("llama.h", [_digest(*texts, text), text])
-    return declared
 
 
 def _read(file: Path) -> str:

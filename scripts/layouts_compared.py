@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from models.c_declarations import HeaderError
+from models.c_declarations import Field, HeaderError
 from models.c_header import Header
 from models.c_types import CTypes
 from models.llama_calls import declarations
@@ -82,7 +82,9 @@ def compare(release: str, folders: Sequence[Path]) -> Comparison:
 
 def read(header: Header) -> tuple[dict[str, Layout], list[str]]:
     """Return the layouts of a header's structs as ctypes has them, and the names of structs that are refused."""
-    fields, layouts, unread = {}, {}, []
+    fields: dict[str, tuple[Field, ...]] = {}
+    layouts: dict[str, Layout] = {}
+    unread = []
     names = header.names("struct")
     for name in names:
         with suppress(HeaderError):

@@ -3,7 +3,8 @@
 Measures three configurations in sequence: the app's default, the same with q8_0 KV states, and the weights as
 published. Within each, the arms alternate in one process on the same weights, prompt and threads. Start-up is measured
 on whole processes, as users start them, against the same work done with bare calls in a new process that has imported
-everything before timing starts. Torch's prefix reuse needs the extra `research`.
+everything before timing starts. Both bindings of llama.cpp are measured by the same figures. Torch's prefix reuse needs
+the extra `research`.
 """
 
 import ctypes
@@ -36,6 +37,7 @@ from models.llama_bindings import bindings
 from models.llama_context import BATCH
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
+from scripts.benchmarks import bindings as compared
 from scripts.benchmarks import torch_reuse
 from scripts.places import CannotRun, weights
 from shared.prompt import Segment, build
@@ -65,6 +67,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     figures["kv_bytes_per_token"] = {"f16": figures.pop("kv"), "q8_0": others["kv_q8_0"].pop("kv")}
     for name, other in others.items():
         figures[name] = {key: other[key] for key in ("ttft_ms", "prefill_tok_s", "decode_tok_s", "speedup_joined")}
+    figures["bindings"] = compared.measure(folder.path(find("smollm2-135m")), arguments.threads, repeats)
     figures |= _start_up(folder, arguments.threads, repeats)
     return figures | torch_reuse.measure(folder, arguments.threads, max(repeats, 5))
 

@@ -219,18 +219,20 @@ def test_a_folder_that_cannot_be_written_changes_nothing(copied: Installed, tmp_
 def test_kernels_are_loaded_only_where_llama_cpp_has_none_yet(copied: Installed) -> None:
     asked: list[bytes] = []
 
-    def loading(registered: int, result: object) -> Any:
-        return SimpleNamespace(
-            ggml_backend_reg_count=lambda: registered, ggml_backend_load=lambda path: asked.append(path) or result
-        )
+    def llama_cpp(registered: int, result: object) -> Any:
+        def load_backend(path: bytes) -> object:
+            asked.append(path)
+            return result
+
+        return SimpleNamespace(ggml_backend_reg_count=lambda: registered, ggml_backend_load=load_backend)
 
     kernels = copied.library.with_name("libggml-cpu.so")
-    assert load_kernels(loading(1, None), copied) is None
+    assert load_kernels(llama_cpp(1, None), copied) is None
     assert not asked
-    assert load_kernels(loading(0, 1), copied) == kernels
+    assert load_kernels(llama_cpp(0, 1), copied) == kernels
     assert asked == [os.fsencode(kernels)]
     with pytest.raises(EngineError, match=r"cannot load .*libggml-cpu\.so, which computes"):
-        load_kernels(loading(0, None), copied)
+        load_kernels(llama_cpp(0, None), copied)
 
 
 def calls(folder: Path) -> Iterator[str]:
