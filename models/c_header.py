@@ -203,12 +203,14 @@ class Header:
         if name in known or not steps:
             return known.get(name)
         texts = self._macros.get(name, set())
-        found = {self._value(text, {}, steps - 1) for text in texts}
+        values = {self._value(text, {}, steps - 1) for text in texts}
         if not texts:
             mention = re.compile(rf"\b{re.escape(name)}\b", re.A)
-            found = {self._enumerators(inside, steps - 1).get(name) for inside in self._enums if mention.search(inside)}
-            found -= {None}
-        return found.pop() if len(found) == 1 else None
+            values = {
+                self._enumerators(inside, steps - 1).get(name) for inside in self._enums if mention.search(inside)
+            }
+            values -= {None}
+        return values.pop() if len(values) == 1 else None
 
     def _enumerators(self, inside: str, steps: int) -> Mapping[str, int]:
         """Return the values of an enum's names, without those that are not understood."""

@@ -53,6 +53,13 @@ def build() -> str:
     return _loaded()[1]
 
 
+def described() -> str:
+    """Return which library is loaded and what binds it, as half a sentence."""
+    api = bindings()
+    binding = f"by {header}" if (header := getattr(api, "header", None)) else "by llama-cpp-python's bindings"
+    return f"{api._lib._name} is used, {binding}"
+
+
 def keeps_states() -> bool:
     """Return whether attention states can be cut and joined: whether the layout that this build gives them is known."""
     return bindings().LLAMA_STATE_SEQ_VERSION in STATE_VERSIONS
@@ -136,14 +143,14 @@ def _loaded() -> tuple[Any, str]:
     choice = os.environ.get(BINDINGS_VARIABLE, "")
     if choice not in ("", "header", "package"):
         raise EngineError(f"{BINDINGS_VARIABLE} is {choice!r}. Unset it, or set it to header or package.")
-    found = find() if choice != "package" else None
-    if found is None and choice == "header":
+    installed = find() if choice != "package" else None
+    if installed is None and choice == "header":
         raise EngineError(f"No installed llama.cpp has its llama.h. {_INSTALL}")
     folder = os.environ.get(FOLDER_VARIABLE)
-    api = load(found, Path(folder) if folder else None) if found else _from_package()
+    api = load(installed, Path(folder) if folder else None) if installed else _from_package()
     _silence(api)
     files = [api._lib._name]
-    if found and (kernels := load_kernels(api, found)):
+    if installed and (kernels := load_kernels(api, installed)):
         files.append(kernels)  # installed by itself, it can change while the library stays
     api.llama_backend_init()
     facts = [os.stat(file) for file in files]  # noqa: PTH116 (no Path is needed for it)

@@ -66,41 +66,42 @@ def find() -> Installed | None:
     return _from_wheel() or _from_package(os.environ.get("PREFIX", ""))
 
 
-def load(found: Installed, folder: Path | None = None) -> Any:
+def load(installed: Installed, folder: Path | None = None) -> Any:
     """Return the functions, struct types and constants of llama.cpp by name; `folder` keeps what is read.
 
     Raises EngineError, without having called anything but functions that return defaults, if headers and library do not
     fit each other or Jackdaw.
     """
     try:
-        needed = declared(found, FactsFile(folder, FILE) if folder else None)
-        library = ctypes.CDLL(str(found.library))
+        needed = declared(installed, FactsFile(folder, FILE) if folder else None)
+        library = ctypes.CDLL(str(installed.library))
         api = _bound(library, needed)
+        api.header = installed.headers / HEADERS[0]
         _check(library, api)
     except HeaderError as error:
-        header = found.headers / HEADERS[0]
-        raise EngineError(f"{header} {error}, so {found.library} is not used. {found.remedy}") from error
+        header = installed.headers / HEADERS[0]
+        raise EngineError(f"{header} {error}, so {installed.library} is not used. {installed.remedy}") from error
     except OSError as error:
-        raise EngineError(f"llama.cpp cannot be loaded ({error}). {found.remedy}") from error
+        raise EngineError(f"llama.cpp cannot be loaded ({error}). {installed.remedy}") from error
     return api
 
 
-def load_kernels(api: Any, found: Installed) -> Path | None:
+def load_kernels(api: Any, installed: Installed) -> Path | None:
     """Load the library that computes, if llama.cpp was built to load it when it runs; return its path, else None.
 
     It is named by its full path: llama.cpp's own search includes the current directory. Raises EngineError.
     """
     if api.ggml_backend_reg_count():
         return None
-    kernels = found.library.with_name(f"libggml-cpu{found.library.suffix}")
+    kernels = installed.library.with_name(f"libggml-cpu{installed.library.suffix}")
     if not api.ggml_backend_load(os.fsencode(kernels)):
-        raise EngineError(f"llama.cpp cannot load {kernels}, which computes. {found.remedy}")
+        raise EngineError(f"llama.cpp cannot load {kernels}, which computes. {installed.remedy}")
     return kernels
 
 
-def declared(found: Installed, file: FactsFile | None) -> Declarations:
+def declared(installed: Installed, file: FactsFile | None) -> Declarations:
     """Return what the headers declare; the file keeps it while they stay the same. Raises HeaderError and OSError."""
-    texts = [_read(found.headers / name) for name in HEADERS]
+    texts = [_read(installed.headers / name) for name in HEADERS]
     kept = file.load().get("llama.h") if file else None
     if isinstance(kept, list) and len(kept) == 2 and kept[0] == _digest(*texts, str(kept[1])):
         return _decoded(kept[1])

@@ -62,7 +62,7 @@ class Comparison:
 
 def compare(release: str, folders: Sequence[Path]) -> Comparison:
     """Compare the layouts of all structs that llama.h, ggml.h and ggml-backend.h in these folders declare."""
-    header = Header(*(_found(name, folders).read_text("utf-8") for name in HEADERS))
+    header = Header(*(_header_file(name, folders).read_text("utf-8") for name in HEADERS))
     layouts, unread = read(header)
     by_compiler = compiled(layouts, folders)
     different = tuple(
@@ -103,7 +103,7 @@ def read(header: Header) -> tuple[dict[str, Layout], list[str]]:
 
 def compiled(layouts: Mapping[str, Layout], folders: Sequence[Path]) -> dict[str, Layout]:
     """Return the layouts of the same structs as the C compiler has them. Raises CalledProcessError."""
-    text = "".join(_found(name, folders).read_text("utf-8") for name in HEADERS)
+    text = "".join(_header_file(name, folders).read_text("utf-8") for name in HEADERS)
     lines = []
     for name, layout in layouts.items():
         spelled = f"struct {name}" if re.search(rf"\bstruct\s+{name}\b", text) else name
@@ -123,7 +123,7 @@ def compiled(layouts: Mapping[str, Layout], folders: Sequence[Path]) -> dict[str
     return dict(result)
 
 
-def _found(name: str, folders: Sequence[Path]) -> Path:
+def _header_file(name: str, folders: Sequence[Path]) -> Path:
     return next(folder / name for folder in folders if (folder / name).is_file())
 
 

@@ -101,6 +101,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield from _attempt("disk", lambda: _disk(paths))
     yield from _attempt("memory", _memory)
     yield from _attempt("telemetry", _telemetry)
+    yield from _attempt("llama.cpp", _llama_cpp)
     with made(paths, resolved.settings) as device:
         yield from _attempt("cache", lambda: _cache(device))
         yield from _attempt("model files", lambda: _weights(device, resolved))
@@ -184,6 +185,15 @@ def _telemetry() -> Iterator[Finding]:
         yield Finding("telemetry", "ok", "usage reports are off in every library that has them")
     for folder in folders:
         yield Finding("telemetry", "warn", f"{folder} {LEFT_BEHIND}", f"Run: rm -r {shlex.quote(folder)}")
+
+
+def _llama_cpp() -> Iterator[Finding]:
+    from models.llama_bindings import described, keeps_states
+
+    yield Finding("llama.cpp", "ok", described())
+    if not keeps_states():
+        said = "it writes attention states in a form that Jackdaw does not know, so none are kept: slower, never wrong"
+        yield Finding("llama.cpp", "warn", said, "Update Jackdaw, which is older than this llama.cpp.")
 
 
 def _weights(device: Device, resolved: Resolved[Settings]) -> Iterator[Finding]:

@@ -57,11 +57,11 @@ def _read_ms(folder: Path, repeats: int) -> dict[str, float]:
     from models.facts import FactsFile
     from models.llama_header import FILE, declared, find
 
-    found = find()
-    assert found
+    installed = find()
+    assert installed
     arms: dict[str, Callable[[], object]] = {
-        "fresh": lambda: declared(found, None),
-        "kept": lambda: declared(found, FactsFile(folder, FILE)),
+        "fresh": lambda: declared(installed, None),
+        "kept": lambda: declared(installed, FactsFile(folder, FILE)),
     }
     times: dict[str, list[float]] = {arm: [] for arm in arms}
     for _ in range(repeats):

@@ -27,9 +27,9 @@ needs_compiler = pytest.mark.skipif(not shutil.which("cc"), reason="needs a C co
 
 @pytest.fixture(scope="module")
 def installed() -> Installed:
-    found = find()
-    assert found, "llama-cpp-python installs llama.h"
-    return found
+    llama_cpp = find()
+    assert llama_cpp, "llama-cpp-python installs llama.h"
+    return llama_cpp
 
 
 @pytest.fixture
@@ -71,10 +71,10 @@ def test_a_package_under_the_prefix_is_found_where_no_wheel_is(
     shutil.copytree(installed.library.parent, tmp_path / "lib", copy_function=os.symlink)
     assert find() is None
     shutil.copytree(installed.headers, tmp_path / "include")
-    found = find()
-    assert found and (found.library, found.headers) == (tmp_path / "lib" / "libllama.so", tmp_path / "include")
-    assert "pkg upgrade" in found.remedy
-    assert load(found).llama_context_default_params().n_batch == 2048
+    package = find()
+    assert package and (package.library, package.headers) == (tmp_path / "lib" / "libllama.so", tmp_path / "include")
+    assert "pkg upgrade" in package.remedy
+    assert load(package).llama_context_default_params().n_batch == 2048
 
 
 @needs_compiler
@@ -182,9 +182,9 @@ def test_what_was_read_is_kept_for_the_owner_alone_and_used(
         again = load(copied, tmp_path)
     assert kept.read_bytes() == written
     for name in ("llama_context_params", "llama_model_params", "llama_batch"):
-        one, other = getattr(first, name), getattr(again, name)
-        assert [field for field, _ in one._fields_] == [field for field, _ in other._fields_]
-        assert ctypes.sizeof(one) == ctypes.sizeof(other)
+        layout, other = getattr(first, name), getattr(again, name)
+        assert [field for field, _ in layout._fields_] == [field for field, _ in other._fields_]
+        assert ctypes.sizeof(layout) == ctypes.sizeof(other)
     assert (again.GGML_TYPE_Q8_0, again.LLAMA_STATE_SEQ_VERSION) == (8, 3)
 
 

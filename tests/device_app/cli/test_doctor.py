@@ -49,6 +49,16 @@ def test_a_model_that_is_not_here_is_to_be_pulled(jackdaw: Any) -> None:
     assert remedy(jackdaw, "smollm2-135m") == "Run: jackdaw models pull smollm2-135m"
 
 
+def test_the_library_that_computes_is_named_and_states_of_an_unknown_version_are_warned_of(
+    jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
+    (said,) = [finding["said"] for finding in findings if finding["check"] == "llama.cpp"]
+    assert "libllama" in said
+    monkeypatch.setattr("models.llama_bindings.STATE_VERSIONS", frozenset((4,)))
+    assert "Update Jackdaw" in remedy(jackdaw, "attention states in a form that Jackdaw does not know")
+
+
 def test_what_telemetry_left_behind_is_named_with_the_command_that_removes_it(
     jackdaw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
