@@ -11,5 +11,5 @@ def remedy(*extras: str, source: Path = Path(__file__).parents[1]) -> str:
     if (source / "scripts" / "install").is_file():
         return f"In the folder of Jackdaw's source, run: scripts/install {' '.join(extras)}"
     # By its own version, which is installed already: an index may have another program of this name.
-    wanted = shlex.quote(f"jackdaw[{','.join(extras)}]=={version('jackdaw')}")
-    return f"Run: {shlex.quote(sys.executable)} -m pip install {wanted}"
+    requirement = shlex.quote(f"jackdaw[{','.join(extras)}]=={version('jackdaw')}")
+    return f"Run: {shlex.quote(sys.executable)} -m pip install {requirement}"

@@ -161,7 +161,7 @@ def test_it_goes_on_where_it_stopped(phone: Phone, step: int) -> None:
 def test_no_compiler_is_installed_where_a_wheel_of_msgspec_is(phone: Phone) -> None:
     assert phone.run("--yes", WHEEL_OF_MSGSPEC="1").returncode == 0
     assert [line for line in phone.changes() if "clang" in line or "msgspec" in line] == [
-        "python --only-binary msgspec msgspec"
+        "python --quiet --only-binary msgspec msgspec"
     ]
 
 
