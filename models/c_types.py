@@ -1,13 +1,12 @@
 """Makes ctypes' structures and functions out of declarations (`models.c_declarations`). Knows no header."""
 
 import ctypes
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.c_declarations import PRIMITIVES, Field, HeaderError, Signature
 
-_ARRAY = re.compile(r"(.*)\[(\d+)\]")
+_DEEPEST = 16  # structs within structs
 
 
 class CTypes:
@@ -18,19 +17,14 @@ class CTypes:
 
     def __init__(self, structs: Mapping[str, Sequence[Field]]) -> None:
         self._fields = structs
+        self._types: dict[str, Any] = {"void": None, "void*": ctypes.c_void_p, "char*": ctypes.c_char_p}
         self._structs: dict[str, Any] = {}
 
     def type(self, text: str) -> Any:
         """Return the ctypes type; None for "void". Raises HeaderError for a struct without known members."""
-        if text == "void":
-            return None
-        if array := _ARRAY.fullmatch(text):
-            return self.type(array[1]) * int(array[2])
-        if text.endswith("*"):
-            return self._pointer(text[:-1])
-        if text in PRIMITIVES:
-            return getattr(ctypes, f"c_{PRIMITIVES[text]}")
-        return self._complete(text, ())
+        if text not in self._types:
+            self._types[text] = self._new(text)
+        return self._types[text]
 
     def callback(self, signature: Signature) -> Any:
         """Return the type that turns a Python function into a C function."""
@@ -46,11 +40,15 @@ class CTypes:
         function.argtypes = [self.type(argument) for argument in signature.arguments]
         return function
 
-    def _pointer(self, target: str) -> Any:
-        if target == "void":
-            return ctypes.c_void_p
-        if target == "char":
-            return ctypes.c_char_p
+    def _new(self, text: str) -> Any:
+        if text.endswith("]"):
+            single, _, count = text[:-1].partition("[")
+            return self.type(single) * int(count)
+        if text in PRIMITIVES:
+            return getattr(ctypes, f"c_{PRIMITIVES[text]}")
+        if not text.endswith("*"):
+            return self._complete(text, ())
+        target = text[:-1]
         is_struct = not (target.endswith("*") or target in PRIMITIVES)
         return ctypes.POINTER(self._made(target) if is_struct else self.type(target))
 
@@ -62,7 +60,7 @@ class CTypes:
 
     def _complete(self, name: str, within: tuple[str, ...]) -> Any:
         """Return the struct's type with its members; `within` are the structs that it is a part of."""
-        if name in within or name not in self._fields:
+        if name in within or name not in self._fields or len(within) > _DEEPEST:
             raise HeaderError(f"has a struct {name} whose size is not known")
         struct = self._made(name)
         if "_fields_" not in vars(struct):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,8 @@ class FactsFile:
 
     def keep(self, key: str, fact: Any) -> None:
         """Store a fact, replacing any earlier fact with this key."""
+        import tempfile  # only now: it takes some ms to import, and facts are rarely stored
+
         facts = {**self.load(), key: fact}
         with suppress(OSError):  # if the folder is not writable, the fact is measured again next time
             handle, name = tempfile.mkstemp(dir=self.folder, prefix=f".{self.name}-")

@@ -28,8 +28,8 @@ HEADERS = ("llama.h", "ggml.h", "ggml-backend.h")
 """The headers that are read, the first including the others."""
 
 _LIBRARIES = ("libllama.so", "libllama.dylib")
-_MOST_CHARACTERS = 4_000_000  # of a file; llama.cpp's headers have a tenth of a million
-_FORMAT = "1"  # to be raised when the reader, or what is kept of its results, changes
+_MOST_BYTES = 4_000_000  # of a file; llama.cpp's headers have a tenth of a million
+_FORMAT = b"1"  # to be raised when the reader, or what is kept of its results, changes
 _SPARE = ctypes.c_ubyte * 512
 _F16 = 1  # in GGUF files, too
 _DEFAULTS: Mapping[str, Mapping[str, object]] = {
@@ -102,15 +102,15 @@ def load_kernels(api: Any, installed: Installed) -> Path | None:
 def declared(installed: Installed, file: FactsFile | None) -> Declarations:
     """Return what the headers declare; the file keeps it while they stay the same. Raises HeaderError and OSError."""
     texts = [_read(installed.headers / name) for name in HEADERS]
-    kept = file.load().get("llama.h") if file else None
-    if isinstance(kept, list) and len(kept) == 2 and kept[0] == _digest(*texts, str(kept[1])):
+    kept = file.load().get(HEADERS[0]) if file else None
+    if isinstance(kept, list) and len(kept) == 2 and kept[0] == _digest(*texts, str(kept[1]).encode()):
         return _decoded(kept[1])
     from models.c_header import Header  # only now: its patterns take some ms to compile
 
-    read = declarations(Header(*texts))
+    read = declarations(Header(*(text.decode("utf-8", "replace") for text in texts)))
     if file:
         text = json.dumps(read)
-        file.keep("llama.h", [_digest(*texts, text), text])
+        file.keep(HEADERS[0], [_digest(*texts, text.encode()), text])
     return read
 
 
@@ -120,8 +120,10 @@ def _from_wheel() -> Installed | None:
     if spec is None or not spec.submodule_search_locations or os.environ.get("LLAMA_CPP_LIB_PATH"):
         return None  # with that variable, llama-cpp-python takes another library, whose header is not known
     root = Path(spec.submodule_search_locations[0]).parent
-    for record in root.glob("llama_cpp_python-*.dist-info/RECORD"):
-        files = [line.partition(",")[0] for line in _read(record).splitlines()]
+    # Neither Path.glob nor importlib.metadata, which take longer than all else here.
+    records = [root / name / "RECORD" for name in os.listdir(root) if name.startswith("llama_cpp_python-")]  # noqa: PTH208
+    for record in filter(Path.is_file, records):
+        files = [line.partition(",")[0] for line in _read(record).decode("utf-8", "replace").splitlines()]
         headers = next((file for file in files if file.endswith(f"include/{HEADERS[0]}")), None)
         library = next((f"llama_cpp/lib/{name}" for name in _LIBRARIES if f"llama_cpp/lib/{name}" in files), None)
         if headers and library:
@@ -137,16 +139,16 @@ def _from_package(prefix: str) -> Installed | None:
     return None
 
 
-def _read(file: Path) -> str:
-    with file.open(encoding="utf-8", errors="replace") as text:
-        return text.read(_MOST_CHARACTERS)
+def _read(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(_MOST_BYTES)
 
 
-def _digest(*texts: str) -> str:
+def _digest(*texts: bytes) -> str:
     """Return a hash of the headers' texts, what was read in them, and what decides how they are read."""
     digest = hashlib.blake2b(digest_size=16)
-    for text in (*texts, _FORMAT, CALLS, *CONSTANTS):
-        digest.update(text.encode("utf-8", "replace") + b"\0")
+    for text in (*texts, _FORMAT, CALLS.encode(), *(name.encode() for name in CONSTANTS)):
+        digest.update(text + b"\0")
     return digest.hexdigest()
 
 

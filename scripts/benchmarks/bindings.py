@@ -22,9 +22,9 @@ KINDS = ("package", "header")
 def measure(weights: Path, threads: int, repeats: int) -> dict[str, Any]:
     """Return medians by kind of bindings, under the same keys, and for the header the times to read it.
 
-    `start_ms` is what importing and binding takes, `first_start_ms` when nothing is kept from before; each is the
-    processor's time. `load_ms` loads the model, `call_ns` is one call of a function that only returns a number,
-    `decode_ms` is one token.
+    `start_ms` is what importing and binding takes, `first_start_ms` the same with nothing kept from before, `load_ms`
+    loading the model, `call_ns` a call of a function that only returns a number, and `decode_ms` a token. All are the
+    processor's times, so that other programs hardly change them.
     """
     from models.llama_bindings import BINDINGS_VARIABLE, FOLDER_VARIABLE
 
@@ -81,22 +81,22 @@ def _measured(weights: Path, threads: int) -> dict[str, float]:
     from models.llama_cpp import LlamaCppEngine
     from models.llama_model import LlamaModel
 
-    loading = time.perf_counter()
+    loading = time.process_time()
     model = LlamaModel(weights)
-    loaded = time.perf_counter()
+    loaded = time.process_time()
     vocabulary = api.llama_model_get_vocab(model.handle)
     count = api.llama_vocab_n_tokens
-    calling = time.perf_counter()
+    calling = time.process_time()
     for _ in range(CALLS):
         count(vocabulary)
-    called = time.perf_counter()
+    called = time.process_time()
     engine = LlamaCppEngine(model, context=512, threads=threads)
     engine.prefill(0, list(range(100, 164)))
     times = []
     for token in range(DECODED):
-        before = time.perf_counter()
+        before = time.process_time()
         engine.decode({0: 100 + token})
-        times.append(time.perf_counter() - before)
+        times.append(time.process_time() - before)
     engine.close()
     return {
         "start_ms": (started - start) * 1000,

@@ -168,6 +168,16 @@ def test_a_struct_that_contains_itself_is_refused() -> None:
         CTypes(fields).type("a")
 
 
+def test_a_chain_of_structs_or_aliases_without_end_in_sight_is_refused() -> None:
+    chain = "".join(f"struct s{n} {{ struct s{n + 1} x; }}; " for n in range(2000)) + "struct s2000 { int x; };"
+    header = Header(chain)
+    with pytest.raises(HeaderError, match="whose size is not known"):
+        CTypes({f"s{n}": header.struct(f"s{n}") for n in range(2001)}).type("s0")
+    aliases = "typedef int a0; " + "".join(f"typedef a{n} * a{n + 1}; " for n in range(2000))
+    with pytest.raises(HeaderError, match="which is not understood"):
+        Header(f"{aliases} struct s {{ a2000 x; }};").struct("s")
+
+
 def test_types_are_those_of_the_declarations() -> None:
     header = Header(SAMPLE)
     types = CTypes({name: header.struct(name) for name in ("sample_params", "sample_pair")})
