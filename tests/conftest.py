@@ -22,6 +22,9 @@ from hypothesis import settings
 
 from models.catalog import Weights, find
 from models.pull import wheel
+from tests.termux import phone, said_of_python
+
+__all__ = ["phone"]
 
 # The machines that run this are shared and slow now and then: examples are counted, not timed.
 settings.register_profile("jackdaw", deadline=None, max_examples=60)
@@ -29,6 +32,11 @@ settings.load_profile("jackdaw")
 
 # Several workers, each with threads of its own, would starve each other.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+def pytest_report_header() -> str:
+    """Which Python the tests in Termux's shape run on."""
+    return said_of_python()
 
 
 @pytest.fixture(scope="session")
