@@ -156,8 +156,16 @@ class Device:
             executor = ThreadPoolExecutor(1, thread_name_prefix="model")
             self._loading = executor.submit(self._load)
             executor.shutdown(wait=False)
-            self._closing.callback(_close_engine, self._loading)
+            self._closing.callback(self.let_go)
         return self._loading
+
+    def let_go(self) -> None:
+        """Free the model and the embedder, which are loaded again on their next use. Nothing may be using them."""
+        loading, self._loading = self._loading, None
+        if loading and loading.exception() is None:
+            loading.result().close()
+        for part in ("embedder", "retriever", "qa_bank", "assistant"):
+            vars(self).pop(part, None)
 
     @cached_property
     def assistant(self) -> Assistant:
@@ -165,7 +173,7 @@ class Device:
         from device_app.answering.assistant import Assistant
         from device_app.knowledge.freshness import Freshness
 
-        parts = self.conversations, self._loaded, self.qa_bank, self.qkv_tree
+        parts = self.conversations, lambda: self.begin_loading().result(), self.qa_bank, self.qkv_tree
         freshness = Freshness(self.knowledge, self._read_again)
         return Assistant(self.retriever, self.embedder, *parts, self.public, freshness)
 
@@ -285,16 +293,8 @@ class Device:
         done = self._loading and self._loading.done() and not self._loading.exception()
         return self._loading.result() if self._loading and done else None
 
-    def _loaded(self) -> LocalSource:
-        return self.begin_loading().result()
-
     def _load(self) -> LocalSource:
         from device_app.inference import loading
 
         made = self._engine and loading.source(self._engine())
         return made or loading.configured(self.weights, self.settings.model)
-
-
-def _close_engine(loading: Future[LocalSource]) -> None:
-    if loading.exception() is None:
-        loading.result().close()

@@ -88,6 +88,26 @@ class Paths:
         return self.state / "daemon.paused"
 
     @property
+    def add_paused(self) -> Path:
+        """The file whose existence ends a run of `jackdaw add`, which a notification's button makes."""
+        return self.state / "add.paused"
+
+    @property
+    def awake(self) -> Path:
+        """The folder of those who keep a phone awake."""
+        return self.state / "awake"
+
+    @property
+    def phone_files(self) -> Path:
+        """The file with the hashes of what `jackdaw phone setup` wrote, JSON."""
+        return self.state / "phone.json"
+
+    @property
+    def shared(self) -> Path:
+        """The folder of links that other apps shared to Jackdaw."""
+        return self.data / "shared"
+
+    @property
     def activity(self) -> Path:
         """The file with the time of the last question, for the background process."""
         return self.state / "activity"

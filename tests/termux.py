@@ -11,8 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -328,17 +327,14 @@ class Phone:
             check=False,
         )
 
-    @contextmanager
-    def entered(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    def enter(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Give this process the phone's environment and platform. Most libraries look at the platform when imported."""
-        with monkeypatch.context() as patch:
-            for variable in [name for name in os.environ if name.startswith("JACKDAW_")]:
-                patch.delenv(variable)
-            for name, value in self.environment.items():
-                if not name.startswith("PYTHON"):
-                    patch.setenv(name, value)
-            patch.setattr(sys, "platform", "android")
-            yield
+        for variable in [name for name in os.environ if name.startswith("JACKDAW_")]:
+            monkeypatch.delenv(variable)
+        for name, value in self.environment.items():
+            if not name.startswith("PYTHON"):
+                monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "platform", "android")
 
 
 @pytest.fixture

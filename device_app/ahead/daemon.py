@@ -22,6 +22,7 @@ from device_app.ahead.scans import scans
 from device_app.ahead.watch import Seen, fingerprint
 from device_app.ahead.work import Reason, Step, Stop, WorkReport, in_turn, run_once
 from device_app.system.activity import Activity
+from device_app.system.awake import clear_up
 from device_app.system.budget import Ledger, estimated_joules, read_ledger, recent, spend, why_spent
 from device_app.system.conditions import Conditions, Sensors
 from device_app.system.process import alone, ended_by_signals
@@ -98,6 +99,7 @@ class Daemon:
     sensors: Sensors = field(default_factory=Sensors)
     on_step: Callable[[Step], None] = lambda _: None
     on_problem: Callable[[str], None] = lambda _: None
+    on_state: Callable[[State], None] = lambda _: None
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     _ended: bool = False
@@ -244,6 +246,7 @@ class Daemon:
     # Edges
 
     def _publish(self, state: State, why: str | None = None) -> None:
+        self.on_state(state)
         if (state, why) != (self._status.state, self._status.why):
             written = read_status(self.paths)
             last = self._status.last if written is None or written.last else None  # deleted meanwhile
@@ -259,6 +262,7 @@ class Daemon:
         """Hold the lock of the background process; write its first and last status."""
         holder = read_status(self.paths)
         with ended_by_signals(self._end), alone(self.paths.daemon_lock, holder.pid if holder else None):
+            clear_up(self.paths.awake)
             before = read_status(self.paths)
             if before:
                 spent = recent(before.spent, self.clock())

@@ -31,6 +31,7 @@ COMMANDS = (
     Lazy("daemon", "device_app.cli.daemon", "Prepare answers in the background while the device is idle."),
     Lazy("connect", "device_app.cli.link", "Connect to a companion server.", "connect"),
     Lazy("disconnect", "device_app.cli.link", "Disconnect from the companion server.", "disconnect"),
+    Lazy("phone", "device_app.cli.phone", "Share from other apps and work in the background, on a phone."),
     Lazy("status", "device_app.cli.status", "Show what has been read, the model and the companion server."),
     Lazy("doctor", "device_app.cli.doctor", "Check that everything works, and say how to fix what does not."),
     Lazy("config", "device_app.cli.config", "Show and change settings."),
@@ -63,6 +64,6 @@ def run(arguments: Sequence[str], make: "MakeDevice | None" = None) -> int:
 
     `make` creates the device for commands; by default devices use the catalog's models.
     """
-    if arguments in ([], ["--no-mouse"]) and sys.stdin.isatty() and sys.stdout.isatty():
+    if arguments in ([], ["--no-mouse"], ["--mouse"]) and sys.stdin.isatty() and sys.stdout.isatty():
         arguments = ["app", *arguments]
     return outcome(jackdaw, arguments, make)

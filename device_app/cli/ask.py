@@ -14,6 +14,7 @@ from device_app.presentation import ORIGINS, drawn_from, place_in
 from device_app.question.abstention import NEAREST
 from device_app.question.answer import GUESS, MODEL_ONLY, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, fell_short
 from device_app.system.activity import Activity
+from device_app.system.awake import awake
 from shared.cli.frame import Command
 from shared.cli.output import age, console, print_json
 from shared.errors import ExitCode, UsageError
@@ -99,7 +100,7 @@ def command(
     if send and (local_only or show_prompt):
         raise UsageError("--send asks the companion server; the other option asks nobody. Leave one of them out.")
     text, fresh = "" if again else _question(question), fresh or again
-    with opened(flags) as device, Activity(device.paths.activity).noted():
+    with opened(flags) as device, Activity(device.paths.activity).noted(), awake(device.paths.awake):
         replaced = last(device.conversations) if again else None
         text = replaced.question if replaced else text
         model_only = model_only or (not (together or pipeline) and was_model_only(replaced))

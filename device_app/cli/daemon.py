@@ -7,12 +7,13 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from device_app.ahead.daemon import Daemon
+from device_app.ahead.daemon import Daemon, State
 from device_app.ahead.daemon import pause as set_paused
 from device_app.ahead.work import Step
 from device_app.cli.models import say_if_refused
@@ -21,11 +22,13 @@ from device_app.commands.work import worker
 from device_app.device import Device
 from device_app.settings import load
 from device_app.system import services
+from device_app.system.awake import awake
+from device_app.system.notice import Notice, ahead
 from models.threads import threads
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
 from shared.errors import ExitCode, UsageError
-from shared.printable import safe, safe_line
+from shared.printable import counted, safe, safe_line
 from storage.paths import Paths
 
 NICE = 19
@@ -74,14 +77,17 @@ def run(as_json: bool) -> None:
 
     def finished(step: Step) -> None:
         steps.append(step)
+        _show_steps(notice, steps)
         # stderr may be a log that lasts and that others read, so it gets no question unless it is a terminal.
         line = _line(step, explain=True) if sys.stderr.isatty() else f"{step.action}: {step.tokens:,} tokens"
         click.echo(line, err=True)
 
-    daemon.on_step = finished
+    notice = ahead()
+    daemon.on_step, daemon.on_state = finished, lambda state: _show_state(notice, state)
     daemon.on_problem = lambda said: click.echo(safe_line(said), err=True)
     began = time.monotonic()
-    daemon.run()
+    with notice:
+        daemon.run()
     if as_json:
         tokens = sum(step.tokens for step in steps)
         print_json({"steps": len(steps), "tokens": tokens, "seconds": round(time.monotonic() - began, 3)})
@@ -113,11 +119,20 @@ def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> i
         return device
 
     daemon = Daemon(paths, said)
-    if not as_json:
-        daemon.on_step = lambda step: click.echo(_line(step, explain=explain))
+    notice, steps = ahead(), list[Step]()
+
+    def finished(step: Step) -> None:
+        steps.append(step)
+        _show_steps(notice, steps)
+        if not as_json:
+            click.echo(_line(step, explain=explain))
+
+    daemon.on_step, daemon.on_state = finished, lambda state: _show_state(notice, state)
     if math.isnan(minutes):
         raise UsageError("--minutes takes a number of minutes, such as 5.")
-    report = daemon.once(force=not when_idle, seconds=60 * minutes)
+    # A scheduler's job is not kept awake for: Android decides how long it may run.
+    with notice, nullcontext() if when_idle else awake(paths.awake):
+        report = daemon.once(force=not when_idle, seconds=60 * minutes)
     if as_json:
         print_json(report.as_json())
     else:
@@ -125,6 +140,19 @@ def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> i
         if report.stopped:
             click.echo(f"The work stopped early: {report.stopped}.", err=True)
     return None if report.steps else ExitCode.NOTHING
+
+
+def _show_state(notice: Notice, state: State) -> None:
+    """Show the phone's notification while work goes on."""
+    if state in ("reading", "working"):
+        notice.show("reads changed files" if state == "reading" else "prepares answers")
+    else:
+        notice.close()
+
+
+def _show_steps(notice: Notice, steps: Sequence[Step]) -> None:
+    tokens = sum(step.tokens for step in steps)
+    notice.show(f"{counted(len(steps), 'step')} done, {tokens:,} tokens")
 
 
 def _line(step: Step, *, explain: bool) -> str:
@@ -222,8 +250,12 @@ def install(yes: bool, as_json: bool) -> int | None:
         }
         print_json({**facts, "installed": yes, "told": reports})
     else:
-        _say_told(reports)
-    return ExitCode.FAILED if any(report.problem for report in reports) else None
+        say_told(reports)
+    if not services.works(service, reports):
+        return ExitCode.FAILED
+    if not as_json and any(report.problem for report in reports):
+        click.echo("The other way of the two works: while the phone charges, the job does the work.", err=True)
+    return None
 
 
 @command.command("uninstall", examples=(("Remove the daemon's service", "jackdaw daemon uninstall"),))
@@ -234,7 +266,7 @@ def uninstall(as_json: bool) -> int | None:
         print_json({"removed": removed, "told": reports})
     elif removed:
         print_table(("Removed",), [(path,) for path in removed])
-        _say_told(reports)
+        say_told(reports)
     else:
         click.echo("The daemon is not installed as a service.")
     return None if removed else ExitCode.NOTHING
@@ -243,19 +275,11 @@ def uninstall(as_json: bool) -> int | None:
 def _service() -> services.Service:
     kind = services.kind_of(os.environ, sys.platform, lambda name: shutil.which(name) is not None)
     environment = {**os.environ, "HOME": str(Path.home())}
-    return services.service(kind, _program(), environment, os.getuid())
+    return services.service(kind, services.program(), environment, os.getuid())
 
 
-def _program() -> Path:
-    """Return the path of `jackdaw`, in the folder of this Python or on PATH, for a service file. Raises UsageError."""
-    beside = Path(sys.executable).with_name("jackdaw")
-    program = str(beside) if beside.exists() else shutil.which("jackdaw")
-    if program is None:
-        raise UsageError("There is no `jackdaw` command that the service could run. Install Jackdaw first.")
-    return Path(program)
-
-
-def _say_told(reports: Sequence[services.Told]) -> None:
+def say_told(reports: Sequence[services.Told]) -> None:
+    """Print the result of each command of a service manager."""
     for report in reports:
         mark = "done" if report.problem is None else f"failed: {report.problem}"
         click.echo(f"$ {safe_line(report.command)}: {safe(mark)}", err=report.problem is not None)

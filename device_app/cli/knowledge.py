@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,20 +18,26 @@ from device_app.cli.models import ensure_models, yes_option
 from device_app.cli.opening import opened
 from device_app.commands.knowledge import absolute, read, unlock
 from device_app.commands.knowledge import remove as forget
+from device_app.commands.sharing import file_of
 from device_app.device import Device
 from device_app.settings.schema import PDF_PASSWORD
+from device_app.system.awake import awake
+from device_app.system.notice import Notice, adding
+from device_app.system.phone import storage_advice
 from shared.cli.frame import Command, Group
 from shared.cli.output import print_blocks, print_json, print_table, progress
-from shared.errors import ExitCode, NothingFound, UsageError
+from shared.errors import ExitCode, GaveWay, NothingFound, UsageError
 from shared.printable import counted, safe_line
 
 if TYPE_CHECKING:
     from device_app.knowledge.ingest import Progress
     from device_app.knowledge.ingest_report import IngestReport
+    from storage.paths import Paths
 
 _ATTEMPTS = 3
 _KINDS = 8
 """The most kinds of unread files that are named."""
+_DENIED = os.strerror(errno.EACCES).lower()
 _WAITS = "Another process is reading files; waiting for it to finish."
 
 
@@ -62,18 +70,22 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
             raise UsageError("Name a file or folder to read, for example: jackdaw add ~/Documents")
         gone = [path for path in chosen if not os.path.lexists(path)]
         if paths and (unknown := [path for path in gone if not _known(device, path)]):
-            raise UsageError(f"There is no file or folder named {unknown[0]}. Check the path.")
+            advice = storage_advice(unknown[0]) or f"There is no file or folder named {unknown[0]}. Check the path"
+            raise UsageError(f"{advice}.")
         ensure_models(device, "embedder", yes=yes)
         with (
             _alone(device),
+            awake(device.paths.awake),
+            adding() as notice,
             ingestion_progress(enabled=not as_json) as on_progress,
         ):
             ingestion = device.ingestion()
-            ingestion.on_progress = on_progress
+            ingestion.on_progress = partial(_progressed, device.paths, notice, on_progress)
+            device.paths.add_paused.unlink(missing_ok=True)
             ingestion.pdf = PdfOptions(tuple(filter(None, [os.environ.get(PDF_PASSWORD)])))
             try:
                 report = read(device, ingestion, chosen)
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, GaveWay):
                 click.echo(_said(ingestion.report) + " The remaining files are read next time.", err=True)
                 raise
         if not as_json and sys.stdin.isatty():
@@ -93,6 +105,26 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
                     click.echo(f"  If {safe_line(str(folder))} is gone for good: {safe_line(again)}", err=True)
         nothing = not (report.documents or report.unchanged or report.removed)
         return ExitCode.NOTHING if nothing else None
+
+
+def read_shared(path: Path, *, yes: bool, as_json: bool) -> IngestReport:
+    """Read a file that another app shared. Raises UsageError if it is none, or is too large."""
+    with opened() as device:
+        file_of(path, device.settings.knowledge.max_file_mb * 1_000_000)
+        ensure_models(device, "embedder", yes=yes)
+        with _alone(device), awake(device.paths.awake), ingestion_progress(enabled=not as_json) as on_progress:
+            ingestion = device.ingestion()
+            ingestion.on_progress = on_progress
+            return read(device, ingestion, [path])
+
+
+def _progressed(paths: Paths, notice: Notice, on_progress: Callable[[Progress], None], so_far: Progress) -> None:
+    """Show the progress, on a phone as a notification too. Raises GaveWay once its button was pressed."""
+    on_progress(so_far)
+    notice.show(f"{so_far.files:,} of {counted(so_far.total_files, 'file')}")
+    if paths.add_paused.exists():
+        paths.add_paused.unlink(missing_ok=True)
+        raise GaveWay("Reading was paused from the notification. To go on: jackdaw add")
 
 
 def _ask_passwords(device: Device, report: IngestReport) -> None:
@@ -120,6 +152,9 @@ def _unlock(device: Device, report: IngestReport, path: Path, passwords: tuple[s
 def _print_unread(report: IngestReport) -> None:
     for skipped in report.skipped:
         click.echo(f"  skipped {safe_line(skipped.path)}: {skipped.reason}", err=True)
+    advice = (storage_advice(Path(skipped.path)) for skipped in report.skipped if skipped.reason == _DENIED)
+    if said := next(filter(None, advice), ""):
+        click.echo(f"  {said}. What was read of it before is kept.", err=True)
     if report.locked and not sys.stdin.isatty():
         click.echo(f"  For a PDF with a password, set {PDF_PASSWORD}, or run this in a terminal.", err=True)
     for partly in report.partly_read:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -20,9 +21,10 @@ def pull(weights: Weights, entry: Entry, report: Callable[[str, int, int], None]
     `report` gets the current activity, the bytes done and the total bytes (0: unknown). An exception from it ends the
     download, which the next call resumes. Raises PullFailed, WeightsDamaged, NotWritable.
     """
-    from storage.paths import private_content
+    from device_app.system.awake import awake
+    from storage.paths import Paths, private_content
 
-    with private_content(weights.folder):
+    with private_content(weights.folder), awake(Paths.locate(os.environ).awake):
         return weights.pull(entry, report)
 
 

@@ -220,13 +220,16 @@ class Daemon:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """How the terminal app looks and moves. NO_COLOR, TEXTUAL_ANIMATIONS and --no-mouse take precedence."""
+    """How the terminal app looks and moves. NO_COLOR, TEXTUAL_ANIMATIONS, --mouse and --no-mouse take precedence."""
 
     theme: Annotated[Literal["dark", "light", "contrast"], Meta(description="Colour theme of the app.")] = "dark"
     motion: Annotated[bool, Meta(description="Animate scrolling and changes in the app.")] = True
     mouse: Annotated[
         bool,
-        Meta(description="Use mouse and touch in the app; false lets the terminal select text. Needs a restart."),
+        Meta(
+            description="Use mouse and touch in the app; false lets the terminal select text, as on a phone unless "
+            "true is set. Needs a restart."
+        ),
     ] = True
 
 

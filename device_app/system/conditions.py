@@ -3,7 +3,6 @@
 Its users are the rules of work ahead, and the cost of an answer's energy.
 """
 
-import shutil
 import subprocess
 import threading
 import time
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import psutil
 
-from device_app.system import battery
+from device_app.system import battery, phone
 from device_app.system.battery import Reading, Supply
 from device_app.system.commands import output
 
@@ -64,7 +63,7 @@ class Sensors:
 
     def __init__(self) -> None:
         self._load = _OthersLoad()
-        self._termux = shutil.which("termux-battery-status")
+        self._termux = phone.find("termux-battery-status")
 
     def read(self) -> Conditions:
         """Read the conditions, except `quiet_s`. Takes a millisecond; on a phone up to two seconds."""

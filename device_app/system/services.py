@@ -5,12 +5,15 @@ Pure but for `install` and `uninstall`. Uses no package manager and needs only t
 
 import plistlib
 import shlex
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from device_app.system.phone import is_phone, prefix
 from shared.errors import NotWritable, UsageError
 from storage.paths import HOME_VARIABLE, write_private
 
@@ -56,7 +59,7 @@ class Told:
 
 def kind_of(environment: Mapping[str, str], platform: str, has: Callable[[str], bool]) -> Kind:
     """Return which service manager this device has. Raises UsageError if it has none of the supported ones."""
-    if "com.termux" in environment.get("PREFIX", ""):
+    if is_phone(environment, platform):
         return "termux"
     if platform == "darwin":
         return "launchd"
@@ -67,6 +70,15 @@ def kind_of(environment: Mapping[str, str], platform: str, has: Callable[[str], 
     )
 
 
+def program() -> Path:
+    """Return the path of `jackdaw`, beside this Python or on PATH, for files that run it. Raises UsageError."""
+    beside = Path(sys.executable).with_name(NAME)
+    path = str(beside) if beside.exists() else shutil.which(NAME)
+    if path is None:
+        raise UsageError("There is no `jackdaw` command that the service could run. Install Jackdaw first.")
+    return Path(path)
+
+
 def service(kind: Kind, program: Path, environment: Mapping[str, str], user: int) -> Service:
     """Return the service that runs `program`, for the person with this environment and user id."""
     home = Path(environment["HOME"])
@@ -75,7 +87,7 @@ def service(kind: Kind, program: Path, environment: Mapping[str, str], user: int
         return _systemd(program, own, Path(environment.get("XDG_CONFIG_HOME") or home / ".config"))
     if kind == "launchd":
         return _launchd(program, own, home, user)
-    return _termux(program, own, home, Path(environment["PREFIX"]))
+    return _termux(program, own, home, prefix(environment))
 
 
 def _systemd(program: Path, own: Mapping[str, str], config: Path) -> Service:
@@ -165,6 +177,12 @@ def install(service: Service) -> list[Told]:
         if unit.executable:
             unit.path.chmod(0o700)
     return [_run(command) for command in service.start]
+
+
+def works(service: Service, reports: Sequence[Told]) -> bool:
+    """Return whether the service was started. On a phone the resident service or the job will do."""
+    succeeded = [report.problem is None for report in reports]
+    return any(succeeded) if service.kind == "termux" else all(succeeded)
 
 
 def uninstall(service: Service) -> tuple[list[Path], list[Told]]:

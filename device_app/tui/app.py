@@ -18,6 +18,7 @@ from textual.widget import MountError
 
 from device_app import settings
 from device_app.commands.opening import MakeDevice, opened
+from device_app.system.phone import is_phone
 from device_app.tui import messages
 from device_app.tui.actions import ACTIONS, BY_ID, Action, AppState, Place, available
 from device_app.tui.area import AreaScreen
@@ -66,6 +67,8 @@ class JackdawApp(ChoosingApp):
             self.register_theme(theme)
         self._dress(look)
         self._clock = clock
+        self.is_swiped = is_phone(environment) and not look.mouse
+        """Whether the terminal sends Up and Down for a swipe."""
         self._chat = ChatScreen(self.parts.answers, self.parts.records, self._suggest, clock)
 
     def get_line_filters(self) -> Sequence[LineFilter]:

@@ -13,7 +13,7 @@ COMPOSER = (
     ("Enter", "send"),
     ("Ctrl+J", "new line"),
     ("Tab", "complete a /command"),
-    ("Up", "edit the last question"),
+    ("Up, Ctrl+Up", "edit the last question"),
     ("Esc", "stop the answer, or read"),
 )
 READING = (

@@ -70,7 +70,14 @@ class Composer(TextArea):
             self.characters = characters
 
     class WentUp(Message):
-        """The person pressed Up with nothing typed."""
+        """The person pressed Up with nothing typed, or Ctrl+Up."""
+
+    class Swiped(Message):
+        """The person swiped up or down over a phone's screen, by so many lines."""
+
+        def __init__(self, lines: int) -> None:
+            super().__init__()
+            self.lines = lines
 
     def __init__(
         self,
@@ -145,6 +152,7 @@ class Composer(TextArea):
             "tab": self.action_complete,
             "up": self.action_up,
             "down": self.action_down,
+            "ctrl+up": self.action_recall,
         }.get(event.key)
         if act:
             event.stop()
@@ -217,6 +225,8 @@ class Composer(TextArea):
             self._places.move(-1)
         elif self._commands.display:
             self._commands.action_cursor_up()
+        elif self._is_swiped():
+            self.post_message(self.Swiped(-1))
         elif not self.text:
             self.post_message(self.WentUp())
         else:
@@ -228,8 +238,19 @@ class Composer(TextArea):
             self._places.move(1)
         elif self._commands.display:
             self._commands.action_cursor_down()
+        elif self._is_swiped():
+            self.post_message(self.Swiped(1))
         else:
             self.action_cursor_down()
+
+    def action_recall(self) -> None:
+        """Edit the last question, if nothing is typed."""
+        if not self.text:
+            self.post_message(self.WentUp())
+
+    def _is_swiped(self) -> bool:
+        """Return whether Up and Down are swipes: a phone's terminal sends those, unless the app takes the mouse."""
+        return bool(getattr(self.app, "is_swiped", False))
 
     def _highlighted(self) -> Action | None:
         place = self._commands.highlighted

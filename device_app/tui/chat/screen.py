@@ -157,6 +157,10 @@ class ChatScreen(ConversationActions):
         if self.transcript.views and not self._answering:
             self.action_edit()
 
+    @on(Composer.Swiped)
+    def _swiped(self, event: Composer.Swiped) -> None:
+        self.transcript.swiped(event.lines)
+
     def write(self, text: str) -> None:
         """Insert the text into the composer and focus it, so that the next key reaches it."""
         self.composer.move_cursor(self.composer.document.end)

@@ -37,6 +37,8 @@ class Transcript(Letters):
         Binding("enter", "screen.perform('sources', '1')", show=False),
         Binding("up", "select(-1)", show=False),
         Binding("down", "select(1)", show=False),
+        Binding("ctrl+up", "choose(-1)", show=False),
+        Binding("ctrl+down", "choose(1)", show=False),
     ]
 
     def __init__(self, clock: Callable[[], datetime], load: Load, *children: Widget) -> None:
@@ -108,7 +110,19 @@ class Transcript(Letters):
         first, *others = view.instead_of
         await self.show((*self._earlier, *mounted, *view.instead_of), first if others else None)
 
+    def swiped(self, lines: int) -> None:
+        """Scroll by so many lines, and stop following the answer unless its end is reached."""
+        # At once, because a swipe is a burst of keys, each of which starts where the last one ended.
+        self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)
+
     async def action_select(self, step: int) -> None:
+        """Select the previous or next turn; where Up and Down are swipes, scroll."""
+        if self.app.is_swiped:  # type: ignore[attr-defined]
+            self.swiped(step)
+        else:
+            await self.action_choose(step)
+
+    async def action_choose(self, step: int) -> None:
         """Select the previous or next turn."""
         views = self.views
         if not views or self.selected is None:

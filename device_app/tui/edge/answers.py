@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from device_app.question.typed import ReadWhileTyping
 from device_app.tui import messages
 from device_app.tui.edge.following import Following
+from device_app.tui.edge.memory import is_needed
+from device_app.tui.edge.stopping import stoppable
 from device_app.tui.edge.thread import ANSWERS, DeviceThread
 from shared.errors import GaveWay, JackdawError, StoreError
 
 if TYPE_CHECKING:
-    from device_app.answering.assistant import Assistant
     from device_app.commands.turns import TurnStore
     from device_app.device import Device
-    from device_app.inference.local import LocalSource
     from device_app.question.answer import Events
     from device_app.question.options import Asked
     from device_app.tui.edge.typing import Typing
@@ -127,9 +127,13 @@ class Answers:
         return await self._thread.run(weigh)
 
     async def keep_up(self) -> None:
-        """Reopen the device if another program has connected it to a server or disconnected it."""
+        """Reopen the device if another program has connected it to a server or disconnected it; let the model go if the
+        phone is short of memory.
+        """
         if await asyncio.to_thread(self._following.has_changed):
             self.reopen()
+        elif await asyncio.to_thread(is_needed):
+            self._submit(self._let_go)
 
     def reopen(self) -> None:
         """Reload the settings before the next question."""
@@ -169,8 +173,8 @@ class Answers:
         self._post(messages.Troubled(str(error)) if known else messages.Broken(error))
 
     def _prepare(self, device: Device) -> None:
+        from device_app.tui.edge.memory import loads_late
         from models import catalog
-        from models.forecast import is_memory_short
 
         if absent := device.weights.missing(device.loads()):
             names = tuple(entry.name for entry in absent)
@@ -181,7 +185,7 @@ class Answers:
             device.weights.path(catalog.find(name))
         model = catalog.find(device.settings.model.name, "engine")
         with self._typing_changes:
-            self._loads_late = is_memory_short(device.weights, model) and not self._text
+            self._loads_late = loads_late(device.weights, model) and not self._text
         if self._loads_late:
             self._post(messages.Ready(device.settings.model.name))
         else:
@@ -202,6 +206,14 @@ class Answers:
         self._post(messages.Ready(device.settings.model.name, refused(device)))
         self._following.follow(device)
 
+    def _let_go(self, device: Device) -> None:
+        """Free the model, unless it is about to be used; what the person types next loads it again."""
+        with self._typing_changes:
+            if device.loaded is None or self._thread.is_awaited or (self._typing and self._typing.is_busy):
+                return
+            self._loads_late = True
+        device.let_go()
+
     def _fetch(self, device: Device) -> None:
         from device_app.commands.models import pull
         from models import catalog
@@ -218,12 +230,13 @@ class Answers:
     def _answer(self, device: Device, request: Request) -> None:
         from device_app.commands.turns import TurnStore
         from device_app.system.activity import Activity
+        from device_app.system.awake import awake
         from device_app.tui.edge.writing import Writing
 
         writing = Writing()
         store = TurnStore(device.database, request.instead_of, writing.new_turns)
         try:
-            with Activity(device.paths.activity).noted(), suppress(GaveWay):
+            with Activity(device.paths.activity).noted(), awake(device.paths.awake), suppress(GaveWay):
                 self._stream(device, request, writing, store)
             if not writing.finished:
                 if writing.text.strip():
@@ -248,7 +261,7 @@ class Answers:
         from device_app.commands.turns import advice
         from device_app.question.answer import Answer, Found, LookedUp, Wrote, sources
 
-        assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
+        assistant = stoppable(replace(device.assistant, conversations=store), request.stop)
         options = device.options(**request.asked)
         events = cast("Events", assistant.ask(request.question, options, request.conversation, request.typed))
         with closing(events):
@@ -276,14 +289,3 @@ def _save(store: TurnStore, writing: Writing) -> None:
         store.write(writing.whole().id, writing.text)
     except StoreError:
         writing.give_up_saving()
-
-
-def _stoppable(assistant: Assistant, stop: Event) -> Assistant:
-    """Return the assistant with a model that raises GaveWay within one batch after `stop` is set."""
-    from models.interruptible import interruptible
-
-    def source() -> LocalSource:
-        loaded = assistant.source()
-        return replace(loaded, engine=interruptible(loaded.engine, stop.is_set))
-
-    return replace(assistant, source=source)

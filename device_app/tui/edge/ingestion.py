@@ -47,7 +47,7 @@ class Reader:
         self._asides = 0
         self._closed = False
         self.reading = Reading()
-        self._run_over = ReadingRun(self._announce, self._is_stopped, self._paused.wait, answering, clock)
+        self._run_over = ReadingRun(self._announce, self._is_stopped, self._paused.wait, answering, clock, self.pause)
 
     def read(self, paths: Sequence[Path]) -> None:
         """Read these paths, after those being read."""

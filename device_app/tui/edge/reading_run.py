@@ -42,7 +42,7 @@ class Tell(Protocol):
 class ReadingRun:
     """One run of reading files. `is_stopped` returns whether the run has to end; `wait` then returns at once.
 
-    `answering` returns whether the app is answering a question.
+    `answering` returns whether the app is answering a question; `pause` pauses, as a phone's notification asks for.
     """
 
     def __init__(
@@ -52,9 +52,10 @@ class ReadingRun:
         wait: Callable[[float], object],
         answering: Callable[[], bool],
         clock: Callable[[], float],
+        pause: Callable[[], object],
     ) -> None:
         self._announce, self._is_stopped, self._wait = announce, is_stopped, wait
-        self._answering, self._clock = answering, clock
+        self._answering, self._clock, self._pause = answering, clock, pause
         self._pace = Pace()
         self._told_at = 0.0
         self._counted = 0
@@ -64,10 +65,13 @@ class ReadingRun:
         """Read these paths. Raises GaveWay if the run is stopped, and errors of the reading."""
         from device_app.ahead.reading import BATCH_PASSAGES, InPieces, go_on
         from device_app.commands import knowledge
+        from device_app.system.awake import awake
+        from device_app.system.notice import adding
 
         knowledge.remember(device, paths)
         ingestion = device.ingestion()
-        with self._alone(device):
+        with self._alone(device), awake(device.paths.awake), adding() as notice:
+            device.paths.add_paused.unlink(missing_ok=True)
             self._offers_questions |= not device.knowledge.totals().passages
             self._pace = Pace()
             self._told_at = 0.0
@@ -78,6 +82,7 @@ class ReadingRun:
 
             def progressed(progress: Progress) -> None:
                 go_on(heed)
+                notice.show(f"{progress.files:,} of {progress.total_files:,} files")
                 self._follow(device, ingestion, progress)
 
             ingestion.embedder = InPieces(ingestion.embedder, heed)
@@ -113,6 +118,9 @@ class ReadingRun:
 
     def _heed(self, device: Device) -> bool:
         """Wait while a question is being answered; return whether to stop."""
+        if device.paths.add_paused.exists():
+            device.paths.add_paused.unlink(missing_ok=True)
+            self._pause()
         if not self._is_stopped() and self._is_asked(device):
             self._announce((Phase.READING,), phase=Phase.GIVING_WAY, seconds_left=None)
             while self._is_asked(device) and not self._is_stopped():

@@ -111,6 +111,11 @@ class Typing:
         """End a reading that still runs for the question sent last, as its answer is no longer awaited."""
         self._sent.is_sent = False
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a question is half typed."""
+        return bool(self._question.draft.text)
+
     def forget(self) -> None:
         """Drop what was read for the half-typed question, and read for it again: settings or the model changed."""
         with self._changed:

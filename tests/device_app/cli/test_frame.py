@@ -79,6 +79,7 @@ def test_the_table_names_each_command_once() -> None:
             "daemon",
             "connect",
             "disconnect",
+            "phone",
             "status",
             "doctor",
             "config",

@@ -1,0 +1,97 @@
+"""What is known of a phone under Termux: where it is from, which of its commands answer, and what is set up on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from device_app.system import phone, phone_files, services
+from device_app.system.awake import holders
+from shared.errors import UsageError
+from storage.paths import Paths
+
+ASKED = ("termux-battery-status", "termux-volume", "termux-tts-engines")
+"""Commands that are asked how long they take: they need no permission, and tell nothing private."""
+
+NEEDED = (
+    *("termux-battery-status", "termux-job-scheduler", "termux-notification", "termux-notification-remove"),
+    *("termux-wake-lock", "termux-wake-unlock", "termux-setup-storage", "termux-dialog", "termux-sms-list"),
+    *("termux-contact-list", "termux-call-log", "termux-notification-list", "termux-tts-speak", "sv-enable"),
+)
+"""The commands that Jackdaw uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One fact about the phone; `remedy` says what to do where it is a problem, else it is ""."""
+
+    name: str
+    said: str
+    remedy: str = ""
+
+
+def facts(paths: Paths, environment: Mapping[str, str]) -> Sequence[Fact]:
+    """Return all facts. Takes a second, and more where commands hang; changes nothing."""
+    return [*state(environment), *_set_up(environment, paths)]
+
+
+def state(environment: Mapping[str, str]) -> Iterator[Fact]:
+    """Yield what the phone itself lacks: a sound Termux, its commands, its permission for shared storage."""
+    listed = phone.sources()
+    origin = phone.flavour(environment)
+    version = environment.get("TERMUX_VERSION", "of an unknown version")
+    wrong = phone.mixed(environment, listed)
+    remedy = "Install Termux and all its add-ons from F-Droid, or all from GitHub (see device_app/system/PHONE.md)"
+    yield Fact("termux", wrong or f"Termux {version}{f', from {origin}' if origin else ''}", remedy if wrong else "")
+    missing = [name for name in NEEDED if phone.find(name) is None]
+    for package, names in _by_package(missing).items():
+        yield Fact("commands", f"{', '.join(names)} missing", f"Run: pkg install {package}")
+    if "termux-battery-status" not in missing:
+        _, reply = phone.call_json("termux-battery-status")
+        said, _, remedy = reply.problem.partition(". ")
+        yield Fact("battery", said or f"termux-battery-status answers in {reply.ms:,.0f} ms", remedy)
+    yield _storage(environment)
+
+
+def _by_package(missing: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    packages: dict[str, list[str]] = {}
+    for name in missing:
+        packages.setdefault("termux-services" if name.startswith("sv-") else "termux-api", []).append(name)
+    return packages
+
+
+def _storage(environment: Mapping[str, str]) -> Fact:
+    """Return whether the phone's shared storage may be read; nobody needs it for files that are elsewhere."""
+    shared = Path(environment.get("HOME", "/")) / "storage" / "shared"
+    if not shared.is_symlink():
+        return Fact("storage", "the phone's shared storage has not been asked for: termux-setup-storage does that")
+    if os.access(shared, os.R_OK):
+        return Fact("storage", "the phone's shared storage may be read")
+    return Fact("storage", "Android no longer lets Termux read the shared storage", "Run: termux-setup-storage")
+
+
+def _set_up(environment: Mapping[str, str], paths: Paths) -> Iterator[Fact]:
+    try:
+        program = services.program()
+    except UsageError as error:
+        yield Fact("program", "there is no `jackdaw` command", str(error))
+        return
+    record = phone_files.read_record(paths.phone_files)
+    words = {
+        "missing": "is not there",
+        "written": "is there",
+        "outdated": "is an earlier version's",
+        "yours": "is yours",
+    }
+    for unit in phone_files.units(program, environment):
+        standing = phone_files.standing(unit, record)
+        remedy = "Run: jackdaw phone setup" if standing in ("missing", "outdated") else ""
+        yield Fact(unit.path.name, words[standing], remedy)
+    service = services.service("termux", program, environment, os.getuid())
+    is_installed = all(unit.path.exists() for unit in service.units)
+    said = "is installed" if is_installed else "is not installed"
+    yield Fact("daemon", said, "" if is_installed else "Run: jackdaw phone setup")
+    if count := holders(paths.awake):
+        yield Fact("awake", f"{count} of Jackdaw's processes keep the phone awake")

@@ -1,0 +1,128 @@
+"""Keeps a phone awake while an answer is written or a job that the person started runs, by Termux's wake lock.
+
+Android has one lock for all of Termux. So each holder has a file that it keeps locked, and whoever ends last takes the
+wake lock back. The system unlocks the files of a process that is killed, so that the next Jackdaw can clear up.
+"""
+
+import fcntl
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from device_app.system import phone
+from shared.errors import NotWritable
+from storage.paths import private_folder, to_be_written
+
+GRACE_S = 1.0
+"""Seconds before the lock is taken: the screen is on when a question is asked, and most answers end sooner."""
+
+_WAIT_S = 2 * phone.SECONDS
+"""Seconds to wait for another Jackdaw that takes or gives back the lock."""
+
+
+@contextmanager
+def awake(folder: Path) -> Iterator[None]:
+    """Keep the phone awake while in this context, also if it ends by an error; do nothing elsewhere."""
+    if not phone.is_phone():
+        yield
+        return
+    over = threading.Event()
+    mine: list[_Held] = []
+
+    def take() -> None:
+        if not over.wait(GRACE_S):
+            with suppress(NotWritable, OSError):  # a full disk: the phone may sleep, and the answer takes longer
+                mine.append(_take(folder))
+
+    thread = threading.Thread(target=take, name="awake", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        for held in mine:
+            _give_back(folder, held)
+
+
+def clear_up(folder: Path) -> bool:
+    """Give the wake lock back that a killed Jackdaw has left; return whether there was one. Raises nothing."""
+    if not (phone.is_phone() and folder.is_dir() and any(folder.glob("*.held"))):
+        return False
+    with _alone(folder):
+        dead, living = _holders(folder)
+        for file in dead:
+            file.unlink(missing_ok=True)
+        if dead and not living:
+            phone.call("termux-wake-unlock")
+        return bool(dead)
+
+
+def holders(folder: Path) -> int:
+    """Return how many processes keep the phone awake now."""
+    return len(_holders(folder)[1])
+
+
+class _Held:
+    """A file that this process keeps locked."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.descriptor = os.open(file, os.O_WRONLY | os.O_CREAT, 0o600)
+        fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def end(self) -> None:
+        self.file.unlink(missing_ok=True)
+        os.close(self.descriptor)
+
+
+def _take(folder: Path) -> _Held:
+    """Take the wake lock. Raises NotWritable, OSError."""
+    private_folder(folder)
+    with _alone(folder), to_be_written(f"write into {folder}"):
+        held = _Held(folder / f"{os.getpid()}-{threading.get_ident()}.held")
+        phone.call("termux-wake-lock")
+    return held
+
+
+def _give_back(folder: Path, held: _Held) -> None:
+    with _alone(folder):
+        held.end()
+        dead, living = _holders(folder)
+        for file in dead:
+            file.unlink(missing_ok=True)
+        if not living:
+            phone.call("termux-wake-unlock")
+
+
+def _holders(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the files of processes that have ended, and of those that run."""
+    dead: list[Path] = []
+    living: list[Path] = []
+    for file in folder.glob("*.held"):
+        with suppress(FileNotFoundError):
+            descriptor = os.open(file, os.O_WRONLY)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                dead.append(file)
+            except BlockingIOError:
+                living.append(file)
+            finally:
+                os.close(descriptor)
+    return dead, living
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one Jackdaw at a time take or give back the lock; whoever waits too long does so all the same."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / "lock", timeout=_WAIT_S, mode=0o600)
+    with suppress(Timeout, OSError):
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()

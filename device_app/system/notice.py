@@ -1,0 +1,97 @@
+"""A phone's notification of work that takes long, with a button that pauses it. Nothing is shown on other devices.
+
+It stands on a screen that others may see: its text has counts, and no file, question or name.
+"""
+
+import os
+import shlex
+import threading
+from collections.abc import Sequence
+
+from device_app.system import phone, services
+from shared.errors import UsageError
+from storage.paths import HOME_VARIABLE
+
+AFTER_S, EVERY_S = 5.0, 10.0
+"""Seconds of work before it is shown, and between two updates: each starts two processes."""
+
+_MOST_FAILURES = 2
+"""Failures in a row after which no more is shown: the companion app is missing."""
+
+
+class Notice:
+    """One notification. `show` returns at once; a thread sends the latest text. A context manager, which removes it."""
+
+    def __init__(self, name: str, title: str, pause: Sequence[str]) -> None:
+        """Create a notification that is not shown yet; `pause` are the arguments of `jackdaw` that its button runs."""
+        self._name, self._title, self._pause = f"jackdaw-{name}", title, pause
+        self._changed = threading.Condition()
+        self._text = ""
+        self._over = self._is_shown = False
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> "Notice":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def show(self, text: str) -> None:
+        """Show this text, after some seconds of work."""
+        if not phone.is_phone():
+            return
+        with self._changed:
+            self._text = text
+            if self._thread is None:
+                self._over = False
+                self._thread = threading.Thread(target=self._run, name="notice", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Remove the notification; `show` begins another one."""
+        with self._changed:
+            self._over = True
+            self._changed.notify()
+        if self._thread:
+            self._thread.join()
+            self._thread = None
+        if self._is_shown:
+            self._is_shown = False
+            phone.call("termux-notification-remove", self._name)
+
+    def _run(self) -> None:
+        pause, sent, failures = AFTER_S, "", 0
+        while failures < _MOST_FAILURES:
+            with self._changed:
+                self._changed.wait_for(lambda: self._over, pause)
+                if self._over:
+                    return
+                text, pause = self._text, EVERY_S
+            if text != sent:
+                self._is_shown = True  # also if the command is killed: it may have been heard
+                failures = 0 if phone.call("termux-notification", *self._arguments(text)).is_answer else failures + 1
+                sent = text
+
+    def _arguments(self, text: str) -> Sequence[str]:
+        action = ("--button1", "Pause", "--button1-action", command_line(*self._pause)) if self._pause else ()
+        return ("--id", self._name, "--ongoing", "--alert-once", "--title", self._title, "--content", text, *action)
+
+
+def command_line(*arguments: str) -> str:
+    """Return a command line of `jackdaw` for Android, which starts it without this shell's environment."""
+    own = [f"{HOME_VARIABLE}={os.environ[HOME_VARIABLE]}"] if os.environ.get(HOME_VARIABLE) else []
+    try:
+        program = str(services.program())
+    except UsageError:
+        program = "jackdaw"
+    return shlex.join([*(["env", *own] if own else []), program, *arguments])
+
+
+def ahead() -> Notice:
+    """Return the notification of work ahead."""
+    return Notice("ahead", "Jackdaw works ahead", ("daemon", "pause"))
+
+
+def adding() -> Notice:
+    """Return the notification of files being read."""
+    return Notice("add", "Jackdaw reads your files", ("phone", "pause"))

@@ -1,0 +1,196 @@
+"""Whether this device is a phone under Termux, and Termux's commands there. Knows no model and no store.
+
+A `termux-*` command talks to the companion app Termux:API. It hangs where that is missing, and prints an object with
+`error` where Android's permission is: so each call is bounded in time and output, and its problem is worded.
+"""
+
+import json
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SECONDS = 3.0
+"""Seconds to wait for a command that shows no dialog; a phone takes up to one."""
+
+_MOST_AT_ONCE = 2
+"""Termux's commands that this process runs at the same time: Android kills a program with too many processes."""
+
+_PERMISSION = "to use this command: "
+"""What stands before the permission's name in an answer that denies."""
+
+_slots = threading.BoundedSemaphore(_MOST_AT_ONCE)
+
+
+def is_phone(environment: Mapping[str, str] | None = None, platform: str | None = None) -> bool:
+    """Return whether this is Termux on Android; by default of this process.
+
+    Android starts actions of notifications without PREFIX, and Termux's Python says "android": either is enough.
+    """
+    here = os.environ if environment is None else environment
+    return (platform or sys.platform) == "android" or "com.termux" in here.get("PREFIX", "")
+
+
+def prefix(environment: Mapping[str, str] | None = None) -> Path:
+    """Return Termux's folder of programs (PREFIX), also where the environment lacks the variable."""
+    here = os.environ if environment is None else environment
+    return Path(here.get("PREFIX") or sys.base_prefix)
+
+
+def find(name: str) -> str | None:
+    """Return the path of a command, also where PATH lacks Termux's folder; None if it is not installed."""
+    return shutil.which(name) or (shutil.which(name, path=str(prefix() / "bin")) if is_phone() else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a command printed, and how long it took. `problem` says in words why it is no answer, and what to do."""
+
+    command: str
+    printed: bytes = b""
+    ms: float = 0.0
+    problem: str = ""
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the command answered."""
+        return not self.problem
+
+
+def call(name: str, *arguments: str, seconds: float | None = None) -> Reply:
+    """Run one of Termux's commands. Raises nothing: a command that is missing, hangs or is denied has a `problem`."""
+    import subprocess
+
+    from device_app.system.commands import output
+
+    path, most = find(name), SECONDS if seconds is None else seconds
+    if path is None:
+        package = "termux-services" if name.startswith("sv-") else "termux-api"
+        return Reply(name, problem=f"{name} is not installed. Run: pkg install {package}")
+    with _slots:
+        began = time.monotonic()
+        try:
+            printed, problem = output((path, *arguments), most), ""
+        except subprocess.TimeoutExpired:
+            printed, problem = b"", _silent(name, most)
+        except (OSError, ValueError) as error:
+            printed, problem = b"", f"{name} cannot be run: {str(error).lower()}. Run: pkg reinstall termux-api"
+        ms = (time.monotonic() - began) * 1000
+    return Reply(name, printed, ms, problem or _denied(name, printed))
+
+
+def call_json(name: str, *arguments: str, seconds: float | None = None) -> tuple[object, Reply]:
+    """Run a command that prints JSON; return the value, None where there is a problem, and the reply."""
+    reply = call(name, *arguments, seconds=seconds)
+    if reply.problem:
+        return None, reply
+    try:
+        return json.loads(reply.printed), reply
+    except (ValueError, RecursionError):
+        problem = f"{name} prints what is no answer. Run: pkg upgrade termux-api, and update the app Termux:API"
+        return None, Reply(name, reply.printed, reply.ms, problem)
+
+
+def _silent(name: str, seconds: float) -> str:
+    return (
+        f"{name} did not answer within {seconds:g} seconds. Install the app Termux:API from where Termux itself is "
+        "from (F-Droid or GitHub), and open it once"
+    )
+
+
+def _denied(name: str, printed: bytes) -> str:
+    """Return what an answer that denies says; "" for any other."""
+    if len(printed) > 2_000 or b'"error"' not in printed:
+        return ""
+    try:
+        said = json.loads(printed)
+    except ValueError:
+        return ""
+    if not (isinstance(said, dict) and isinstance(said.get("error"), str)):
+        return ""
+    last = said["error"].rpartition(_PERMISSION)[2].rpartition(".")[2].strip()
+    permission = last if last.replace("_", "").isalnum() else "its permission"
+    return (
+        f"Android denies {name} its permission ({permission}). Allow it in Android's settings: Apps, Termux:API, "
+        "Permissions"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an app of Termux's was installed from, by Android's package manager: an installer's name, "" for a file."""
+
+    app: str
+    installer: str
+
+
+PLAY_STORE = "com.android.vending"
+_FLAVOURS = {"GOOGLE_PLAY_STORE": "the Play Store", "F_DROID": "F-Droid", "GITHUB": "GitHub"}
+
+
+def sources() -> Sequence[Source]:
+    """Return where Termux and its add-ons are from; empty if Android does not say it."""
+    lines = call("pm", "list", "packages", "-i", "com.termux").printed.decode("utf-8", "replace").splitlines()
+    listed = []
+    for line in lines:
+        app, _, installer = line.partition("installer=")
+        if (app := app.strip().removeprefix("package:")).startswith("com.termux"):
+            listed.append(Source(app, "" if installer.strip() in ("", "null") else installer.strip()))
+    return listed
+
+
+def flavour(environment: Mapping[str, str]) -> str:
+    """Return where this build of Termux says that it is from: "the Play Store", "F-Droid", "GitHub" or ""."""
+    if environment.get("TERMUX_VERSION", "").startswith("googleplay"):
+        return _FLAVOURS["GOOGLE_PLAY_STORE"]
+    release = environment.get("TERMUX_APP__APK_RELEASE") or environment.get("TERMUX_APK_RELEASE", "")
+    return _FLAVOURS.get(release.upper(), "")
+
+
+def mixed(environment: Mapping[str, str], listed: Sequence[Source]) -> str:
+    """Return what is wrong with where Termux and its add-ons are from; "" if nothing is.
+
+    Builds of the Play Store lack messages and calls. Builds from different places are signed by different keys, and do
+    not work together.
+    """
+    stores = {source.app: source.installer == PLAY_STORE for source in listed}
+    if flavour(environment) == _FLAVOURS["GOOGLE_PLAY_STORE"] or stores.get("com.termux"):
+        return "Termux is from the Play Store: that build lacks messages, calls and some commands"
+    if played := [app for app, is_played in stores.items() if is_played]:
+        return f"{', '.join(played)} is from the Play Store and Termux is not: they do not work together"
+    return ""
+
+
+SHARED = (Path("/sdcard"), Path("/storage"), Path("/mnt/sdcard"))
+"""Where Android's shared storage is seen."""
+
+_ABOVE = (Path("/storage"), Path("/storage/emulated"))
+"""Folders above the storage, which tell nothing of the permission."""
+
+
+def is_shared(path: Path, environment: Mapping[str, str] | None = None) -> bool:
+    """Return whether the path is in the phone's shared storage, which Termux may read only with a permission."""
+    here = os.environ if environment is None else environment
+    own = Path(here.get("HOME", "/")) / "storage"
+    return any(path == folder or path.is_relative_to(folder) for folder in (*SHARED, own))
+
+
+def storage_advice(path: Path) -> str:
+    """Return what to do about a path in the shared storage that Android hides; "" elsewhere, and where it may be read.
+
+    A folder that may be read shows that a path in it is missing, and no permission.
+    """
+    if not (is_phone() and is_shared(path)):
+        return ""
+    own = Path(os.environ.get("HOME", "/")) / "storage"  # links to the storage, which are seen without permission
+    folders = (folder for folder in (path, *path.parents) if is_shared(folder) and folder not in (own, *_ABOVE))
+    if any(os.access(folder, os.R_OK) for folder in folders):
+        return ""
+    return (
+        "Android does not let Termux read the phone's shared storage. Run termux-setup-storage, allow it in the dialog "
+        "(or in Android's settings: Apps, Termux, Permissions), and try again"
+    )

@@ -1,0 +1,25 @@
+"""When the app goes without the model: on a phone until the person types, and while other apps lack memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from device_app.system.phone import is_phone
+
+if TYPE_CHECKING:
+    from models.catalog import Entry, Weights
+
+
+def loads_late(weights: Weights, model: Entry) -> bool:
+    """Return whether the model is loaded only once the person types: on a phone, or where memory is short."""
+    from models.forecast import is_memory_short
+
+    return is_phone() or is_memory_short(weights, model)
+
+
+def is_needed() -> bool:
+    """Return whether this is a phone on which other apps lack memory; Android would end this one."""
+    from shared.memory import available
+    from storage.pressure import RESERVE
+
+    return is_phone() and available() < RESERVE

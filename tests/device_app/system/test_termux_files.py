@@ -1,0 +1,122 @@
+"""What `jackdaw phone setup` writes: whose a file is, and that a person's own is never lost."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from device_app.system import phone_files
+from device_app.system.phone_files import read_record, remove, standing, units, write
+from device_app.system.services import Unit
+from shared.errors import NotWritable
+
+PROGRAM = Path("/data/data/com.termux/files/usr/bin/jackdaw")
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "phone.json"
+
+
+@pytest.fixture
+def unit(tmp_path: Path) -> Unit:
+    return units(PROGRAM, {"HOME": str(tmp_path), "PREFIX": "/p"})[0]
+
+
+def test_the_hooks_call_one_command_with_what_is_shared(tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "PREFIX": "/p", "JACKDAW_HOME": "/a b"}
+    address, file, shortcut = units(PROGRAM, environment)
+    assert [unit.path.relative_to(tmp_path) for unit in (address, file, shortcut)] == [
+        Path("bin/termux-url-opener"),
+        Path("bin/termux-file-editor"),
+        Path(".shortcuts/Jackdaw"),
+    ]
+    assert f"env 'JACKDAW_HOME=/a b' {PROGRAM} phone share -- \"$1\"" in address.text
+    assert shortcut.text.endswith(f"exec env 'JACKDAW_HOME=/a b' {PROGRAM}\n")
+
+
+def test_a_file_is_written_known_again_and_removed(unit: Unit, record: Path) -> None:
+    assert standing(unit, read_record(record)) == "missing"
+    assert write(unit, record) is None
+    assert (unit.path.read_text(), unit.path.stat().st_mode & 0o777) == (unit.text, 0o700)
+    assert standing(unit, read_record(record)) == "written"
+    later = Unit(unit.path, unit.text + "# later\n", executable=True)
+    assert standing(later, read_record(record)) == "outdated"
+    assert write(later, record) is None
+    assert remove(later, record)
+    assert (unit.path.exists(), read_record(record)) == (False, {})
+    assert not remove(later, record)
+
+
+def test_a_persons_file_is_moved_aside_and_put_back(unit: Unit, record: Path) -> None:
+    unit.path.parent.mkdir()
+    unit.path.write_text("echo mine")
+    assert standing(unit, read_record(record)) == "yours"
+    assert not remove(unit, record)
+    aside = write(unit, record)
+    assert aside and aside.read_text() == "echo mine"
+    assert write(unit, record) is None  # once more, as after a kill: the copy is not taken for another one
+    assert remove(unit, record)
+    assert unit.path.read_text() == "echo mine"
+    assert not aside.exists()
+
+
+def test_what_a_person_changed_is_theirs(unit: Unit, record: Path) -> None:
+    write(unit, record)
+    unit.path.write_text(unit.text + "echo mine\n")
+    assert standing(unit, read_record(record)) == "yours"
+    assert not remove(unit, record)
+    first, second = write(unit, record), unit.path
+    second.write_text("echo other")
+    assert first and write(unit, record) == first.with_name(f"{first.name}-2")
+
+
+def test_a_link_is_a_persons_and_its_target_stays(unit: Unit, record: Path, tmp_path: Path) -> None:
+    target = tmp_path / "mine"
+    target.write_text(unit.text)
+    unit.path.parent.mkdir()
+    unit.path.symlink_to(target)
+    assert standing(unit, read_record(record)) == "yours"
+    target.write_text("echo mine")
+    aside = write(unit, record)
+    assert aside and aside.is_symlink()
+    assert (target.read_text(), unit.path.is_symlink()) == ("echo mine", False)
+
+
+def test_a_kill_between_two_steps_loses_nothing(unit: Unit, record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = ("_write_record", "write_private")
+    for step in steps:
+        unit.path.parent.mkdir(exist_ok=True)
+        unit.path.write_text("echo mine")
+
+        def killed(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(phone_files, step, killed)
+            with pytest.raises(KeyboardInterrupt):
+                write(unit, record)
+        write(unit, record)
+        remove(unit, record)
+        texts = [file.read_text() for file in unit.path.parent.iterdir()]
+        assert texts == ["echo mine"], step
+
+
+@pytest.mark.parametrize("broken", ["", "{", '{"/x": 3}', "\xff"])
+def test_a_broken_record_makes_files_a_persons(unit: Unit, record: Path, broken: str) -> None:
+    write(unit, record)
+    record.write_text(broken, "latin-1")
+    assert read_record(record) == {}
+    assert standing(unit, read_record(record)) == "written"
+
+
+@pytest.fixture
+def _read_only(tmp_path: Path, unit: Unit) -> Iterator[None]:
+    (tmp_path / "bin").write_text("a file where a folder belongs")
+    yield
+
+
+@pytest.mark.usefixtures("_read_only")
+def test_a_folder_that_cannot_be_made_is_named(unit: Unit, record: Path) -> None:
+    with pytest.raises(NotWritable, match="bin"):
+        write(unit, record)
