@@ -18,9 +18,12 @@ import click
 from device_app.cli.companion import remedy, standing
 from device_app.cli.drafting import explained
 from device_app.cli.opening import made
+from device_app.cli.report import say_report
+from device_app.commands.phone import state
 from device_app.companion.link import credentials
 from device_app.device import Device
 from device_app.settings import Settings, load
+from device_app.system.phone import is_phone
 from models import catalog
 from models.engine import Check
 from models.threads import threads
@@ -58,14 +61,23 @@ class Finding:
     examples=(
         ("Check everything", "jackdaw doctor"),
         ("Print the findings as JSON for a script", "jackdaw doctor --json"),
+        ("Show a report for the makers of Jackdaw, without anything private", "jackdaw doctor --report"),
     ),
 )
-def command(as_json: bool) -> int:
-    """Check settings, store, models, disk, memory, telemetry and the companion server.
+@click.option(
+    "--report", is_flag=True, help="Show versions, hardware, exactness and speed, to send to Jackdaw's makers."
+)
+@click.option("--to", "file", metavar="FILE", help="Write the report into FILE too, without asking.")
+def command(report: bool, file: str | None, as_json: bool) -> int:
+    """Check settings, store, models, disk, memory, telemetry and the companion server; on a phone, Termux too.
 
-    Exit code: 0 all is well, 1 something deserves a look, 2 something is broken.
+    With --report, measure this device and show what its makers need to know of it, without any path, name or question.
+    Then it is written into a file if you agree; Jackdaw sends it nowhere.
+    Exit code: 0 all is well, 1 something deserves a look, 2 something is broken; with --report 0.
     """
     findings = list(examine(Paths.locate(os.environ)))
+    if report or file:
+        return say_report([(finding.check, finding.level) for finding in findings], file, as_json)
     levels = {finding.level for finding in findings}
     code = 2 if "fail" in levels else 1 if "warn" in levels else 0
     if as_json:
@@ -102,6 +114,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield from _attempt("memory", _memory)
     yield from _attempt("telemetry", _telemetry)
     yield from _attempt("llama.cpp", _llama_cpp)
+    yield from _attempt("phone", _phone)
     with made(paths, resolved.settings) as device:
         yield from _attempt("cache", lambda: _cache(device))
         yield from _attempt("model files", lambda: _weights(device, resolved))
@@ -194,6 +207,11 @@ def _llama_cpp() -> Iterator[Finding]:
     if not keeps_states():
         said = "it writes attention states in a form that Jackdaw does not know, so none are kept: slower, never wrong"
         yield Finding("llama.cpp", "warn", said, "Update Jackdaw, which is older than this llama.cpp.")
+
+
+def _phone() -> Iterator[Finding]:
+    for fact in state(os.environ) if is_phone() else ():
+        yield Finding("phone", "warn" if fact.remedy else "ok", fact.said, fact.remedy)
 
 
 def _weights(device: Device, resolved: Resolved[Settings]) -> Iterator[Finding]:
