@@ -19,11 +19,10 @@ from device_app.cli.companion import remedy, standing
 from device_app.cli.drafting import explained
 from device_app.cli.opening import made
 from device_app.cli.report import say_report
-from device_app.commands.phone import state
+from device_app.commands.phone import checked
 from device_app.companion.link import credentials
 from device_app.device import Device
 from device_app.settings import Settings, load
-from device_app.system.phone import is_phone
 from models import catalog
 from models.engine import Check
 from models.threads import threads
@@ -114,7 +113,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield from _attempt("memory", _memory)
     yield from _attempt("telemetry", _telemetry)
     yield from _attempt("llama.cpp", _llama_cpp)
-    yield from _attempt("phone", _phone)
+    yield from (Finding("phone", *parts) for parts in checked(os.environ))
     with made(paths, resolved.settings) as device:
         yield from _attempt("cache", lambda: _cache(device))
         yield from _attempt("model files", lambda: _weights(device, resolved))
@@ -165,15 +164,11 @@ def _disk(paths: Paths) -> Iterator[Finding]:
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
+    said = f"{free / MEGABYTE:,.0f} MB of disk free in {folder}"
     if free < LOW_DISK:
-        yield Finding(
-            "disk",
-            "warn",
-            f"{free / MEGABYTE:,.0f} MB of disk free in {folder}",
-            "Free some space, or set JACKDAW_HOME.",
-        )
+        yield Finding("disk", "warn", said, "Free some space, or set JACKDAW_HOME.")
     else:
-        yield Finding("disk", "ok", f"{free / MEGABYTE:,.0f} MB of disk free in {folder}")
+        yield Finding("disk", "ok", said)
 
 
 def _memory() -> Iterator[Finding]:
@@ -207,11 +202,6 @@ def _llama_cpp() -> Iterator[Finding]:
     if not keeps_states():
         said = "it writes attention states in a form that Jackdaw does not know, so none are kept: slower, never wrong"
         yield Finding("llama.cpp", "warn", said, "Update Jackdaw, which is older than this llama.cpp.")
-
-
-def _phone() -> Iterator[Finding]:
-    for fact in state(os.environ) if is_phone() else ():
-        yield Finding("phone", "warn" if fact.remedy else "ok", fact.said, fact.remedy)
 
 
 def _weights(device: Device, resolved: Resolved[Settings]) -> Iterator[Finding]:
@@ -275,20 +265,11 @@ def _engine(device: Device) -> Iterator[Finding]:
 def _embedder(device: Device) -> Iterator[Finding]:
     cat, kitten, tax = device.embedder.embed(["a cat", "a kitten", "income tax"])
     if cat @ kitten > cat @ tax:
-        yield Finding(
-            "embedder",
-            "ok",
-            f"{device.embedder.fingerprint} loads; to its vectors, “a cat” is nearer to “a "
-            "kitten” than to “income tax”",
-        )
+        said = "loads; to its vectors, “a cat” is nearer to “a kitten” than to “income tax”"
+        yield Finding("embedder", "ok", f"{device.embedder.fingerprint} {said}")
     else:
         remedy = f"Run: jackdaw models pull {device.settings.embedder.name}"
-        yield Finding(
-            "embedder",
-            "fail",
-            "the embedder puts “a cat” nearer to “income tax” than to “a kitten”",
-            remedy,
-        )
+        yield Finding("embedder", "fail", "the embedder puts “a cat” nearer to “income tax” than to “a kitten”", remedy)
 
 
 def _server(device: Device) -> Iterator[Finding]:

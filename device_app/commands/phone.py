@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from device_app.system import phone, phone_files, services
 from device_app.system.awake import holders
@@ -35,6 +36,12 @@ class Fact:
 def facts(paths: Paths, environment: Mapping[str, str]) -> Sequence[Fact]:
     """Return all facts. Takes a second, and more where commands hang; changes nothing."""
     return [*state(environment), *_set_up(environment, paths)]
+
+
+def checked(environment: Mapping[str, str]) -> Iterator[tuple[Literal["ok", "warn"], str, str]]:
+    """Yield for each fact about the phone itself its level, the fact and what to do; nothing on other devices."""
+    for fact in state(environment) if phone.is_phone(environment) else ():
+        yield "warn" if fact.remedy else "ok", fact.said, fact.remedy
 
 
 def state(environment: Mapping[str, str]) -> Iterator[Fact]:
