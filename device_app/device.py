@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from device_app.companion.dispatch.public import PublicQuestions
     from device_app.inference.local import LocalSource
     from device_app.knowledge.ingest import Ingestion
+    from device_app.knowledge.known_people import KnownPeople
     from device_app.knowledge.retriever import Retriever
     from device_app.question.options import Asked, Options
     from models.adapter import Adapter
@@ -194,11 +195,16 @@ class Device:
     @cached_property
     def retriever(self) -> Retriever:
         """The retriever, which finds passages for a question."""
-        from device_app.knowledge.retriever import Retriever
-        from storage.keywords import KeywordIndex
-        from storage.vectors import VectorIndex
+        from device_app.knowledge.retriever import over
 
-        return Retriever(self.knowledge, KeywordIndex(self.database), VectorIndex(self.database), self.embedder)
+        return over(self.knowledge, self.embedder, self.people)
+
+    @cached_property
+    def people(self) -> KnownPeople:
+        """The people in the files and on the phone, with all their names."""
+        from device_app.knowledge.known_people import known_people
+
+        return known_people(self.database)
 
     @cached_property
     def counters(self) -> Counters:
@@ -215,16 +221,9 @@ class Device:
         from storage.vectors import QA_BANK, VectorIndex
 
         cache = self.settings.cache
-        return QABank(
-            QAEntries(self.database),
-            VectorIndex(self.database, QA_BANK),
-            self.retriever,
-            self.counters,
-            cache.threshold,
-            limit=int(cache.qa_mb * 1_000_000),
-            policy=cache.eviction,
-            public_days=cache.public_days,
-        )
+        parts = QAEntries(self.database), VectorIndex(self.database, QA_BANK), self.retriever, self.counters
+        limit, policy, days = int(cache.qa_mb * 1_000_000), cache.eviction, cache.public_days
+        return QABank(*parts, cache.threshold, limit=limit, policy=policy, public_days=days)
 
     @cached_property
     def qkv_tree(self) -> QKVTree:

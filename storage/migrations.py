@@ -76,7 +76,43 @@ END;
 """
 
 
-STEPS: tuple[Step, ...] = (*schema.STEPS, step_6, step_7)
+def step_8(database: sqlite_utils.Database) -> None:
+    """Add the tables of people, and of what may be read on a phone. People are computed again from what was read."""
+    database.executescript(_PEOPLE)
+
+
+_PEOPLE = """
+CREATE TABLE people (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,         -- to show
+    is_me INTEGER NOT NULL      -- 1 for the person whose files these are
+);
+CREATE TABLE person_names (
+    person_id INTEGER NOT NULL REFERENCES people ON DELETE CASCADE,
+    written TEXT NOT NULL,      -- a name, address or number, or several of them, as documents have it
+    source TEXT NOT NULL,       -- the kind of these documents: mail, chat, contact …; "you" for what the person said
+    count INTEGER NOT NULL,     -- of these documents
+    PRIMARY KEY (person_id, written, source)
+) WITHOUT ROWID;
+CREATE TABLE people_read (
+    newest_passage INTEGER NOT NULL,  -- what was stored when people were computed, as `removals` and ids count it
+    removals INTEGER NOT NULL
+);
+CREATE TABLE own_names (
+    position INTEGER PRIMARY KEY,
+    written TEXT NOT NULL       -- a name, address or number of the person whose files these are, as confirmed
+);
+CREATE TABLE phone_sources (
+    name TEXT PRIMARY KEY,      -- messages, contacts, calls: a row is the consent to read them
+    allowed_at TEXT NOT NULL,
+    progress TEXT NOT NULL,     -- JSON: how far they were read
+    read_at TEXT,               -- NULL until they were first read
+    failure TEXT                -- why they could not be read the last time; NULL if they could
+) WITHOUT ROWID;
+"""
+
+
+STEPS: tuple[Step, ...] = (*schema.STEPS, step_6, step_7, step_8)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

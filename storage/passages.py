@@ -135,7 +135,8 @@ def _passage(row: tuple[Any, ...]) -> StoredPassage:
     )
 
 
-_SENDER = "CASE kind WHEN 'mail' THEN COALESCE(json_extract(people, '$[0]'), '') ELSE people END"
+# All are JSON arrays, so that a name in quotation marks matches as a whole in each.
+_SENDER = "CASE kind WHEN 'mail' THEN json_array(COALESCE(json_extract(people, '$[0]'), '')) ELSE people END"
 _RECIPIENTS = "CASE kind WHEN 'mail' THEN json_remove(people, '$[0]') ELSE people END"
 
 # The names of many documents are the same, and so are their files: each is compared once, not with every document.

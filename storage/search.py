@@ -237,7 +237,10 @@ def _passes(filters: SearchFilters, kind: str, people: str) -> bool:
             any(folded(name) in everybody for name in names) for names in (filters.senders, filters.recipients) if names
         )
     sender, *recipients = json.loads(people) or [""]
-    parts = ((filters.senders, sender), (filters.recipients, json.dumps(recipients, ensure_ascii=False)))
+    parts = (
+        (filters.senders, json.dumps([sender], ensure_ascii=False)),
+        (filters.recipients, json.dumps(recipients, ensure_ascii=False)),
+    )
     return all(any(folded(name) in folded(part) for name in names) for names, part in parts if names)
 
 

@@ -52,6 +52,7 @@ def reading(device: Device) -> Work:
             ingestion.on_progress = lambda _: go_on(give_way)
             with suppress(GaveWay):  # finished files are stored, the rest is read next time
                 ingestion.run(folders)
+        device.people.keep()
         if subject := _said(ingestion.report):
             ms = (time.monotonic() - began) * 1000
             yield Step("read", subject, "files in your folders have changed", 0, 0, ms)
@@ -81,6 +82,7 @@ def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> IngestR
     report = ingestion.run(paths)
     if report.documents or report.removed:
         device.qkv_tree.prune()  # drop the states of removed passages
+        device.people.keep()
     return report
 
 

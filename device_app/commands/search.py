@@ -182,13 +182,15 @@ class Searcher:
 
     def _allowed(self, filters: SearchFilters) -> Ids | None:
         if filters not in self._among:
-            others = replace(filters, people=(), senders=(), recipients=())
-            if self._is_typing and others != filters:
-                ids, allowed = self.device.knowledge.matching(others), self._people.matching(filters)
-                self._among[filters] = allowed if ids is None else allowed[np.isin(allowed, ids, kind="table")]
-            else:
-                self._among[filters] = self.device.knowledge.matching(filters)
+            self._among[filters] = self._passing(self.device.people.widened(filters))
         return self._among[filters]
+
+    def _passing(self, filters: SearchFilters) -> Ids | None:
+        others = replace(filters, people=(), senders=(), recipients=())
+        if not self._is_typing or others == filters:
+            return self.device.knowledge.matching(filters)
+        ids, allowed = self.device.knowledge.matching(others), self._people.matching(filters)
+        return allowed if ids is None else allowed[np.isin(allowed, ids, kind="table")]
 
     @property
     def _people(self) -> PeopleIndex:

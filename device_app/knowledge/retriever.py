@@ -15,6 +15,7 @@ from device_app.english import beyond
 from device_app.english.query import Query
 from device_app.english.terms import terms
 from device_app.knowledge import fusion
+from device_app.knowledge.known_people import KnownPeople
 from models.engine import Embedder
 from shared.types import Filters, Hit
 from storage.keywords import KeywordIndex
@@ -28,12 +29,13 @@ CANDIDATES = 100
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
-    """Hybrid retrieval from one store."""
+    """Hybrid retrieval from one store. With `people`, a filter finds a person under each of their names."""
 
     store: KnowledgeStore
     keywords: KeywordIndex
     vectors: VectorIndex
     embedder: Embedder
+    people: KnownPeople | None = None
 
     def search(
         self,
@@ -50,7 +52,7 @@ class Retriever:
         score, nearest first. `without`: sorted ids of passages to leave out.
         """
         embedded = self.embedder.embed([query.text])[0] if vector is None else vector
-        filters = query.filters
+        filters = self.people.widened(query.filters) if self.people else query.filters
         among = self._matching(filters, embedded, without)
         spans = [self._matching(filters.within(*day), embedded, without) for day in query.days]
         dated = [ids for ids in spans if ids is not None and ids.size]
@@ -105,3 +107,8 @@ class Retriever:
             Hit(candidate.passage, score, candidate.cosine) for candidate, score in zip(candidates, scores, strict=True)
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))
+
+
+def over(store: KnowledgeStore, embedder: Embedder, people: KnownPeople) -> Retriever:
+    """Return the retriever of a store, with its indexes."""
+    return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder, people)

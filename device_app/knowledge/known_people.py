@@ -1,0 +1,159 @@
+"""Keeps the table of people up to date, and widens filters by it. The rules of who is who are in `people`."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeVar
+
+from device_app.english import naming
+from device_app.knowledge.people import STATED, Person, Sighting, resolve
+from shared.types import Filters, SearchFilters
+from storage.database import Database
+from storage.people import PeopleStore, PersonRow
+
+ME: Final = "Me"
+"""How the person is named in what is read on a phone, where sent messages have no name."""
+
+MOST_NAMES: Final = 100
+"""The most names that a filter is widened by: each is compared with everybody in the store."""
+
+F = TypeVar("F", bound=Filters)
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """Everybody, looked up by name, address or number."""
+
+    people: Sequence[Person]
+
+    @property
+    def me(self) -> Person | None:
+        """The person whose files these are; None if they have not confirmed who they are."""
+        return next((person for person in self.people if person.is_me), None)
+
+    def called(self, name: str) -> list[Person]:
+        """Return the people that a typed name may stand for: with all its words, or with this number or address."""
+        if naming.is_self(name):
+            return [self.me] if self.me else []
+        if key := naming.number_key(name) or naming.address_key(name):
+            return [person for person in self.people if key in self._keys(person)]
+        wanted_words, whole = set(naming.words(name)), naming.name_key(name)
+        return [
+            person
+            for person in self.people
+            if wanted_words
+            and any(
+                wanted_words <= set(naming.words(each)) or whole == naming.name_key(each)
+                for each in self._names(person)
+            )
+        ]
+
+    def written(self, name: str) -> list[str]:
+        """Return how the people that a typed name stands for are written in documents.
+
+        A number or an address stands for what has it, and for what has neither where the person has no other: of two
+        people with the same name, the one that is meant.
+        """
+        key = naming.number_key(name) or naming.address_key(name)
+        written = [ME] if naming.is_self(name) else []
+        for person in self.called(name):
+            for sighting in person.sightings:
+                named = naming.split(sighting.written)
+                keys = {naming.number_key(named.number), naming.address_key(named.address)} - {""}
+                if not key or key in keys or (not keys and len(self._keys(person)) == 1):
+                    written.append(sighting.written)
+        return list(dict.fromkeys(written))
+
+    def widened(self, filters: F) -> F:
+        """Return the filters with every name that the people in them have in documents.
+
+        What was typed stays, and matches a part of a name as before, but for "me", which is only ever the person.
+        """
+        if isinstance(filters, SearchFilters):
+            return replace(
+                filters,
+                people=self._all(filters.people),
+                senders=self._all(filters.senders),
+                recipients=self._all(filters.recipients),
+            )
+        return replace(filters, people=self._all(filters.people))
+
+    def _all(self, names: Iterable[str]) -> tuple[str, ...]:
+        each: list[str] = []
+        for name in names:
+            each += [] if naming.is_self(name) else [name]
+            # In quotation marks, as JSON has it, a name matches as a whole.
+            each += [json.dumps(written, ensure_ascii=False) for written in self.written(name)[:MOST_NAMES]]
+        return tuple(dict.fromkeys(each))
+
+    @staticmethod
+    def _names(person: Person) -> list[str]:
+        return [name for each in person.sightings if (name := naming.split(each.written).name)]
+
+    @staticmethod
+    def _keys(person: Person) -> set[str]:
+        named = [naming.split(each.written) for each in person.sightings]
+        keys = {naming.number_key(each.number) for each in named} | {naming.address_key(each.address) for each in named}
+        return keys - {""}
+
+
+@dataclass
+class KnownPeople:
+    """The people of one store. Raises StoreError."""
+
+    store: PeopleStore
+    _computed: tuple[tuple[int, int], Directory] | None = field(default=None, repr=False)
+
+    @property
+    def directory(self) -> Directory:
+        """Everybody, as the documents are now. Writes nothing."""
+        version = self.store.database.version()
+        if self._computed is None or self._computed[0] != version:
+            people = self._stored() if self.store.is_current() else self._resolved()
+            self._computed = (version, Directory(people))
+        return self._computed[1]
+
+    def widened(self, filters: F) -> F:
+        """Return the filters with every name that the people in them have; see `Directory.widened`."""
+        named = filters.people
+        if isinstance(filters, SearchFilters):
+            named = (*named, *filters.senders, *filters.recipients)
+        return self.directory.widened(filters) if named else filters
+
+    def keep(self) -> None:
+        """Bring the table of people up to date, if documents have changed since it was written."""
+        if not self.store.is_current():
+            rows = [
+                PersonRow(
+                    person.name, person.is_me, [(each.written, each.source, each.count) for each in person.sightings]
+                )
+                for person in self._resolved()
+            ]
+            self.store.replace(rows)
+
+    def state_me(self, names: Sequence[str]) -> None:
+        """Store what the person is called; no names forget who they are."""
+        self.store.set_own_names(names)
+        self.keep()
+
+    def _resolved(self) -> list[Person]:
+        counts: dict[tuple[str, str], int] = {}
+        for kind, people, count in self.store.named():
+            for written in json.loads(people):
+                if written != ME:
+                    counts[written, kind] = counts.get((written, kind), 0) + count
+        mine = self.store.own_names()
+        return resolve((Sighting(written, kind, count) for (written, kind), count in counts.items()), mine)
+
+    def _stored(self) -> list[Person]:
+        return [Person([Sighting(*name) for name in row.names], row.is_me) for row in self.store.all()]
+
+
+def known_people(database: Database) -> KnownPeople:
+    """Return the people of a database."""
+    return KnownPeople(PeopleStore(database))
+
+
+def own(person: Person) -> list[str]:
+    """Return what a person has said that they are called."""
+    return [each.written for each in person.sightings if each.source == STATED]

@@ -1,0 +1,138 @@
+"""Resolves people across mails, chats and the phone: which names, addresses and numbers are of the same person. Pure.
+
+- The same address or number is the same person, unless the names have no word in common: families share addresses.
+- The same full name is the same person, however it is written. "JakeWatson" is "Jake Watson".
+- A first name alone belongs to the only full name that begins with it; if there are two, it stays by itself.
+- An address alone belongs to the only full name that it spells: rick.moen@… is Rick Moen.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from device_app.english import naming
+
+STATED = "you"
+"""The source of what the person said about themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """Somebody as documents name them: `written` as it stands there, of which source, in how many documents."""
+
+    written: str
+    source: str
+    count: int = 1
+
+
+@dataclass(slots=True)
+class Person:
+    """A person, with everything that they are called. Values are as they were written, the most frequent first."""
+
+    sightings: list[Sighting] = field(default_factory=list)
+    is_me: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name to show: the most frequent full name, else the most frequent name, address or number."""
+        said = Counter[str]()
+        for sighting in self.sightings:
+            if name := naming.split(sighting.written).name:
+                said[name] += sighting.count + (10**9 if sighting.source == STATED else 0)
+        if not said:
+            return naming.split(self.sightings[0].written).address or self.sightings[0].written
+        return max(said, key=lambda name: (naming.is_full(name) and " " in name, said[name], name))
+
+
+def resolve(sightings: Iterable[Sighting], mine: Sequence[str] = ()) -> list[Person]:
+    """Group sightings by person. `mine` is what the person who asks is called: one person, the first."""
+    everybody = [*(Sighting(written, STATED) for written in mine), *sightings]
+    groups = _Groups([naming.split(each.written) for each in everybody])
+    groups.join(range(len(mine)))
+    groups.join_by_address_and_number()
+    groups.join_by_full_name()
+    groups.join_by_spelled_address()
+    groups.join_first_names()
+    people: dict[int, Person] = {}
+    for place, sighting in enumerate(everybody):
+        person = people.setdefault(groups.root(place), Person())
+        person.sightings.append(sighting)
+        person.is_me |= place < len(mine)
+    for person in people.values():
+        person.sightings.sort(key=lambda each: (-each.count, each.written))
+    return sorted(people.values(), key=lambda person: not person.is_me)
+
+
+class _Groups:
+    """Disjoint sets over the places of a list of names (union by smallest place)."""
+
+    def __init__(self, named: Sequence[naming.Named]) -> None:
+        self._named = named
+        self._parents = list(range(len(named)))
+        self._keys = [naming.name_key(each.name) for each in named]
+
+    def root(self, place: int) -> int:
+        """Return the first place of the group that a place is in."""
+        while self._parents[place] != place:
+            self._parents[place] = self._parents[self._parents[place]]
+            place = self._parents[place]
+        return place
+
+    def join(self, places: Iterable[int]) -> None:
+        """Make one group of the groups of these places."""
+        roots = sorted({self.root(place) for place in places})
+        for other in roots[1:]:
+            self._parents[other] = roots[0]
+
+    def join_by_address_and_number(self) -> None:
+        """Join who has the same address or number, if the names fit."""
+        by_key: dict[str, list[int]] = defaultdict(list)
+        for place, each in enumerate(self._named):
+            for key in (naming.address_key(each.address), naming.number_key(each.number)):
+                if key:
+                    by_key[key].append(place)
+        for places in by_key.values():
+            longest = max((self._named[place].name for place in places), key=len)
+            self.join(
+                place
+                for place in places
+                if not self._named[place].name or naming.fits(self._named[place].name, longest)
+            )
+
+    def join_by_full_name(self) -> None:
+        """Join who has the same full name."""
+        by_key: dict[str, list[int]] = defaultdict(list)
+        for place, each in enumerate(self._named):
+            if naming.is_full(each.name):
+                by_key[self._keys[place]].append(place)
+        for places in by_key.values():
+            self.join(places)
+        for place, key in enumerate(self._keys):  # "jakewatson", whose words nothing separates
+            if key in by_key:
+                self.join((place, by_key[key][0]))
+
+    def join_by_spelled_address(self) -> None:
+        """Join an address without a name to the only person whose full name it spells."""
+        full = self._full_names()
+        for place, each in enumerate(self._named):
+            local = each.address.partition("@")[0]
+            if not each.name and naming.is_full(local) and len(roots := full.get(naming.name_key(local), set())) == 1:
+                self.join((place, *roots))
+
+    def join_first_names(self) -> None:
+        """Join a first name without address and number to the only person whose full name begins with it."""
+        first: dict[str, set[int]] = defaultdict(set)
+        for place, each in enumerate(self._named):
+            if len(parts := naming.words(each.name)) > 1:
+                first[parts[0]].add(self.root(place))
+        for place, each in enumerate(self._named):
+            is_alone = not (each.address or each.number) and not naming.is_full(each.name)
+            if is_alone and self._keys[place] and len(roots := first.get(self._keys[place], set())) == 1:
+                self.join((place, *roots))
+
+    def _full_names(self) -> dict[str, set[int]]:
+        full: dict[str, set[int]] = defaultdict(set)
+        for place, each in enumerate(self._named):
+            if naming.is_full(each.name):
+                full[self._keys[place]].add(self.root(place))
+        return full

@@ -1,0 +1,77 @@
+"""The tables of people, and of what the person whose files these are is called. Knows no rule of who is who."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from storage.database import Database
+
+Name = tuple[str, str, int]
+"""A name as documents have it, its source, and the number of these documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRow:
+    """A person as stored: the name to show, and every name."""
+
+    name: str
+    is_me: bool
+    names: Sequence[Name]
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleStore:
+    """The people of one database. Raises StoreError."""
+
+    database: Database
+
+    def named(self) -> list[tuple[str, str, int]]:
+        """Return (kind, people, number of documents) of all documents; `people` is a JSON array of names."""
+        return self.database.execute("SELECT kind, people, COUNT(*) FROM documents GROUP BY kind, people")
+
+    def is_current(self) -> bool:
+        """Return whether the people stored are those of the documents stored."""
+        return self.database.execute("SELECT newest_passage, removals FROM people_read") == [self._state()]
+
+    def all(self) -> list[PersonRow]:
+        """Return everybody stored."""
+        people = {
+            identity: PersonRow(name, bool(is_me), [])
+            for identity, name, is_me in self.database.execute("SELECT id, name, is_me FROM people ORDER BY id")
+        }
+        names: dict[int, list[Name]] = {}
+        for identity, *rest in self.database.execute(
+            "SELECT person_id, written, source, count FROM person_names ORDER BY count DESC, written"
+        ):
+            names.setdefault(identity, []).append((rest[0], rest[1], rest[2]))
+        return [PersonRow(row.name, row.is_me, names.get(identity, ())) for identity, row in people.items()]
+
+    def replace(self, people: Iterable[PersonRow]) -> None:
+        """Replace everybody stored by the people of the documents stored."""
+        rows = list(enumerate(people, 1))
+        with self.database.transaction():
+            self.database.execute("DELETE FROM people")
+            self.database.execute("DELETE FROM people_read")
+            self.database.execute_many(
+                "INSERT INTO people VALUES (?, ?, ?)", [(identity, row.name, row.is_me) for identity, row in rows]
+            )
+            self.database.execute_many(
+                "INSERT OR REPLACE INTO person_names VALUES (?, ?, ?, ?)",
+                [(identity, *name) for identity, row in rows for name in row.names],
+            )
+            self.database.execute("INSERT INTO people_read VALUES (?, ?)", self._state())
+
+    def own_names(self) -> list[str]:
+        """Return what the person is called, as confirmed."""
+        return [row[0] for row in self.database.execute("SELECT written FROM own_names ORDER BY position")]
+
+    def set_own_names(self, names: Iterable[str]) -> None:
+        """Replace what the person is called; the stored people are no longer current."""
+        with self.database.transaction():
+            self.database.execute("DELETE FROM own_names")
+            self.database.execute_many("INSERT INTO own_names VALUES (?, ?)", list(enumerate(dict.fromkeys(names))))
+            self.database.execute("DELETE FROM people_read")
+
+    def _state(self) -> tuple[int, int]:
+        newest = self.database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
+        removals = self.database.execute("SELECT count FROM removals WHERE name = 'passages'")
+        return (int(newest[0][0]) if newest else 0, int(removals[0][0]) if removals else 0)

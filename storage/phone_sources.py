@@ -1,0 +1,54 @@
+"""The table of what may be read on a phone: a row is the person's consent, and says how far was read."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from storage.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneSource:
+    """A source that may be read. Times are ISO 8601, UTC; `progress` is JSON; `failure` is "" after a good reading."""
+
+    name: str
+    allowed_at: str
+    progress: str
+    read_at: str | None
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneSources:
+    """The sources of one database. Raises StoreError."""
+
+    database: Database
+
+    def allow(self, name: str) -> None:
+        """Store the consent to read a source; a consent that was given before stays."""
+        self.database.execute("INSERT OR IGNORE INTO phone_sources VALUES (?, ?, '{}', NULL, NULL)", (name, _now()))
+
+    def allowed(self) -> list[PhoneSource]:
+        """Return the sources that may be read."""
+        rows = self.database.execute(
+            "SELECT name, allowed_at, progress, read_at, COALESCE(failure, '') FROM phone_sources ORDER BY name"
+        )
+        return [PhoneSource(*row) for row in rows]
+
+    def stop(self, name: str) -> bool:
+        """Delete the consent; return whether there was one."""
+        return bool(self.database.execute("DELETE FROM phone_sources WHERE name = ? RETURNING name", (name,)))
+
+    def note_progress(self, name: str, progress: str) -> None:
+        """Store how far a source was read."""
+        self.database.execute("UPDATE phone_sources SET progress = ? WHERE name = ?", (progress, name))
+
+    def note_reading(self, name: str, failure: str = "") -> None:
+        """Store that a source was just read to its end, or why it could not be."""
+        if failure:
+            self.database.execute("UPDATE phone_sources SET failure = ? WHERE name = ?", (failure, name))
+        else:
+            self.database.execute("UPDATE phone_sources SET read_at = ?, failure = NULL WHERE name = ?", (_now(), name))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
