@@ -1,0 +1,74 @@
+"""Recognises messages that hold a one-time code or password, which are never kept. Pure.
+
+A message holds one if it has a short code and says in the words of a service what that is for. What a person in the
+contacts writes of a code ("the code of the door is 1234") is kept, unless it repeats a service's words; what a stranger
+writes of one is not, in doubt.
+"""
+
+import re
+from typing import Final
+
+_MOST_CHARACTERS: Final = 2_000
+_BARE_CHARACTERS: Final = 40
+"""The most characters of a message that is little more than a code."""
+
+_CODE = re.compile(
+    r"(?<![\w.,:/€$£#-])(?:[A-Z]{1,3}-)?(?:\d{4,10}|\d{3}[ -]\d{3}|\d{4}[ -]\d{4})(?![\w€$£%:/]|[.,]\d|-\d)"
+    r"|(?<![\w-])(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{5,10}(?![\w-])|\B#\d{4,10}\b"
+)
+"""A code: digits, perhaps in groups or behind letters (G-123456), or capitals with digits. No price, date or time."""
+
+_NOUN = (
+    r"(?:codes?|c[oó]digos?|codice|kode?|kod|code|pin|passcodes?|passwords?|otp|tan|token|passwort|kennwort|contraseña"
+    r"|mot de passe|parola|пароль|код|验证码|驗證碼|校验码|動態碼|認証コード|確認コード|인증번호|رمز|קוד)"
+)
+_SERVICE = re.compile(
+    r"\b(?:one[- ]?time|single[- ]use|otp|(?:sms|m|push|chip|photo|i)?-?tan\b|2fa|two[- ](?:factor|step)|passcode|"
+    r"verif(?:y|ication)|authenticat\w+|security code|log ?-?in|sign ?-?in|signing in|confirmation code|activation code|"
+    r"access code|einmal\w*|best[äa]tigungs-?code|sicherheits-?code|freischalt-?code|anmelde-?code|verifizierungs\w*|"
+    r"v[ée]rification|verificaci[óo]n|verifica(?:tion)?|verificação|usage unique|un solo uso|engangs\w*|eng[åa]ngs\w*|"
+    r"(?:do not|don['’]?t|never|please do not) (?:share|disclose|give|tell|forward)|nicht weiter\w*|niemals weiter\w*|"
+    r"ne (?:le )?(?:partagez|communiquez)|no (?:la |lo )?compartas?|expires? (?:in|at|after)|valid (?:for|until)|"
+    r"gültig|if you did(?: not|n['’]t) (?:request|ask))"
+    r"|验证码|驗證碼|校验码|動態碼|認証コード|確認コード|인증번호|одноразов|никому|подтвержд",
+    re.IGNORECASE,
+)
+"""Words that services use about codes, and hardly anybody else."""
+
+_YOURS = re.compile(
+    rf"\b(?:your|ihr|dein|votre|ton|su|tu|il tuo|seu|je|uw|din|ditt|twój|ваш)\b(?:\W+[\w-]+){{0,3}}?\W+[\w-]*{_NOUN}\b"
+    rf"|\bis (?:your|the)\b(?:\W+[\w-]+){{0,3}}?\W+[\w-]*{_NOUN}\b"
+    rf"|\b(?:use|enter|type|reply with)\b.{{0,40}}\b{_NOUN}\b",
+    re.IGNORECASE,
+)
+"""A code that is handed to the reader: "your code", "is your … code"."""
+
+_USE = re.compile(r"\b(?:use|enter|type)\b\W+(?:[a-z]-)?[\w-]*\d[\w-]*\W+(?:to|as|for)\b", re.IGNORECASE)
+"""A code that is handed to the reader without the word: "use 7741 to verify your account"."""
+
+_MENTION = re.compile(rf"(?<!\w)[\w-]*{_NOUN}(?!\w)", re.IGNORECASE)
+_RETRIEVER = re.compile(r"^\s*<#>|^@\S+ #\S+$", re.MULTILINE)
+"""What lets a phone fill in a code by itself."""
+
+_OTHER = re.compile(
+    r"\b(?:zip|postal|post|area|country|dialling|promo\w*|discount|voucher|coupon|gift|referral|source|bar|qr|dress|"
+    r"building|colou?r|error|sort|product|tax|swift|bic|"
+    r"(?:booking|reservation|flight)(?: confirmation)?)[- ]?codes?\b|\bcodes? (?:of conduct|review|name|base)\b",
+    re.IGNORECASE,
+)
+"""Codes that nobody logs in with, or that everybody has."""
+
+
+def holds_one_time_code(text: str, *, from_contact: bool) -> bool:
+    """Return whether a message holds a one-time code; `from_contact`: it is from or to somebody in the contacts."""
+    said = _OTHER.sub(" ", text[:_MOST_CHARACTERS])
+    if _RETRIEVER.search(said):
+        return True
+    if not _CODE.search(said):
+        return False
+    mentions, is_service = bool(_MENTION.search(said)), bool(_SERVICE.search(said))
+    if from_contact:
+        return mentions and is_service
+    is_used = is_service and bool(_USE.search(said))
+    is_bare = len(text.strip()) <= _BARE_CHARACTERS and len(_CODE.sub("", text).split()) <= 2
+    return (mentions and (is_service or bool(_YOURS.search(said)))) or is_used or is_bare
