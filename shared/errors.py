@@ -6,6 +6,7 @@ JackdawError
 ├── NothingFound          there is nothing to show or do (exit code 3)
 ├── UnreadableFile        one file cannot be read; ingestion lists it and goes on
 │   └── PasswordNeeded    it is encrypted, and no password that was given opens it
+├── PhoneSilent           what the phone has of its own cannot be read: no phone, no permission, no answer
 ├── NotWritable           a file or folder cannot be made or written
 ├── StoreError            the database or its disk
 │   ├── StoreCorrupt      the database is damaged
@@ -69,6 +70,10 @@ class UnreadableFile(JackdawError):
 
 class PasswordNeeded(UnreadableFile):
     """A file is encrypted, and none of the passwords that were given opens it."""
+
+
+class PhoneSilent(JackdawError):
+    """What the phone has of its own (messages, calls, its voice) cannot be read: no phone, no permission, no answer."""
 
 
 class NotWritable(JackdawError):

@@ -138,6 +138,23 @@ class KnowledgeStore(PassageStore):
             )
         )
 
+    def hashes_of(self, path: bytes, keys: Sequence[str]) -> dict[str, str]:
+        """Return the hashes of the file's stored documents with these keys, by key."""
+        rows = self.database.execute(
+            "SELECT key, hash FROM documents JOIN files ON files.id = file_id "
+            "WHERE path = ? AND key IN (SELECT value FROM json_each(?))",
+            (path, json.dumps(keys)),
+        )
+        return dict(rows)
+
+    def complete(self, state: FileState) -> None:
+        """Mark a file as read to its end, whatever documents it has."""
+        self.open_file(state)
+        self.database.execute(
+            "UPDATE files SET sha256 = ?, recipe = ?, ingested_at = ? WHERE path = ?",
+            (state.sha256, state.fingerprint, _now(), state.path),
+        )
+
     def count_documents(self, path: bytes) -> int:
         """Return how many documents of the file are stored."""
         rows = self.database.execute(

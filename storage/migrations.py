@@ -90,7 +90,7 @@ CREATE TABLE people (
 CREATE TABLE person_names (
     person_id INTEGER NOT NULL REFERENCES people ON DELETE CASCADE,
     written TEXT NOT NULL,      -- a name, address or number, or several of them, as documents have it
-    source TEXT NOT NULL,       -- the kind of these documents: mail, chat, contact …; "you" for what the person said
+    source TEXT NOT NULL,       -- the kind of these documents, such as mail; phone:contacts; "you": the person said so
     count INTEGER NOT NULL,     -- of these documents
     PRIMARY KEY (person_id, written, source)
 ) WITHOUT ROWID;

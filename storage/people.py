@@ -24,9 +24,17 @@ class PeopleStore:
 
     database: Database
 
-    def named(self) -> list[tuple[str, str, int]]:
-        """Return (kind, people, number of documents) of all documents; `people` is a JSON array of names."""
-        return self.database.execute("SELECT kind, people, COUNT(*) FROM documents GROUP BY kind, people")
+    def named(self, prefix: bytes) -> list[tuple[str, str, int]]:
+        """Return (source, people, number of documents) of all documents; `people` is a JSON array of names.
+
+        The source is the documents' kind, or the name of a file that begins with `prefix`.
+        """
+        rows = self.database.execute(
+            "SELECT CASE WHEN substr(path, 1, ?) = ? THEN CAST(path AS TEXT) ELSE kind END AS source, people, COUNT(*) "
+            "FROM documents JOIN files ON files.id = file_id GROUP BY source, people",
+            (len(prefix), prefix),
+        )
+        return [(source, people, count) for source, people, count in rows]
 
     def is_current(self) -> bool:
         """Return whether the people stored are those of the documents stored."""

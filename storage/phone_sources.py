@@ -38,9 +38,10 @@ class PhoneSources:
         """Delete the consent; return whether there was one."""
         return bool(self.database.execute("DELETE FROM phone_sources WHERE name = ? RETURNING name", (name,)))
 
-    def note_progress(self, name: str, progress: str) -> None:
-        """Store how far a source was read."""
-        self.database.execute("UPDATE phone_sources SET progress = ? WHERE name = ?", (progress, name))
+    def note_progress(self, name: str, progress: str) -> bool:
+        """Store how far a source was read; return whether it may still be read."""
+        update = "UPDATE phone_sources SET progress = ? WHERE name = ? RETURNING name"
+        return bool(self.database.execute(update, (progress, name)))
 
     def note_reading(self, name: str, failure: str = "") -> None:
         """Store that a source was just read to its end, or why it could not be."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from device_app.ahead.idle import why_not
+from device_app.ahead.phone import phone_sources
 from device_app.ahead.scans import scans
 from device_app.ahead.watch import Seen, fingerprint
 from device_app.ahead.work import Reason, Step, Stop, WorkReport, in_turn, run_once
@@ -209,7 +210,8 @@ class Daemon:
                 stop.append(lambda: why_not(latest(), rules))
             if state == "working":
                 stop.append(lambda: self._budget(device.settings.daemon))
-            work = (device.reading, scans(device), device.idle_work) if state == "working" else (device.reading,)
+            whole = (device.reading, phone_sources(device), scans(device), device.idle_work)
+            work = whole if state == "working" else (device.reading,)
             report = run_once(in_turn(*work), Stop(*stop), lambda step: self._finished(device, step))
         if not report.stopped:
             self._seen = self._seen.as_read()

@@ -95,7 +95,8 @@ def nothing(request: Request) -> Answer:
     """Return the answer that the files hold nothing, with the reason why no server is asked."""
     text = NOTHING_FOUND
     if request.local_only and not request.query.is_limited and request.has_server:
-        text += f" {NOT_NAMED if request.local_only == private.MAY_NAME_FILES else NOT_FOLLOWED}"
+        why = {private.MAY_NAME_FILES: NOT_NAMED, private.ON_PHONE: f"{private.ON_PHONE.capitalize()}."}
+        text += f" {why.get(request.local_only, NOT_FOLLOWED)}"
     return Answer(text, (), None, request.trace, "", found=False, abstained=True)
 
 

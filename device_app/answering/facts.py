@@ -15,6 +15,7 @@ from device_app.english.query import Query
 from device_app.inference.sureness import LOOKED_THROUGH
 from device_app.knowledge import names
 from device_app.knowledge.freshness import Freshness
+from device_app.knowledge.phone.sources import SOURCES, passage_is_of_phone
 from device_app.knowledge.retriever import Retriever
 from device_app.knowledge.thread import thread
 from device_app.question.abstention import NEAREST_SHOWN
@@ -99,7 +100,9 @@ class Facts:
         if hits and quotes and request.is_quotable:
             with request.trace.step("quote"):
                 quoted = quoting.quoted(request.query, search_query, hits, self.retriever.embedder)
-        return Retrieved(hits, self._missing(search_query, hits), quoted, newest)
+        is_on_phone = any(passage_is_of_phone(hit.passage) for hit in hits[: max(options.plan.passages, _CITED)])
+        local_only = private.ON_PHONE if is_on_phone and not options.send else ""
+        return Retrieved(hits, self._missing(search_query, hits), quoted, newest, local_only)
 
     def _missing(self, asked: Query, near: Sequence[Hit]) -> str:
         """Return the words of the question that the files do not contain, as a phrase; "" for none.
@@ -127,7 +130,15 @@ class Facts:
         follows = (
             conversation is not None and private.may_follow(asked) and bool(self.conversations.turns(conversation))
         )
-        return private.reason(asked, follows, self.retriever.store.has_path)
+        reason = private.reason(asked, follows, self.retriever.store.has_path)
+        return reason or (private.ON_PHONE if self._is_about_phone(asked) else "")
+
+    def _is_about_phone(self, asked: Query) -> bool:
+        """Return whether the question may be about what was read on a phone; False if nothing was."""
+        people, store = self.retriever.people, self.retriever.store
+        if people is None or not any(store.file(source.path) for source in SOURCES.values()):
+            return False
+        return private.may_be_about_phone(asked.text, people.directory.names_from_phone())
 
 
 def _model_only(question: str, options: Options) -> str:

@@ -74,13 +74,14 @@ class Kept:
 class Retrieved:
     """The passages nearest to the search query, best first. `missing` names the part of the question that no passage
     in the files covers; `quoted` is a quote from the passages, if the question asks for one; `newest` is the id of the
-    newest stored passage when the retrieval began.
+    newest stored passage when the retrieval began. `local_only` is why no server may be asked after these passages.
     """
 
     hits: Sequence[Hit] = ()
     missing: str = ""
     quoted: Quoted | None = None
     newest: int = 0
+    local_only: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,8 @@ def plan(request: Request, state: State) -> Action | Fact:
         return "joint request"  # before retrieval: the server searches meanwhile
     if state.retrieved is None:
         return "retrieval"
-    return _after(request, state.concluded) if state.concluded else _from_passages(request, state, state.retrieved)
+    done, retrieved = state.concluded, state.retrieved
+    return _after(request, retrieved, done) if done else _from_passages(request, state, retrieved)
 
 
 def _without_files(request: Request, state: State) -> Action | Fact:
@@ -192,14 +194,15 @@ def _without_files(request: Request, state: State) -> Action | Fact:
 def _from_passages(request: Request, state: State, retrieved: Retrieved) -> Action | Fact:
     if not retrieved.hits:
         return Action("race" if request.has_server and not request.local_only else "nothing")
-    missing = "" if request.local_only else retrieved.missing
+    local_only = request.local_only or retrieved.local_only
+    missing = "" if local_only else retrieved.missing
     if request.options.together:
-        refused = _refusal(request) or (state.joint.refused if state.joint else "")
+        refused = _refusal(request) or local_only or (state.joint.refused if state.joint else "")
         return _here(request, retrieved, (_not_joint(refused),), missing) if refused else Action("together", (FORCED,))
     if not request.has_server:
         return _here(request, retrieved, (), missing)
     if not missing:
-        return _here(request, retrieved, (request.local_only or OWN,))
+        return _here(request, retrieved, (local_only or OWN,))
     if not request.may_fetch:
         return _here(request, retrieved, (missing, UNASKED), missing)
     return _with_server(request, state, retrieved)
@@ -251,14 +254,15 @@ def _here(request: Request, retrieved: Retrieved, reasons: tuple[str, ...], lack
     return Action(kind, reasons, lacks)
 
 
-def _after(request: Request, concluded: Concluded) -> Action:
+def _after(request: Request, retrieved: Retrieved, concluded: Concluded) -> Action:
     """Return the next action after an answer.
 
     That is a race if the files turned out to hold no answer and a server may still be asked, else the end.
     """
     answer = concluded.answer
     is_open = concluded.action.kind != "race" and answer.abstained and not answer.guess and not concluded.action.lacks
-    if is_open and request.may_fetch and not request.local_only and not concluded.has_sent:
+    local_only = request.local_only or retrieved.local_only
+    if is_open and request.may_fetch and not local_only and not concluded.has_sent:
         return Action("race", answer.decided)
     return Action("end")
 

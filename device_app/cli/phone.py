@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from device_app.cli.daemon import say_told
+from device_app.cli.phone_data import notifications, sources
 from device_app.commands import sharing
 from device_app.commands.knowledge import absolute
 from device_app.commands.phone import facts
@@ -35,6 +36,9 @@ command = Group(
         ("Take everything away again", "jackdaw phone remove"),
     ),
 )
+
+command.add_command(sources)
+command.add_command(notifications)
 
 
 @command.command(

@@ -58,7 +58,10 @@ def command_for(device: Device, passage: StoredPassage, environment: Mapping[str
     Raises NothingFound if the file is gone, UsageError if no editor is chosen or the file is no text.
     """
     from device_app.knowledge.freshness import status_of
+    from device_app.knowledge.phone.sources import passage_is_of_phone
 
+    if passage_is_of_phone(passage):
+        raise UsageError("This is from your phone, not from a file. Open the phone's own app for it.")
     states = device.knowledge.files_of([passage.id])
     try:
         current = status_of(Path(os.fsdecode(states[0].path)))[0] if states else None

@@ -24,9 +24,10 @@ _NOUN = (
 )
 _SERVICE = re.compile(
     r"\b(?:one[- ]?time|single[- ]use|otp|(?:sms|m|push|chip|photo|i)?-?tan\b|2fa|two[- ](?:factor|step)|passcode|"
-    r"verif(?:y|ication)|authenticat\w+|security code|log ?-?in|sign ?-?in|signing in|confirmation code|activation code|"
-    r"access code|einmal\w*|best[äa]tigungs-?code|sicherheits-?code|freischalt-?code|anmelde-?code|verifizierungs\w*|"
-    r"v[ée]rification|verificaci[óo]n|verifica(?:tion)?|verificação|usage unique|un solo uso|engangs\w*|eng[åa]ngs\w*|"
+    r"verif(?:y|ication)|authenticat\w+|security code|log ?-?in|sign ?-?in|signing in|confirmation code|"
+    r"activation code|access code|einmal\w*|best[äa]tigungs-?code|sicherheits-?code|freischalt-?code|anmelde-?code|"
+    r"verifizierungs\w*|v[ée]rification|verificaci[óo]n|verifica(?:tion)?|verificação|usage unique|"
+    r"un solo uso|eng[åa]ngs\w*|"
     r"(?:do not|don['’]?t|never|please do not) (?:share|disclose|give|tell|forward)|nicht weiter\w*|niemals weiter\w*|"
     r"ne (?:le )?(?:partagez|communiquez)|no (?:la |lo )?compartas?|expires? (?:in|at|after)|valid (?:for|until)|"
     r"gültig|if you did(?: not|n['’]t) (?:request|ask))"

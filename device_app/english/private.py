@@ -5,19 +5,26 @@ doubt, it stays.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
 
+from device_app.english import naming
 from device_app.english.following import is_follow_up
 from device_app.english.query import FILTERS, Query
+from device_app.english.stop_words import HOW_ASKED, LANGUAGES, SMALL_TALK, STOP_WORDS
+from device_app.english.terms import plain
 
 OWN_ALONE: Final = "the question depends on your conversation or files, so it is not sent to a server"
 MAY_NAME_FILES: Final = "the question may name a filter, file or folder of yours, so it stays on this device"
 HOLDS_TEXT: Final = "the request may hold a text of yours, so it stays unless you send it (jackdaw ask --send, /send)"
 NAMES_KNOWN: Final = (
     "the request may name a person or an address of your files, so it stays unless you send it (--send, /send)"
+)
+ON_PHONE: Final = (
+    "the question is about messages, contacts or calls of your phone, or somebody in them, so it stays on this device "
+    "unless you send it (--send, /send)"
 )
 
 _PAIR = re.compile(r"(?<![\w/])([^\W\d]\w*)(\s*)[:：=](\s*)(?=\S)")
@@ -45,6 +52,20 @@ _NAMED = re.compile(
 )
 """Matches a possible file name: text in quotation marks, or words joined by a slash."""
 
+_ABOUT_PHONE = re.compile(
+    r"\b(?:sms|mms|texted|texting|text(?:s|ed)? (?:me|us|back|from|to|about|message)|text messages?|"
+    r"phone contacts?|my contacts|missed calls?|call log|voicemail|"
+    r"(?:who|when|did \w+|has \w+) (?:last )?(?:called|call|rang|phoned?)(?: me| us)?\b|"
+    r"(?:did|do|does|has|have) (?:\S+ ){1,3}?text\b|(?:i|we) (?:called|call|phoned?|rang|texted)\b)",
+    re.IGNORECASE,
+)
+"""Words of questions about messages and calls."""
+
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_WORDS_INSIDE = re.compile(r"(?<=[\w,;] )[^\W\d_][\w'’-]*")
+_ALSO_WORDS = STOP_WORDS | HOW_ASKED | SMALL_TALK | LANGUAGES
+"""Words that name nobody unless somebody is called so."""
+
 _NEXT_SENTENCE = re.compile(r"(?<=[.?!;])\s+")
 _NEXT_CLAUSE = re.compile(
     r"[,;]?\s+(?:and|or|but|also|plus|then)\s+(?=(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does"
@@ -62,6 +83,22 @@ def reason(asked: Query, follows: bool, held: Callable[[str], bool]) -> str:
     if follows or asked.is_limited:
         return OWN_ALONE
     return MAY_NAME_FILES if may_filter(asked.text) or may_name(asked.text, held) else ""
+
+
+def may_be_about_phone(text: str, names: Collection[str]) -> bool:
+    """Return whether a question may be about a phone's messages, contacts or calls, or about somebody in them.
+
+    `names` are the words of their names, in small letters. A name that is a word of the language too ("Will") counts
+    with a capital inside the sentence.
+    """
+    if _ABOUT_PHONE.search(text):
+        return True
+    inside = {word for word in _WORDS_INSIDE.findall(text) if word[0].isupper()}
+    for written in _WORD.findall(text):
+        for word in naming.words(written):
+            if word in names and len(word) > 1 and (plain(word) not in _ALSO_WORDS or written in inside):
+                return True
+    return False
 
 
 def may_filter(text: str) -> bool:

@@ -10,6 +10,7 @@ _SPEAKER = re.compile(r"([^\W\d][\w .'’-]{0,40}):\s+(.+)")
 
 def spoken(passage: StoredPassage) -> Iterator[tuple[str, str]]:
     """Yield the speaker and the words of each line; the speaker is "" if none is named."""
+    names = {person.partition(" <")[0] for person in passage.people}
     for line in passage.text.splitlines():
         said = _SPEAKER.match(line)
-        yield (said[1], said[2]) if said and said[1] in passage.people else ("", line)
+        yield (said[1], said[2]) if said and said[1] in names else ("", line)

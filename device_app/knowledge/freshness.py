@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from device_app.knowledge.phone.sources import is_of_phone
 from device_app.question.files import Looked, Stale
 from shared.errors import GaveWay, JackdawError
 from shared.trace import Trace
@@ -101,6 +102,8 @@ class Freshness:
     def _condition(self, file: FileState) -> tuple[Condition, Path, int]:
         """Return a file's condition, its current path and its size in bytes."""
         path = Path(os.fsdecode(file.path))
+        if is_of_phone(file.path):
+            return "same", path, 0
         try:
             path, status = status_of(path)
         except (FileNotFoundError, NotADirectoryError):

@@ -9,10 +9,9 @@ continues there.
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from device_app.knowledge import readers
 from device_app.knowledge.ingest_report import IngestReport, PartlyRead, Skipped, UnreadKind, suffix_of
+from device_app.knowledge.keyed import digest, parts, with_own_key
 from models.engine import Embedder
 from shared.errors import PasswordNeeded, UnreadableFile
 from shared.printable import printable
@@ -30,9 +30,6 @@ from storage.passages import show
 
 BATCH_PASSAGES = 128
 """The passages embedded together: enough to fill the embedder's batches, few enough to bound memory and losses."""
-
-PART_CHARACTERS = 500_000
-"""The most characters of a document: a longer one is stored in parts, each about a book, or a minute's work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +116,22 @@ class Ingestion:
         self._report_progress(path="", done_bytes=total, total_bytes=total, files=len(files))
         return self.report
 
+    def take(self, name: bytes, documents: Sequence[Document], *, whole: bool = False) -> None:
+        """Store documents that are from no file on the disk under this name, replacing those with the same keys.
+
+        With `whole`, they are all that there are: the others are deleted. Otherwise `KnowledgeStore.complete` has to
+        follow the last ones. Raises StoreError.
+        """
+        opened = _OpenFile(FileState(name, 0, 0, "", self.fingerprint))
+        self._batch.append(opened)
+        keyed = [part for document in documents for part in parts(document)]
+        stored = self.store.hashes_of(name, [document.key for document in keyed])
+        for document in keyed:
+            self._document(opened, with_own_key(document, opened.keys), stored)
+        opened.whole = whole
+        self._flush()
+        self._batch = []
+
     def _report_progress(self, **news: Any) -> None:
         self._progress = replace(self._progress, documents=self.report.documents, **news)
         self.on_progress(self._progress)
@@ -157,8 +170,8 @@ class Ingestion:
                 path, max_bytes=self.max_bytes, pdf=self.pdf, on_omitted=partial(self._note_omitted, path)
             )
             for document in reading:
-                for part in _parts(document):
-                    self._document(opened, _with_own_key(part, opened.keys), stored)
+                for part in parts(document):
+                    self._document(opened, with_own_key(part, opened.keys), stored)
         except BaseException:
             # Documents stored in earlier batches stay, marked incomplete.
             self._batch.remove(opened)
@@ -172,7 +185,7 @@ class Ingestion:
         opened.keys[document.key] = 1
         read = self._progress.done_bytes + sum(len(block.text) for block in document.blocks)
         self._progress = replace(self._progress, done_bytes=min(read, self._end))
-        content = _hash(document)
+        content = digest(document)
         if stored.get(document.key) == content:
             self.report.unchanged += 1
             return
@@ -251,31 +264,6 @@ class Ingestion:
         self.report.skipped.append(Skipped(show(name), reason))
 
 
-def _parts(document: Document) -> Iterator[Document]:
-    """Yield the document or, if it is too long, its parts: a block belongs to the part in which it begins."""
-    begins = accumulate((len(block.text) for block in document.blocks[:-1]), initial=0)
-    parts = groupby(zip(begins, document.blocks, strict=False), key=lambda pair: pair[0] // PART_CHARACTERS)
-    for number, (_, pairs) in enumerate(parts, 1):
-        key = document.key if number == 1 else f"{document.key} part {number}".strip()
-        yield replace(document, key=key, blocks=tuple(block for _, block in pairs))
-    if not document.blocks:
-        yield document
-
-
-def _with_own_key(document: Document, taken: dict[str, int]) -> Document:
-    """Give the document a key that no earlier one of its file has: a mailbox may have the same mail twice.
-
-    `taken` counts the copies of each key, so that a new copy need not try the numbers of all earlier ones.
-    """
-    if document.key not in taken:
-        return document
-    copies = taken[document.key] + 1
-    while (key := f"{document.key} ({copies})") in taken:
-        copies += 1
-    taken[document.key] = copies
-    return replace(document, key=key)
-
-
 def _is_gone(path: Path | bytes) -> bool:
     """Return whether the path does not exist; False if that is unknown (permissions, a failing disk)."""
     try:
@@ -291,7 +279,3 @@ def _is_within(path: bytes, some: set[bytes]) -> bool:
     """Return whether the path, or a folder above it, is in `some`."""
     here = Path(os.fsdecode(path))
     return any(os.fsencode(folder) in some for folder in (here, *here.parents))
-
-
-def _hash(document: Document) -> str:
-    return hashlib.blake2b(repr(document).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

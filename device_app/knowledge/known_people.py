@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from device_app.english import naming
 from device_app.knowledge.people import STATED, Person, Sighting, resolve
+from device_app.knowledge.phone.sources import PREFIX, is_of_phone
 from shared.types import Filters, SearchFilters
 from storage.database import Database
 from storage.people import PeopleStore, PersonRow
@@ -86,6 +87,16 @@ class Directory:
             each += [json.dumps(written, ensure_ascii=False) for written in self.written(name)[:MOST_NAMES]]
         return tuple(dict.fromkeys(each))
 
+    def names_from_phone(self) -> set[str]:
+        """Return the words of the names of everybody on the phone, as `naming.words` gives them."""
+        return {
+            word
+            for person in self.people
+            if any(is_of_phone(each.source) for each in person.sightings)
+            for name in self._names(person)
+            for word in naming.words(name)
+        }
+
     @staticmethod
     def _names(person: Person) -> list[str]:
         return [name for each in person.sightings if (name := naming.split(each.written).name)]
@@ -138,12 +149,12 @@ class KnownPeople:
 
     def _resolved(self) -> list[Person]:
         counts: dict[tuple[str, str], int] = {}
-        for kind, people, count in self.store.named():
+        for source, people, count in self.store.named(PREFIX.encode()):
             for written in json.loads(people):
                 if written != ME:
-                    counts[written, kind] = counts.get((written, kind), 0) + count
+                    counts[written, source] = counts.get((written, source), 0) + count
         mine = self.store.own_names()
-        return resolve((Sighting(written, kind, count) for (written, kind), count in counts.items()), mine)
+        return resolve((Sighting(written, source, count) for (written, source), count in counts.items()), mine)
 
     def _stored(self) -> list[Person]:
         return [Person([Sighting(*name) for name in row.names], row.is_me) for row in self.store.all()]

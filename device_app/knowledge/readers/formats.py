@@ -90,9 +90,9 @@ def read(
         for document in reader(path, max_bytes):
             if isinstance(document, Omitted):
                 on_omitted(document.what)
-            elif cleaned := _cleaned(document):
+            elif clean := cleaned(document):
                 empty = False
-                yield cleaned
+                yield clean
     except OSError as error:
         raise UnreadableFile((error.strerror or "cannot be read").lower()) from error
     if empty:
@@ -121,7 +121,7 @@ def _begins_like_a_mailbox(path: Path) -> bool:
         return False
 
 
-def _cleaned(document: Document) -> Document | None:
+def cleaned(document: Document) -> Document | None:
     """Return the document without control characters; None if nothing is left of it."""
     blocks = tuple(
         Block(text, block.line, block.page) for block in document.blocks if (text := printable(block.text)).strip()

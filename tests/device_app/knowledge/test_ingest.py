@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from device_app.knowledge import ingest
+from device_app.knowledge import ingest, keyed
 from device_app.knowledge.ingest import Ingestion, Progress
 from device_app.knowledge.ingest_report import IngestReport
 from models.fake import FakeEmbedder
@@ -224,7 +224,7 @@ def test_many_equal_keys_take_time_in_proportion(store: KnowledgeStore) -> None:
     keys = []
     begin = time.perf_counter()
     for given in ["uid (3)", *["uid"] * 20_000]:
-        document = ingest._with_own_key(Document(given, "note", "", ()), taken)
+        document = keyed.with_own_key(Document(given, "note", "", ()), taken)
         taken[document.key] = 1
         keys.append(document.key)
     assert time.perf_counter() - begin < 2
@@ -290,7 +290,7 @@ def test_a_document_longer_than_a_book_is_kept_part_by_part(
     store: KnowledgeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "BATCH_PASSAGES", 4)
-    monkeypatch.setattr(ingest, "PART_CHARACTERS", 4 * 500)
+    monkeypatch.setattr(keyed, "PART_CHARACTERS", 4 * 500)
     book = tmp_path / "2026-03-14 book.txt"
     book.write_text("\n\n".join(f"{number:04} " + "word " * 98 + "last." for number in range(14)))
     first, second = Interrupted(), CountingEmbedder()

@@ -1,0 +1,72 @@
+"""The sources of a phone: what they are, the command that lists each, and the name under which it is stored."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shared.errors import PhoneSilent
+from shared.types import StoredPassage
+
+PREFIX: Final = "phone:"
+"""What the names of phone sources begin with, where files have their path; no path of a file begins so."""
+
+SECONDS: Final = 20.0
+"""Seconds to wait for a page of a source: phones with many messages take some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source: its name, the command that lists it, and what is read, in words for the person's consent.
+
+    `is_paged`: it is listed in pages, the newest entries first.
+    """
+
+    name: str
+    command: str
+    what: str
+    arguments: tuple[str, ...] = ()
+    is_paged: bool = True
+
+    @property
+    def path(self) -> bytes:
+        """The name under which it is stored."""
+        return f"{PREFIX}{self.name}".encode()
+
+
+MESSAGES = Source(
+    "messages", "termux-sms-list", "the text messages (SMS) on this phone, but for one-time codes", ("-t", "all")
+)
+CONTACTS = Source("contacts", "termux-contact-list", "the names and numbers of your contacts", is_paged=False)
+CALLS = Source("calls", "termux-call-log", "who called whom, when, and for how long")
+
+SOURCES = {source.name: source for source in (MESSAGES, CONTACTS, CALLS)}
+
+Fetch = Callable[[Source, int, int], Sequence[object]]
+"""Lists a page of a source: entries to skip, and the most entries. Raises PhoneSilent."""
+
+
+def is_of_phone(path: bytes | str) -> bool:
+    """Return whether a path is the name of a phone source."""
+    return path.startswith(PREFIX) if isinstance(path, str) else path.startswith(PREFIX.encode())
+
+
+def passage_is_of_phone(passage: StoredPassage) -> bool:
+    """Return whether a passage is from a phone source."""
+    return is_of_phone(passage.path)
+
+
+def fetch(source: Source, skip: int, most: int) -> Sequence[object]:
+    """List a page of a source by its command. Raises PhoneSilent, with what to do."""
+    from device_app.system import phone
+
+    arguments = ("-l", str(most), "-o", str(skip), *source.arguments) if source.is_paged else source.arguments
+    if phone.find(source.command) is None and not phone.is_phone():
+        raise PhoneSilent(
+            f"This reads the {source.name} of an Android phone, in Termux. Here is no {source.command}, so there is "
+            "nothing to read."
+        )
+    listed, reply = phone.call_json(source.command, *arguments, seconds=SECONDS)
+    if not isinstance(listed, list):
+        problem = reply.problem or f"{source.command} prints no list. Update the app Termux:API"
+        raise PhoneSilent(f"The {source.name} cannot be read: {problem}.")
+    return listed
