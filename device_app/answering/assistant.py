@@ -7,7 +7,7 @@ from typing import Any
 
 from device_app.answering import conclusion, quoting
 from device_app.answering.facts import Facts
-from device_app.answering.planner import Action, Concluded, Connection, Fact, Kept, Retrieved, State, plan
+from device_app.answering.planner import Action, Concluded, Connection, Fact, Kept, State, plan
 from device_app.answering.records import Records
 from device_app.answering.server import Server
 from device_app.answering.writer import Writer
@@ -92,7 +92,7 @@ class Assistant:
                     case "joint request":
                         state = replace(state, joint=server.begin_joint(writer.model))
                     case "retrieval":
-                        state = replace(state, retrieved=self._retrieved(request, server))
+                        state = replace(state, retrieved=self._facts.retrieved(request, quotes=not server.is_joint))
                     case "connection":
                         state = replace(state, connection=server.connect())
                     case "cost":
@@ -222,12 +222,6 @@ class Assistant:
     def _request(self, question: str, options: Options, conversation: int | None) -> Request:
         has_server = self.public is not None and options.public
         return self._facts.request(question, options, conversation, has_server=has_server)
-
-    def _retrieved(self, request: Request, server: Server) -> Retrieved:
-        retrieved = self._facts.retrieved(request, quotes=not server.is_joint)
-        if retrieved.local_only:
-            server.withdraw()
-        return retrieved
 
     def _at_once(self, request: Request, state: State, action: Action) -> Generator[Found | Wrote, None, Concluded]:
         """Answer without a model: serve a kept answer, quote the files, say that nothing was found, or decline."""

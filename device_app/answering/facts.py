@@ -53,7 +53,9 @@ class Facts:
         local_only = "" if options.send else self._local_only(asked, conversation)
         if has_server and model_only and not (local_only or options.send):
             local_only = private.HOLDS_TEXT if given.may_hold_text(question) else self._names_known(asked)
-        return Request(asked, search_query, vector, options, earlier, local_only, model_only, has_server, trace=trace)
+        first = has_server and self._has_phone()
+        why = local_only, model_only
+        return Request(asked, search_query, vector, options, earlier, *why, has_server, first, trace=trace)
 
     def kept(self, request: Request) -> Kept:
         """Return the saved answer to serve, after checking the files it cites and rereading those that changed."""
@@ -133,10 +135,14 @@ class Facts:
         reason = private.reason(asked, follows, self.retriever.store.has_path)
         return reason or (private.ON_PHONE if self._is_about_phone(asked) else "")
 
+    def _has_phone(self) -> bool:
+        """Return whether anything was read on a phone."""
+        return any(self.retriever.store.file(source.path) for source in SOURCES.values())
+
     def _is_about_phone(self, asked: Query) -> bool:
         """Return whether the question may be about what was read on a phone; False if nothing was."""
-        people, store = self.retriever.people, self.retriever.store
-        if people is None or not any(store.file(source.path) for source in SOURCES.values()):
+        people = self.retriever.people
+        if people is None or not self._has_phone():
             return False
         return private.may_be_about_phone(asked.text, people.directory.names_from_phone())
 

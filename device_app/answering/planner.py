@@ -166,7 +166,7 @@ def plan(request: Request, state: State) -> Action | Fact:
         return "kept answers"
     if state.kept and state.kept.serving:
         return Action("end" if state.concluded else "serve kept")
-    if request.options.together and state.joint is None and not _refusal(request):
+    if request.options.together and state.joint is None and not (_refusal(request) or request.retrieves_first):
         return "joint request"  # before retrieval: the server searches meanwhile
     if state.retrieved is None:
         return "retrieval"
@@ -197,8 +197,7 @@ def _from_passages(request: Request, state: State, retrieved: Retrieved) -> Acti
     local_only = request.local_only or retrieved.local_only
     missing = "" if local_only else retrieved.missing
     if request.options.together:
-        refused = _refusal(request) or local_only or (state.joint.refused if state.joint else "")
-        return _here(request, retrieved, (_not_joint(refused),), missing) if refused else Action("together", (FORCED,))
+        return _forced(request, state, retrieved, local_only)
     if not request.has_server:
         return _here(request, retrieved, (), missing)
     if not missing:
@@ -206,6 +205,14 @@ def _from_passages(request: Request, state: State, retrieved: Retrieved) -> Acti
     if not request.may_fetch:
         return _here(request, retrieved, (missing, UNASKED), missing)
     return _with_server(request, state, retrieved)
+
+
+def _forced(request: Request, state: State, retrieved: Retrieved, local_only: str) -> Action | Fact:
+    """Choose a joint answer, as the person asked for it, unless there is a reason against it."""
+    refused = _refusal(request) or local_only or (state.joint.refused if state.joint else "")
+    if refused:
+        return _here(request, retrieved, (_not_joint(refused),), "" if local_only else retrieved.missing)
+    return Action("together", (FORCED,)) if state.joint else "joint request"
 
 
 def _with_server(request: Request, state: State, retrieved: Retrieved) -> Action | Fact:

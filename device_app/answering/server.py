@@ -91,11 +91,6 @@ class Server:
         self._cleanup.close()
         self._cleanup = ExitStack()
 
-    def withdraw(self) -> None:
-        """Take no part in the answer any more: a joint answer that was asked for is not written."""
-        self.end()
-        self.aggregated = None
-
     def connect(self) -> planner.Connection:
         """Return the state of the connection, after waiting for the first attempt to connect."""
         link = self.public.link

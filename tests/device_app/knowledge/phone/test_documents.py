@@ -99,7 +99,9 @@ def test_names_with_braces_and_brackets_are_text() -> None:
     assert of_calls(list(entries.calls([number])), Book())[0].blocks[0].text == "12:30 I missed a call from {0}."
 
 
-ANY: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.text(max_size=9) | st.just([]) | st.just({"a": [1]})
+ANY: st.SearchStrategy[Any] = (
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9) | st.just([]) | st.just({"a": [1]})
+)
 KEYS = st.sampled_from(sorted({*MESSAGES[0], *CALLS[0], *CONTACTS[0]}))
 
 
