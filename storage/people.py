@@ -1,6 +1,6 @@
 """The tables of people, and of what the person whose files these are is called. Knows no rule of who is who."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from storage.database import Database
@@ -35,6 +35,17 @@ class PeopleStore:
             (len(prefix), prefix),
         )
         return [(source, people, count) for source, people, count in rows]
+
+    def documents_of(self, kind: str) -> Iterator[tuple[bytes, str, str]]:
+        """Yield (path, title, people) of the documents of a kind, reading them in batches."""
+        last = 0
+        while rows := self.database.execute(
+            "SELECT documents.id, path, title, people FROM documents JOIN files ON files.id = file_id "
+            "WHERE kind = ? AND documents.id > ? ORDER BY documents.id LIMIT 1000",
+            (kind, last),
+        ):
+            yield from ((path, title, people) for _, path, title, people in rows)
+            last = rows[-1][0]
 
     def is_current(self) -> bool:
         """Return whether the people stored are those of the documents stored."""

@@ -226,7 +226,7 @@ def _outlook(device: Device, question: str) -> Outlook:
     elif answered_from == "nothing":
         connected, allowed = device.paths.link.exists(), device.public is not None
         refused = not_asked(question, connected=connected, allowed=allowed) or request.local_only
-        why_not = "\n".join((*reasons(device.knowledge, question), refused))
+        why_not = "\n".join((*reasons(device.knowledge, device.people, question), refused))
     return Outlook(
         question,
         answered_from,

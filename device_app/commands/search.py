@@ -73,7 +73,8 @@ class Searcher:
         unfinished = search.words[-1] if typing and search.words and searching.ends_in_word(text) else ""
         search, corrections = self._corrected(search, unfinished)
         self._is_typing = typing
-        results = Results(search, corrections, (*asked.notes, *notes))
+        notes = (*asked.notes, *notes, *self.device.people.notes(search.filters))
+        results = Results(search, corrections, notes)
         if search.is_empty:
             return replace(results, notes=(*results.notes, "there is nothing to search for: type a word or a filter"))
         if side is not Side.CONVERSATIONS:

@@ -62,7 +62,7 @@ def advice(device: Device, question: str, *, local_only: bool = False) -> Iterat
     """Yield sentences that say why nothing was found for a question and what to do about it. Raises StoreError."""
     from device_app.knowledge.absence import not_asked, reasons
 
-    yield from reasons(device.knowledge, question)
+    yield from reasons(device.knowledge, device.people, question)
     if device.paths.link.exists():
         allowed = device.public is not None
         if reason := not_asked(question, connected=True, allowed=allowed, local_only=local_only):

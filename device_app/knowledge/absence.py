@@ -4,16 +4,20 @@ from collections.abc import Iterator
 from datetime import date
 
 from device_app.english import query
+from device_app.knowledge.known_people import KnownPeople
 from storage.knowledge import KnowledgeStore
 
 
-def reasons(store: KnowledgeStore, question: str) -> Iterator[str]:
+def reasons(store: KnowledgeStore, people: KnownPeople, question: str) -> Iterator[str]:
     """Yield a sentence for each reason: nothing was read yet, or a filter matches nothing."""
     if not store.totals().passages:
         yield "Nothing has been read yet. Begin with: jackdaw add ~/Documents"
         return
-    for written, alone in query.separate(query.parse(question, date.today()).filters).items():
-        passages = store.matching(alone)
+    filters = query.parse(question, date.today()).filters
+    for note in people.notes(filters):
+        yield f"{note[:1].upper()}{note[1:]}."
+    for written, alone in query.separate(filters).items():
+        passages = store.matching(people.widened(alone))
         if passages is not None and not passages.size:
             kinds = f" Kinds that were read: {', '.join(store.kinds())}." if alone.kinds else ""
             yield f"{written} matches nothing that was read.{kinds}"

@@ -1,11 +1,13 @@
 """Keeps the table of people up to date, and widens filters by it. The rules of who is who are in `people`."""
 
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from device_app.english import naming
+from device_app.knowledge.guessing import Guess, Said, guesses
 from device_app.knowledge.people import STATED, Person, Sighting, resolve
 from device_app.knowledge.phone.sources import PREFIX, is_of_phone
 from shared.types import Filters, SearchFilters
@@ -17,6 +19,9 @@ ME: Final = "Me"
 
 MOST_NAMES: Final = 100
 """The most names that a filter is widened by: each is compared with everybody in the store."""
+
+_NAMED: Final = 4
+"""The most people that a note names."""
 
 F = TypeVar("F", bound=Filters)
 
@@ -126,10 +131,20 @@ class KnownPeople:
 
     def widened(self, filters: F) -> F:
         """Return the filters with every name that the people in them have; see `Directory.widened`."""
-        named = filters.people
-        if isinstance(filters, SearchFilters):
-            named = (*named, *filters.senders, *filters.recipients)
-        return self.directory.widened(filters) if named else filters
+        return self.directory.widened(filters) if _names_in(filters) else filters
+
+    def notes(self, filters: Filters) -> tuple[str, ...]:
+        """Return what is unclear about the people in filters: who "me" is, or which of several people is meant."""
+        notes = []
+        for name in _names_in(filters):
+            called = self.directory.called(name)
+            if naming.is_self(name) and not called:
+                notes.append("who you are is not known yet (jackdaw me)")
+            elif len(called) > 1:
+                several = [person.name for person in called[:_NAMED]]
+                others = f" and {len(called) - _NAMED:,} more" if len(called) > _NAMED else ""
+                notes.append(f"{name} may be {', '.join(several)}{others}")
+        return tuple(notes)
 
     def keep(self) -> None:
         """Bring the table of people up to date, if documents have changed since it was written."""
@@ -147,6 +162,20 @@ class KnownPeople:
         self.store.set_own_names(names)
         self.keep()
 
+    def guessed(self) -> tuple[list[str], list[Guess]]:
+        """Return everything that the person may be called, and the guesses which that is from; empty if unknown."""
+        proofs = guesses(self._said("mail"), self._said("chat"))
+        if not proofs:
+            return [], []
+        mine = [proof.written for proof in proofs]
+        person = resolve([each for other in self.directory.people for each in other.sightings], mine)[0]
+        return list(dict.fromkeys([*mine, *(each.written for each in person.sightings)])), proofs
+
+    def _said(self, kind: str) -> Iterator[Said]:
+        for path, title, people in self.store.documents_of(kind):
+            if not is_of_phone(path):
+                yield Said(os.fsdecode(path), title, json.loads(people))
+
     def _resolved(self) -> list[Person]:
         counts: dict[tuple[str, str], int] = {}
         for source, people, count in self.store.named(PREFIX.encode()):
@@ -158,6 +187,13 @@ class KnownPeople:
 
     def _stored(self) -> list[Person]:
         return [Person([Sighting(*name) for name in row.names], row.is_me) for row in self.store.all()]
+
+
+def _names_in(filters: Filters) -> tuple[str, ...]:
+    """Return the people that filters name."""
+    if isinstance(filters, SearchFilters):
+        return (*filters.people, *filters.senders, *filters.recipients)
+    return filters.people
 
 
 def known_people(database: Database) -> KnownPeople:

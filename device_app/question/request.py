@@ -27,9 +27,9 @@ class Request:
     embedding. `local_only` is why it must stay on this device, for the person; "" if a server may be asked.
     `model_only` is why a model answers without files, for the person; "" if the files are asked first.
     `has_server`: a server is connected and may be asked. `retrieves_first`: nothing may leave before the passages are
-    known, as messages or calls of a phone may be among them. `origin` is who wants the answer; without `decode`, only its
-    attention states are computed. `trace`, `ledger` and `looked` record the work, the data that left the device, and
-    the state of the files; `typed` is what was read before the question was sent.
+    known, as messages or calls of a phone may be among them. `origin` is who wants the answer; without `decode`, only
+    its attention states are computed. `trace`, `ledger` and `looked` record the work, the data that left the device,
+    and the state of the files; `typed` is what was read before the question was sent.
     """
 
     query: Query

@@ -1,0 +1,77 @@
+"""Who the person is: what they confirmed, or what their files let guess. Never prompts, never prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from device_app.english import naming
+from shared.errors import UsageError
+
+if TYPE_CHECKING:
+    from device_app.device import Device
+    from device_app.knowledge.guessing import Guess
+
+LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Me:
+    """Who the person is. `stated` is what they confirmed; the rest is what they are called in files besides.
+
+    `guesses` are the reasons for a guess that nobody confirmed yet.
+    """
+
+    confirmed: bool
+    name: str
+    names: Sequence[str]
+    addresses: Sequence[str]
+    numbers: Sequence[str]
+    stated: Sequence[str]
+    guesses: Sequence[Guess] = ()
+
+
+def who(device: Device) -> Me | None:
+    """Return who the person is, confirmed or guessed; None if nothing lets guess it. Raises StoreError."""
+    from device_app.knowledge.known_people import own
+    from device_app.knowledge.people import Person, Sighting
+
+    if me := device.people.directory.me:
+        return _described(True, me.name, [each.written for each in me.sightings], own(me), ())
+    written, reasons = device.people.guessed()
+    if not written:
+        return None
+    name = Person([Sighting(each, "") for each in written]).name
+    return _described(False, name, written, [], reasons)
+
+
+def state(device: Device, names: Sequence[str]) -> Me:
+    """Store that these are the person's names, addresses and numbers. Raises UsageError, StoreError."""
+    stated = list(dict.fromkeys(" ".join(name.split()) for name in names))
+    for name in stated:
+        named = naming.split(name)
+        if len(name) > LONGEST or not (named.name or named.address or named.number):
+            raise UsageError(f'"{name[:40]}" is no name. Give a name, an address or a number: jackdaw me set "Li Hua"')
+        if naming.is_self(name):
+            raise UsageError(f'"{name}" is what everybody is to themselves. Give the name that others use.')
+    device.people.state_me(stated)
+    described = who(device)
+    assert described
+    return described
+
+
+def forget(device: Device) -> bool:
+    """Delete who the person is; return whether that was known. Raises StoreError."""
+    was_known = device.people.directory.me is not None
+    device.people.state_me([])
+    return was_known
+
+
+def _described(
+    confirmed: bool, name: str, written: Sequence[str], stated: Sequence[str], reasons: Sequence[Guess]
+) -> Me:
+    named = [naming.split(each) for each in written]
+    columns = ([each.name for each in named], [each.address for each in named], [each.number for each in named])
+    names, addresses, numbers = (tuple(dict.fromkeys(filter(None, column))) for column in columns)
+    return Me(confirmed, name, names, addresses, numbers, stated, reasons)

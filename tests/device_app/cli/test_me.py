@@ -1,0 +1,56 @@
+"""`jackdaw me`: guessed, confirmed, used, forgotten."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.device_app.cli.conftest import Jackdaw
+
+CHATS = {
+    "Ben.txt": "[12/08/2026, 10:00] Ben: The tea is ready.\n[12/08/2026, 10:01] LiHua: I bring the blue cups.\n",
+    "James.txt": "[12/08/2026, 10:00] James: Who has cups?\n[12/08/2026, 10:01] Li Hua: Ben and I have blue ones.\n",
+}
+
+
+@pytest.fixture
+def chats(without_weights: None, jackdaw: Jackdaw, tmp_path: Path) -> None:
+    folder = tmp_path / "chats"
+    folder.mkdir()
+    for name, text in CHATS.items():
+        (folder / name).write_text(text)
+    (folder / "note.md").write_text("# James\n\nJames has no cups.\n")
+    assert jackdaw("add", str(folder)).code == 0
+
+
+def test_nothing_lets_guess_who_i_am(without_weights: None, jackdaw: Jackdaw) -> None:
+    done = jackdaw("me")
+    assert done.code == 3
+    assert "jackdaw me set" in done.out
+    assert jackdaw("me", "set").code == 3
+    assert jackdaw("me", "forget").code == 3
+
+
+def test_a_guess_is_confirmed_and_used(chats: None, jackdaw: Jackdaw) -> None:
+    known = json.loads(jackdaw("me", "--json").out)
+    assert known["confirmed"] is False
+    assert set(known["names"]) == {"LiHua", "Li Hua"}
+    assert json.loads(jackdaw("search", "from:me", "--json").out)["files"]["results"] == []
+    assert jackdaw("me", "set").code == 0
+    assert json.loads(jackdaw("me", "--json").out)["confirmed"] is True
+    for search in ("from:me", "who:lihua", 'from:"Li Hua"'):
+        results = json.loads(jackdaw("search", search, "--json").out)["files"]["results"]
+        assert len(results) == 2, search
+    assert jackdaw("me", "forget").code == 0
+    assert json.loads(jackdaw("me", "--json").out)["confirmed"] is False
+
+
+@pytest.mark.parametrize("name", ["me", "", " ", "x" * 300])
+def test_what_is_no_name_is_refused_with_the_next_step(name: str, chats: None, jackdaw: Jackdaw) -> None:
+    done = jackdaw("me", "set", name)
+    assert done.code == 2
+    assert "name" in done.err
+
+
+def test_from_me_says_so_if_it_is_not_known_who_that_is(chats: None, jackdaw: Jackdaw) -> None:
+    assert "jackdaw me" in jackdaw("search", "from:me").err
