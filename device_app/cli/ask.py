@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
+from device_app.cli import spoken
 from device_app.cli.models import ensure_models, say_if_refused, yes_option
 from device_app.cli.opening import opened
 from device_app.commands.turns import advice, asked, last, was_model_only
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         ("Ask a follow-up question", 'jackdaw ask -c "And what did it cost?"'),
         ("Ask the last question again", "jackdaw ask --again"),
         ("Let the model write without your files", 'jackdaw ask --model-only "Write a limerick about tea."'),
+        ("On a phone, ask by voice and hear the answer", "jackdaw ask --voice --speak"),
         ("Ask from a script", 'echo "Who has my drill?" | jackdaw ask --json'),
     ),
 )
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
 @click.option("--model-only", is_flag=True, help="Let the model answer alone: no file is read, no source is given.")
 @click.option("--send", is_flag=True, help="Let the companion server's model answer too, whatever the request names.")
 @click.option("--pipeline", metavar="NAME", help="How the companion server answers where it is asked: plain, hyde, …")
+@click.option("--voice", is_flag=True, help="On a phone: ask by voice.")
+@click.option("--speak", is_flag=True, help="On a phone: read the answer aloud.")
 @click.option("--passages", type=int, help="Passages to answer from; 0 takes the number that measured best.")
 @yes_option
 def command(
@@ -72,6 +76,8 @@ def command(
     model_only: bool,
     send: bool,
     pipeline: str | None,
+    voice: bool,
+    speak: bool,
     passages: int | None,
     yes: bool,
     as_json: bool,
@@ -99,8 +105,10 @@ def command(
     _require_compatible(together, local_only, model_only or send, show_prompt, pipeline is not None)
     if send and (local_only or show_prompt):
         raise UsageError("--send asks the companion server; the other option asks nobody. Leave one of them out.")
-    text, fresh = "" if again else _question(question), fresh or again
+    spoken.require(question, voice=voice, speak=speak, again=again)
+    text, fresh = "" if again or voice else _question(question), fresh or again
     with opened(flags) as device, Activity(device.paths.activity).noted(), awake(device.paths.awake):
+        text = spoken.question(device.settings) if voice else text
         replaced = last(device.conversations) if again else None
         text = replaced.question if replaced else text
         model_only = model_only or (not (together or pipeline) and was_model_only(replaced))
@@ -122,13 +130,13 @@ def command(
             prompt = device.assistant.prompt(text, options, conversation)
             say_if_refused(device, refused)
             return _show_prompt(prompt, as_json)
-        code, said = None, ""
+        code, said, answer = None, "", None
         with closing(asked(device, text, options, conversation, replaced)) as events:
             for event in events:
                 if isinstance(event, Answer):
                     if event.guess and said.strip() != event.text and not as_json:
                         click.echo(f"\n{UNSUPPORTED}", nl=False)
-                    code = _finish(event, as_json, sources=not no_sources)
+                    code, answer = _finish(event, as_json, sources=not no_sources), event
                 elif isinstance(event, Wrote) and not as_json:
                     said += event.text
                     click.echo(safe(event.text), nl=False)
@@ -136,6 +144,7 @@ def command(
                     for reason in advice(device, text, local_only=local_only):
                         click.echo(safe_line(reason), err=True)
         say_if_refused(device, refused)
+        spoken.say(answer if speak else None)
         return code
 
 

@@ -33,7 +33,7 @@ def show(as_json: bool) -> int | None:
     device. Exit code 3: nothing lets guess who you are.
     """
     with opened() as device:
-        known = me.who(device)
+        known = me.identity(device)
         if known and not known.confirmed and not as_json and sys.stdin.isatty():
             _print(known)
             if not click.confirm("Is that you?", err=True):
@@ -63,7 +63,7 @@ def set_names(names: tuple[str, ...], as_json: bool) -> None:
     """Say what you are called; it replaces what you said before. Without a NAME, what was guessed is confirmed."""
     with opened() as device:
         if not names:
-            known = me.who(device)
+            known = me.identity(device)
             if known is None:
                 raise NothingFound(_UNKNOWN)
             names = tuple(known.stated) if known.confirmed else tuple(_written(known))

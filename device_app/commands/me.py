@@ -32,7 +32,7 @@ class Me:
     guesses: Sequence[Guess] = ()
 
 
-def who(device: Device) -> Me | None:
+def identity(device: Device) -> Me | None:
     """Return who the person is, confirmed or guessed; None if nothing lets guess it. Raises StoreError."""
     from device_app.knowledge.known_people import own
     from device_app.knowledge.people import Person, Sighting
@@ -56,7 +56,7 @@ def state(device: Device, names: Sequence[str]) -> Me:
         if naming.is_self(name):
             raise UsageError(f'"{name}" is what everybody is to themselves. Give the name that others use.')
     device.people.state_me(stated)
-    described = who(device)
+    described = identity(device)
     assert described
     return described
 

@@ -234,6 +234,19 @@ class App:
 
 
 @dataclass(frozen=True, slots=True)
+class Phone:
+    """What Jackdaw may use of a phone under Termux. What it may read: `jackdaw phone sources`."""
+
+    voice: Annotated[
+        bool,
+        Meta(
+            description="Let `jackdaw ask --voice` use the phone's speech recogniser, which may send the sound to its "
+            "maker."
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All sections of the settings."""
 
@@ -245,6 +258,7 @@ class Settings:
     daemon: Daemon = Daemon()
     link: Link = Link()  # noqa: RUF009 (frozen, in another module)
     app: App = App()
+    phone: Phone = Phone()
 
 
 SETTINGS = declared(Settings)

@@ -13,19 +13,25 @@ from selectors import EVENT_READ, DefaultSelector
 MOST_BYTES = 1 << 20
 """The most bytes of output that are read."""
 
+MOST_GIVEN = 1 << 12
+"""The most bytes that a command is given: every pipe holds them, so that no writing waits for a command that hangs."""
+
 _LOOK_S = 0.2
 
 
-def output(command: Sequence[str], seconds: float, look: Callable[[], object] = lambda: None) -> bytes:
+def output(
+    command: Sequence[str], seconds: float, look: Callable[[], object] = lambda: None, given: bytes = b""
+) -> bytes:
     """Return what a command prints. If it hangs, prints without end, or still runs when this program ends, kill its
     process group, so that no processes gather on the device.
 
+    The command's input are the first MOST_GIVEN bytes of `given`.
     `look` is called several times a second; an error that it raises ends the command. Raises OSError if the command
     cannot be started, TimeoutExpired after `seconds`, ValueError beyond `MOST_BYTES`.
     """
     with subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE if given else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -33,6 +39,9 @@ def output(command: Sequence[str], seconds: float, look: Callable[[], object] = 
         kill = partial(_kill, process)
         atexit.register(kill)  # a thread that waits for a command does not keep this program from ending
         try:
+            if process.stdin:
+                with suppress(BrokenPipeError), process.stdin as stream:
+                    stream.write(given[:MOST_GIVEN])
             return _read(process, command, seconds, look)
         except BaseException:
             kill()

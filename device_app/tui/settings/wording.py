@@ -22,6 +22,7 @@ _EFFECTS = {
     "daemon": "Takes effect in the running daemon.",
     "link": "Takes effect with the next question.",
     "app": "Takes effect immediately.",
+    "phone": "Takes effect with the next `jackdaw ask --voice`.",
     "app.mouse": "Takes effect when Jackdaw starts again.",
 }
 

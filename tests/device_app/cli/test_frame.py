@@ -73,6 +73,7 @@ def test_the_table_names_each_command_once() -> None:
             "wrong",
             "add",
             "knowledge",
+            "me",
             "cache",
             "models",
             "history",

@@ -27,13 +27,13 @@ NOW = datetime(2026, 8, 13, 12)
 def message(place: int, **other: Any) -> dict[str, Any]:
     """The message at this place: there are five in a day, from two people; a larger number is newer."""
     at = NOW + timedelta(hours=place * 4.8)
-    who = place % 2
+    thread = place % 2
     return {
         "_id": place,
-        "threadid": who,
+        "threadid": thread,
         "type": "inbox",
-        "sender": ("Anna Lindqvist", "Petra Novak")[who],
-        "number": f"07012345{who}",
+        "sender": ("Anna Lindqvist", "Petra Novak")[thread],
+        "number": f"07012345{thread}",
         "received": f"{at:%Y-%m-%d %H:%M:%S}",
         "body": f"This is the message number {place} of all.",
     } | other

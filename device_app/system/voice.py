@@ -1,0 +1,58 @@
+"""The phone's own voice: its speech recogniser, and its reading aloud. Knows no question and no model."""
+
+import re
+import subprocess
+from typing import Final
+
+from device_app.system import phone
+from device_app.system.commands import MOST_GIVEN, output
+from shared.errors import NothingFound, PhoneSilent
+
+LISTEN: Final = "termux-dialog"
+SPEAK: Final = "termux-tts-speak"
+
+_LISTEN_S: Final = 90.0
+"""Seconds for the dialog, in which a person speaks."""
+
+_SPEAK_S, _CHARACTERS_A_SECOND = 15.0, 6.0
+"""Seconds until the phone begins to speak, and how fast it does so, at the slowest."""
+
+_MARKS = re.compile(r"\[\d+\]|[*_`#>|]|^\s*[-+•]\s+", re.MULTILINE)
+
+
+def have(command: str) -> None:
+    """Raise PhoneSilent, with what is needed, if this device has no such command."""
+    if phone.find(command) is None:
+        needs = "Run: pkg install termux-api" if phone.is_phone() else "It works on an Android phone, in Termux"
+        raise PhoneSilent(f"This needs the phone's own voice ({command}), which is not here. {needs}.")
+
+
+def listen(title: str) -> str:
+    """Return what a person says into the phone's dialog. Raises PhoneSilent; NothingFound if nothing was understood."""
+    said, reply = phone.call_json(LISTEN, "speech", "-t", title, seconds=_LISTEN_S)
+    if not isinstance(said, dict):
+        raise PhoneSilent(f"The phone did not listen: {reply.problem or f'{LISTEN} prints no answer'}.")
+    text = said.get("text")
+    if not isinstance(text, str) or not text.strip():
+        raise NothingFound('Nothing was understood. Speak again, or type the question: jackdaw ask "…"')
+    return " ".join(text.split())
+
+
+def read_aloud(text: str) -> None:
+    """Let the phone read a text aloud, and wait for its end. Raises PhoneSilent."""
+    words = speakable(text).encode()[:MOST_GIVEN].decode(errors="ignore").encode()
+    path = phone.find(SPEAK)
+    if not words or path is None:
+        return
+    try:
+        output((path,), _SPEAK_S + len(words) / _CHARACTERS_A_SECOND, given=words)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        why = "it does not end" if isinstance(error, subprocess.TimeoutExpired) else str(error)
+        raise PhoneSilent(
+            f"The phone did not speak: {why}. Is the app Termux:API installed, and opened once?"
+        ) from error
+
+
+def speakable(text: str) -> str:
+    """Return a text as it is read aloud: without marks, numbers of sources and line breaks."""
+    return " ".join(_MARKS.sub(" ", text).split())

@@ -1,0 +1,140 @@
+"""What is read and heard on a simulated phone: messages by consent, notifications, a question by voice."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from device_app.knowledge.phone import sources
+from tests.device_app.cli.conftest import Jackdaw
+from tests.devices import fake_device
+from tests.termux import MESSAGES, Phone, Wrong, phone
+
+__all__ = ["phone"]
+
+Printed = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def on_phone(phone: Phone, jackdaw: Jackdaw, monkeypatch: pytest.MonkeyPatch) -> None:
+    jackdaw.make = fake_device
+    phone.enter(monkeypatch)
+
+
+@pytest.fixture
+def printed(jackdaw: Jackdaw) -> Printed:
+    """Runs a command, and returns the object that it prints."""
+
+    def run(*arguments: str, code: int = 0) -> Any:
+        done = jackdaw(*arguments, "--json")
+        assert done.code == code, done
+        return json.loads(done.out)
+
+    return run
+
+
+def test_messages_are_read_after_consent_and_forgotten_without_it(
+    phone: Phone, jackdaw: Jackdaw, printed: Printed
+) -> None:
+    assert jackdaw("phone", "sources", "read").code == 3
+    assert jackdaw("phone", "sources", "allow", "messages").code == 2
+    assert phone.calls("termux-sms-list") == []
+    done = printed("phone", "sources", "allow", "messages", "--yes")
+    assert (done["documents"], done["codes"]) == (1, 1)
+    assert printed("phone", "sources", "allow", "contacts", "--yes")["documents"] == 2
+    assert printed("phone", "sources", "allow", "calls", "--yes")["documents"] == 1
+    assert phone.calls("termux-sms-list") == [["termux-sms-list", "-l", "100", "-o", "0", "-t", "all"]]
+    answer = printed("ask", "What did Anna text about Friday?")
+    assert "Friday works" in json.dumps(answer["sources"])
+    results = printed("search", 'from:"070 123 45 67"', "kind:chat")["files"]["results"]
+    assert [each["title"] for each in results] == ["Messages with Anna Lindqvist, 2026-08-12"]
+    assert printed("search", "482913", code=3)["files"]["results"] == []
+    listed = {each["name"]: each for each in printed("phone", "sources")["sources"]}
+    assert listed["messages"]["allowed"]
+    assert listed["messages"]["documents"] == 1
+    assert printed("phone", "sources", "stop", "messages")["removed"] == 1
+    assert jackdaw("search", "drill").code == 3
+    assert jackdaw("phone", "sources", "stop", "messages").code == 3
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        (Wrong.DENIES, "Android denies"),
+        (Wrong.NONSENSE, "update the app"),
+        (Wrong.FAILS, "cannot be read"),
+        (Wrong.MISSING, "pkg install termux-api"),
+    ],
+)
+def test_a_command_that_goes_wrong_says_what_to_do_and_keeps_no_other_from_being_read(
+    how: Wrong, says: str, phone: Phone, jackdaw: Jackdaw, printed: Printed
+) -> None:
+    phone.goes_wrong(how, "termux-sms-list")
+    done = jackdaw("phone", "sources", "allow", "messages", "--yes")
+    assert done.code == 1
+    assert says in done.err
+    assert "Traceback" not in done.err
+    jackdaw("phone", "sources", "allow", "contacts", "--yes")
+    done = jackdaw("phone", "sources", "read")
+    assert done.code == 1
+    assert "contacts: 0 documents read" in done.out
+    assert says in printed("phone", "sources")["sources"][0]["failure"]
+
+
+def test_a_command_that_hangs_is_ended_and_read_again_later(
+    phone: Phone, jackdaw: Jackdaw, printed: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "SECONDS", 0.3)
+    phone.goes_wrong(Wrong.HANGS, "termux-sms-list")
+    done = jackdaw("phone", "sources", "allow", "messages", "--yes")
+    assert done.code == 1
+    assert "did not answer" in done.err
+    phone.answers("termux-sms-list", MESSAGES)
+    assert printed("phone", "sources", "read")["read"]["messages"]["documents"] == 1
+
+
+def test_notifications_are_shown_and_not_kept(phone: Phone, jackdaw: Jackdaw, printed: Printed) -> None:
+    code = {"packageName": "org.example.bank", "title": "Bank", "content": "Your code is 123456", "when": ""}
+    listed = printed("phone", "notifications")["notifications"]
+    assert [each["text"] for each in listed] == ["Your parcel arrives on Thursday."]
+    phone.answers("termux-notification-list", [code, None, {"title": 3}])
+    assert printed("phone", "notifications", "what did I miss?", code=3)["codes_left_out"] == 1
+    assert jackdaw("search", "parcel").code == 3
+    phone.goes_wrong(Wrong.DENIES, "termux-notification-list")
+    assert "Android denies" in jackdaw("phone", "notifications").err
+
+
+def test_a_question_by_voice_after_consent_is_answered_aloud(phone: Phone, jackdaw: Jackdaw, printed: Printed) -> None:
+    (phone.home / "note.md").write_text("# Dentist\n\nThe dentist is on Friday at ten.\n")
+    assert jackdaw("add", str(phone.home / "note.md")).code == 0
+    done = jackdaw("ask", "--voice")
+    assert done.code == 2
+    assert "may send the sound" in done.err
+    assert "phone.voice true" in done.err
+    assert phone.calls("termux-dialog") == []
+    assert jackdaw("config", "set", "phone.voice", "true").code == 0
+    done = jackdaw("ask", "--voice", "--speak")
+    assert "> When is the dentist?" in done.err
+    assert phone.input_of("termux-tts-speak") in " ".join(done.out.split())
+    assert phone.input_of("termux-tts-speak")
+    assert phone.calls("termux-tts-speak") == [["termux-tts-speak"]]
+    phone.answers("termux-dialog", {"code": -2, "text": ""})
+    assert jackdaw("ask", "--voice").code == 3
+    phone.goes_wrong(Wrong.MISSING, "termux-dialog")
+    assert "pkg install termux-api" in jackdaw("ask", "--voice").err
+
+
+@pytest.mark.parametrize(
+    "words", [("ask", "--voice"), ("ask", "--speak", "Why?"), ("phone", "notifications"), ("phone", "sources", "read")]
+)
+def test_on_a_laptop_each_says_what_it_needs(
+    words: tuple[str, ...], printed: Printed, jackdaw: Jackdaw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed("phone", "sources", "allow", "messages", "--yes")
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("PREFIX", "/usr")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    done = jackdaw(*words)
+    assert done.code == 1
+    assert "Android phone" in done.err
