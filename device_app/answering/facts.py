@@ -101,7 +101,8 @@ class Facts:
         quoted = None
         if hits and quotes and request.is_quotable:
             with request.trace.step("quote"):
-                quoted = quoting.quoted(request.query, search_query, hits, self.retriever.embedder)
+                parts = self.retriever.embedder, self.retriever.people
+                quoted = quoting.quoted(request.query, search_query, hits, *parts)
         is_on_phone = any(passage_is_of_phone(hit.passage) for hit in hits[: max(options.plan.passages, _CITED)])
         local_only = private.ON_PHONE if is_on_phone and not options.send else ""
         return Retrieved(hits, self._missing(search_query, hits), quoted, newest, local_only)

@@ -13,6 +13,7 @@ from device_app.english.dates import Span
 from device_app.english.query import Query
 from device_app.english.terms import searched
 from device_app.knowledge import quotes
+from device_app.knowledge.known_people import KnownPeople
 from device_app.question.options import Options
 from models.engine import Embedder
 from shared.types import Hit
@@ -34,27 +35,43 @@ class Quoted:
 
 def search_query(asked: Query, options: Options) -> Query:
     """Return the query for retrieval: the question's subject if the files are to be quoted, else the question."""
-    about = discourse.subject(asked.text) if options.plan.summaries == "quoted" else ""
+    if options.plan.summaries != "quoted":
+        return asked
+    if said := discourse.said_by(asked.text):
+        return replace(asked, text=said.query, days=())  # a day that was spoken about is not when that was
+    about = discourse.subject(asked.text)
     return replace(asked, text=about) if about else asked
 
 
-def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder) -> Quoted | None:
+def quoted(
+    asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder, people: KnownPeople | None = None
+) -> Quoted | None:
     """Return the relevant sentences of the passages `near` the subject; None if there are none.
 
     Sentences are compared with the whole question, which says more than its subject `about`. A numbered name in the
-    subject ("meeting ES2009b") must occur in a passage for it to be quoted.
+    subject ("meeting ES2009b") must occur in a passage for it to be quoted. Where somebody's own words are asked for,
+    only theirs are quoted, under whichever of their names in `people`.
     """
+    said = discourse.said_by(asked.text)
+    speakers = _names(said.speaker, people) if said else None
     if numbered := _NUMBERED.findall(about.text.lower()):
         near = [hit for hit in near if all(number in _named(hit) for number in numbered)]
     of_then = [hit for hit in near if _is_of(hit, about.days)] or near
     hits = _in_their_order(of_then if about.is_open else of_then[:PASSAGES])
-    sentences = quotes.find("" if about.is_open else asked.text, [hit.passage for hit in hits], embedder)
+    question = about.text if said else "" if about.is_open else asked.text
+    sentences = quotes.find(question, [hit.passage for hit in hits], embedder, speakers)
     if not sentences:
         return None
     sources = sorted({quote.source for quote in sentences})
     lines = [f"- {quote.text} [{sources.index(quote.source) + 1}]" for quote in sentences]
-    heading = f"{about.text[:1].upper()}{about.text[1:]}:"
+    heading = said.heading if said else f"{about.text[:1].upper()}{about.text[1:]}:"
     return Quoted("\n".join([heading, "", *lines]), [hits[source - 1] for source in sources])
+
+
+def _names(speaker: str, people: KnownPeople | None) -> frozenset[str]:
+    """Return the names under which somebody speaks, as `speech.spoken` gives them."""
+    written = people.directory.written(speaker) if people else []
+    return frozenset(person.partition(" <")[0] for person in (*written, speaker))
 
 
 def _named(hit: Hit) -> str:

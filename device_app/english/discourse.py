@@ -4,6 +4,7 @@
 """
 
 import re
+from dataclasses import dataclass
 
 _TALKS = r"(?:argument|controversy|conversation|debate|discussion|disagreement|dispute|questioning|talk)s?"
 _SAID = r"(?:argued|commented|debated|discussed|said|talked)"
@@ -32,6 +33,15 @@ _THEY_SAID = re.compile(
     re.IGNORECASE,
 )
 
+# What somebody else "said" counts as a fact; what they texted is a chat, and what "I" said is the person's own words.
+_SAID_BY = re.compile(
+    r"what (?:did|have|had) (?:(?P<me>i)(?: ever)? (?:say|said|write|written|tell|told|text(?:ed)?|message[d]?|"
+    r"mention(?:ed)?|promised?|repl(?:y|ied)|answer(?:ed)?)(?P<to>(?: to)? (?!about\b)\S+(?: (?!about\b)\S+)?)?"
+    r"|(?P<name>(?!(?:we|they|you|he|she|it|people)\b)\S+(?: \S+)?) (?:text(?:ed)?|message[d]?|sms)(?: (?:me|us))?)"
+    r" (?:about|regarding) (?P<subject>.+)",
+    re.IGNORECASE,
+)
+
 _FORM = re.compile(r" in (?:\w+ ){1,3}?(?:words|sentences?|lines?|bullets?(?: points)?|paragraphs?)$", re.IGNORECASE)
 _LAST = re.compile(rf" {_OF}$", re.IGNORECASE)
 _POINTS = re.compile(rf"{_OF}$|(?:it|this|that|these|those|them|how|why|when|where|who|what|page)\b", re.IGNORECASE)
@@ -48,6 +58,38 @@ def subject(question: str) -> str:
         asked = asked[politely.end() :]
     about = _LAST.sub("", _FORM.sub("", _about(asked)))
     return "" if _POINTS.match(about) or _AND_ASKS.search(about) else about
+
+
+@dataclass(frozen=True, slots=True)
+class SaidBy:
+    """What a question asks somebody's own words about: who ("I" is the person), to whom ("" if not said), of what."""
+
+    speaker: str
+    to: str
+    subject: str
+
+    @property
+    def query(self) -> str:
+        """The words to search for."""
+        speaker = "" if self.speaker == "I" else self.speaker
+        return " ".join(filter(None, (speaker, self.to, self.subject)))
+
+    @property
+    def heading(self) -> str:
+        """The line above the quotes."""
+        return f"{'You' if self.speaker == 'I' else self.speaker} about {self.subject}:"
+
+
+def said_by(question: str) -> SaidBy | None:
+    """Return what a question asks the words of one person about; None for any other question."""
+    asked = question.strip().rstrip(" ?.!")
+    if politely := _POLITELY.match(asked):
+        asked = asked[politely.end() :]
+    match = _SAID_BY.fullmatch(asked)
+    if match is None or _POINTS.match(match["subject"]) or _AND_ASKS.search(match["subject"]):
+        return None
+    to = (match["to"] or "").strip().removeprefix("to ")
+    return SaidBy(match["name"] or "I", to, match["subject"])
 
 
 def _about(asked: str) -> str:

@@ -4,7 +4,7 @@ This is query-focused extractive summarisation: no model writes, so nothing is i
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,13 +42,21 @@ class Quote:
         return f"{self.speaker}: {self.sentence}" if self.speaker else self.sentence
 
 
-def find(question: str, passages: Sequence[StoredPassage], embedder: Embedder) -> list[Quote]:
+def find(
+    question: str,
+    passages: Sequence[StoredPassage],
+    embedder: Embedder,
+    speakers: Collection[str] | None = None,
+) -> list[Quote]:
     """Return the sentences nearest to the question, in the passages' order; none if none is near enough.
 
     The question "" asks for all: then the sentences most like the rest are nearest (the centroid: Radev et al.,
-    Centroid-based summarization of multiple documents, 2004).
+    Centroid-based summarization of multiple documents, 2004). With `speakers`, only what they said in chats, and wrote
+    in mails, is quoted.
     """
     said = [quote for number, passage in enumerate(passages, 1) for quote in _said(number, passage)]
+    if speakers is not None:
+        said = [quote for quote in said if (quote.speaker or _sender(passages[quote.source - 1])) in speakers]
     if not said:
         return []
     vectors = embedder.embed([question, *(quote.text for quote in said)])
@@ -66,6 +74,10 @@ def find(question: str, passages: Sequence[StoredPassage], embedder: Embedder) -
         known.append(own)
         words += count_words(said[place].sentence)
     return [said[place] for place in sorted(chosen)]
+
+
+def _sender(passage: StoredPassage) -> str:
+    return passage.people[0].partition(" <")[0] if passage.kind == "mail" and passage.people else ""
 
 
 def _said(source: int, passage: StoredPassage) -> Iterator[Quote]:

@@ -11,6 +11,7 @@ from device_app.answering.planner import NO_SERVER, Action
 from device_app.english.query import parse
 from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.known_people import known_people
 from device_app.question.answer import APART, Answer, Found, Wrote
 from models.fake import FakeEmbedder
 from storage.database import Database
@@ -171,3 +172,24 @@ def test_why_tells_what_would_be_quoted(roof: Database) -> None:
     assert explained.state.retrieved.quoted
     assert [Path(hit.passage.path).name for hit in explained.state.retrieved.quoted.hits] == ["chat.md", "roof.md"]
     assert quoting(roof).explain(ASKED, options()).step == Action("generate")
+
+
+CHAT = """\
+[12/08/2026, 10:00:00] Anna: The leaking roof drips into the hall.
+[12/08/2026, 10:01:00] TomHill: I have a man for the leaking roof.
+"""
+
+
+def test_only_the_words_of_whom_the_question_asks_are_quoted(database: Database, notes: Path) -> None:
+    added(database, notes / "chat.txt", CHAT)
+    known_people(database).state_me(["Tom Hill"])
+    mine = answered(quoting(database), "What did I say about the leaking roof?", QUOTED)
+    assert mine.text == "You about the leaking roof:\n\n- TomHill: I have a man for the leaking roof. [1]"
+    theirs = answered(quoting(database), "What did Anna text me about the leaking roof?", QUOTED)
+    assert theirs.text == "Anna about the leaking roof:\n\n- Anna: The leaking roof drips into the hall. [1]"
+
+
+def test_where_they_said_nothing_the_model_reads_what_there_is(database: Database, notes: Path) -> None:
+    added(database, notes / "chat.txt", CHAT)
+    answer = answered(assistant(database), "What did Petra text about the leaking roof?", QUOTED)
+    assert (answer.quoted, answer.model) == (False, "fake")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.english.discourse import subject
+from device_app.english.discourse import SaidBy, said_by, subject
 
 
 @pytest.mark.parametrize(
@@ -89,3 +89,28 @@ def test_what_it_is_about_stands_in_the_question(opening: str, text: str) -> Non
     question = f"{opening} {text}"
     about = subject(question)
     assert about in question or " and " in question
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What did Anna text about Friday?", SaidBy("Anna", "", "Friday")),
+        ("what did Anna Berg text me about the drill", SaidBy("Anna Berg", "", "the drill")),
+        ("What did I say about the boathouse?", SaidBy("I", "", "the boathouse")),
+        ("Tell me what did I write to Petra about the drill?", SaidBy("I", "Petra", "the drill")),
+        ("What did I tell Anna Berg about Friday?", SaidBy("I", "Anna Berg", "Friday")),
+        ("What did Petra say about the drill?", None),
+        ("What did they text about the drill?", None),
+        ("What did I say?", None),
+        ("What did I say about it?", None),
+        ("What did I say about Ben and when is the party?", None),
+        ("", None),
+    ],
+)
+def test_whose_own_words_are_asked_for(question: str, said: SaidBy | None) -> None:
+    assert said_by(question) == said
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_for_whose_words_it_asks(text: str) -> None:
+    said_by(f"What did {text} about {text}")
