@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from device_app.cache.answers.bank import QABank
     from device_app.cache.states.tree import QKVTree
     from device_app.companion.dispatch.public import PublicQuestions
+    from device_app.everyday.rule import Everyday
     from device_app.inference.local import LocalSource
     from device_app.knowledge.ingest import Ingestion
     from device_app.knowledge.known_people import KnownPeople
@@ -174,9 +175,17 @@ class Device:
         from device_app.answering.assistant import Assistant
         from device_app.knowledge.freshness import Freshness
 
-        parts = self.conversations, lambda: self.begin_loading().result(), self.qa_bank, self.qkv_tree
+        source = lambda: self.begin_loading().result()  # noqa: E731
+        parts = self.conversations, source, self.qa_bank, self.qkv_tree, self.everyday
         freshness = Freshness(self.knowledge, self._read_again)
         return Assistant(self.retriever, self.embedder, *parts, self.public, freshness)
+
+    @cached_property
+    def everyday(self) -> Everyday:
+        """The rules that answer everyday questions without a model."""
+        from device_app.everyday.rules import everyday
+
+        return everyday(self.knowledge)
 
     @cached_property
     def public(self) -> PublicQuestions | None:

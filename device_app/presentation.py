@@ -23,6 +23,7 @@ class OriginWords:
 
 ORIGINS = {
     "qa_bank": OriginWords("answered before", "answered before", "with a saved answer"),
+    "rule": OriginWords("no model", "by a rule, no model", "by a rule, without a model"),
     "device": OriginWords("device", "", "on this device"),
     "cloud": OriginWords("server", "the server", "by the server"),
     "migrated": OriginWords("moved", "moved", "by both sides, one after the other"),

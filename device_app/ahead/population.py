@@ -184,10 +184,12 @@ class Population:
             if entry:
                 self.bank.entries.delete([entry.id])
             return Step.free("skip", question.text, "your files hold nothing relevant to the question any more")
-        if prepared.quoted:
+        if prepared.at_once:
             if entry:
                 self.bank.entries.delete([entry.id])
-            return Step.free("skip", question.text, "the answer is a quote from your files, which needs no preparation")
+            return Step.free(
+                "skip", question.text, "the answer needs no model, so that it is made when it is asked for"
+            )
         done = "answer" if decode else "prefill"
         if prepared.abstained:
             done, why = "skip", "the passages found do not answer the question"

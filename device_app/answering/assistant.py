@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from device_app.answering import conclusion, quoting
@@ -16,6 +17,7 @@ from device_app.cache.answers.wrong import withheld
 from device_app.cache.states.tree import QKVTree
 from device_app.companion.dispatch.public import PublicQuestions
 from device_app.english.query import Query
+from device_app.everyday.rule import Everyday, local_now
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import fitted, kept_passages
 from device_app.knowledge.freshness import Freshness
@@ -61,8 +63,10 @@ class Assistant:
     source: Callable[[], LocalSource]
     bank: QABank
     tree: QKVTree
+    everyday: Everyday
     public: PublicQuestions | None = None
     freshness: Freshness | None = None
+    clock: Callable[[], datetime] = local_now
 
     def ask(
         self, question: str, options: Options, conversation: int | None = None, typed: ReadWhileTyping | None = None
@@ -87,8 +91,8 @@ class Assistant:
             writer = self._writer(request, server)
             while True:
                 match plan(request, state):
-                    case "kept answers":
-                        state = replace(state, kept=self._facts.kept(request))
+                    case "rule" | "kept answers" as fact:
+                        state = self._facts.looked_up(request, state, fact)
                     case "joint request":
                         state = replace(state, joint=server.begin_joint(writer.model))
                     case "retrieval":
@@ -102,7 +106,7 @@ class Assistant:
                         fetched = server.fetch(state.costed.attempt.hits if state.costed else ())
                         yield from fetched.rounds
                         state = replace(state, fetched=fetched)
-                    case Action("serve kept" | "quote" | "nothing" | "decline") as action:
+                    case Action("answer by rule" | "serve kept" | "quote" | "nothing" | "decline") as action:
                         state = replace(state, concluded=(yield from self._at_once(request, state, action)))
                     case Action("generate" | "fetch then generate" | "together" | "write without files") as action:
                         state = replace(state, concluded=(yield from writer.written(state, action)))
@@ -123,17 +127,17 @@ class Assistant:
         is queued for its answer. If the files would be quoted, no model runs. Raises the errors of `ask`.
         """
         alone = replace(self, public=None, freshness=None)
-        vector = self.embedder.embed([asked.text])[0]
         search_query = quoting.search_query(asked, options)
-        fresh = replace(options, fresh=True)
-        request = Request(asked, search_query, vector, fresh, origin=origin, decode=decode)
+        fresh, embed = replace(options, fresh=True), self._facts.embedded(asked)
+        request = Request(asked, search_query, embed, fresh, origin=origin, decode=decode)
         answer = None
-        for event in withheld(alone._answered(request), lambda: self.bank.marks(asked, vector)):
+        for event in withheld(alone._answered(request), lambda: self.bank.marks(asked, request.vector)):
             if isinstance(event, Answer):
                 answer = event
         if answer is None:
             return Prepared(request.trace)
-        prepared = Prepared(request.trace, answer.abstained, answer.quoted, answer.marked_wrong)
+        at_once = answer.quoted or answer.origin == "rule"
+        prepared = Prepared(request.trace, answer.abstained, at_once, answer.marked_wrong)
         return prepared if answer.found else None
 
     def explain(self, question: str, options: Options) -> Explanation:
@@ -143,13 +147,14 @@ class Assistant:
         """
         facts = replace(self._facts, freshness=None)
         request = self._request(question, options, None)
-        if request.model_only:
-            step = plan(request, State())
+        state = State(ruling=facts.ruling(request) if request.uses_rules else None)
+        if request.model_only or (state.ruling and state.ruling.ruled):
+            step = plan(request, state)
             if step == "connection":  # assume that the server can be reached
-                step = plan(request, State(connection=Connection(is_up=True)))
-            return Explanation(request, State(), step, step)
+                step = plan(request, replace(state, connection=Connection(is_up=True)))
+            return Explanation(request, state, step, step)
         kept = facts.similar(request) if request.uses_kept else Kept(None)
-        state = State(kept=Kept(None), retrieved=facts.retrieved(request))
+        state = replace(state, kept=Kept(None), retrieved=facts.retrieved(request))
         while True:
             match plan(request, state):
                 case "connection":
@@ -209,7 +214,7 @@ class Assistant:
 
     @property
     def _facts(self) -> Facts:
-        return Facts(self.retriever, self.conversations, self.bank, self.freshness)
+        return Facts(self.retriever, self.conversations, self.bank, self.everyday, self.freshness, self.clock)
 
     @property
     def _records(self) -> Records:
@@ -224,10 +229,12 @@ class Assistant:
         return self._facts.request(question, options, conversation, has_server=has_server)
 
     def _at_once(self, request: Request, state: State, action: Action) -> Generator[Found | Wrote, None, Concluded]:
-        """Answer without a model: serve a kept answer, quote the files, say that nothing was found, or decline."""
-        if request.model_only:
+        """Answer without a model: by rule, with a kept answer or a quote, that nothing was found, or decline."""
+        if state.ruling and state.ruling.ruled:
+            answer = conclusion.ruled(state.ruling.ruled, action, request.trace)
+        elif request.model_only:
             return Concluded(action, conclusion.declined(request, action))
-        if state.kept and state.kept.serving:
+        elif state.kept and state.kept.serving:
             cited = own_sources(state.kept.serving.entry.record)
             answer = conclusion.kept(state.kept.serving, self.retriever.store.passages(cited), request.trace)
         elif state.retrieved and state.retrieved.quoted:

@@ -9,6 +9,7 @@ from device_app.answering.planner import Action
 from device_app.answering.quoting import Quoted
 from device_app.cache.answers.bank import Considered
 from device_app.english import private
+from device_app.everyday.rule import Ruled
 from device_app.knowledge import evidence
 from device_app.knowledge.proof import Subject, asks_whether, decision
 from device_app.question.abstention import nearest, not_told
@@ -61,6 +62,14 @@ def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: T
 def unsuited(request: Request) -> str:
     """Return why the model of this device does not write what needs no file, and what would write it."""
     return " ".join((request.options.unsuited, *([] if request.has_server else [A_SERVER_WRITES])))
+
+
+def ruled(answered: Ruled, action: Action, trace: Trace) -> Answer:
+    """Return the answer of a rule."""
+    hits = [Hit(passage, 1.0, 0.0) for passage in answered.sources]
+    items = [item.as_json() for item in answered.items]
+    carried = {"written": "rule", "decided": action.reasons, "understood": answered.understood, "items": items}
+    return Answer(answered.text, hits, None, trace, "", **carried)  # type: ignore[arg-type]
 
 
 def declined(request: Request, action: Action) -> Answer:

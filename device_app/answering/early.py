@@ -1,14 +1,26 @@
-"""Predicts whether a question needs the model, before heavy imports, so that the model may load in the background."""
+"""Predicts who will answer a question, before heavy imports: the model may load meanwhile, or need not load."""
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING
 
-from device_app.english import discourse, intents
+from device_app.english import discourse, intents, query
+from device_app.everyday.rule import Asked, local_now
+from shared.errors import UsageError
 from storage.qa_entries import QAEntries
 
 if TYPE_CHECKING:
     from device_app.device import Device
+
+
+def is_for_rule(device: Device, question: str) -> bool:
+    """Return whether a rule will answer the question, so that it needs no model at all. Raises StoreError."""
+    try:
+        asked = query.parse(question, date.today())
+    except UsageError:
+        return False
+    return device.everyday.answer(Asked(asked, local_now())) is not None
 
 
 def needs_model(device: Device, question: str, *, fresh: bool) -> bool:

@@ -1,17 +1,21 @@
 """Looks up facts for the planner on this device: the request, saved answers and passages."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date
-from typing import Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from typing import Final, Literal
 
 from device_app.answering import quoting
 from device_app.answering.generation import MOST_ATTEMPTS
-from device_app.answering.planner import AS_ASKED, NO_FILE, Kept, Retrieved
-from device_app.cache.answers.bank import Considered, QABank
+from device_app.answering.planner import AS_ASKED, NO_FILE, Kept, Retrieved, Ruling, State
+from device_app.cache.answers.bank import Considered, QABank, scope
+from device_app.cache.answers.wrong import is_wrong
 from device_app.english import beyond, given, intents, private, query
 from device_app.english.following import is_follow_up
 from device_app.english.query import Query
+from device_app.english.wording import normal
+from device_app.everyday.rule import Asked, Everyday, Ruled
 from device_app.inference.sureness import LOOKED_THROUGH
 from device_app.knowledge import names
 from device_app.knowledge.freshness import Freshness
@@ -27,6 +31,7 @@ from shared.trace import Trace
 from shared.types import Hit
 from storage.conversations import ConversationStore
 from storage.passages import Ids
+from storage.vectors import Vectors
 
 _CITED: Final = max(MOST_ATTEMPTS, LOOKED_THROUGH, NEAREST_SHOWN)
 """The most passages that an answer may cite, although fewer are read at first."""
@@ -34,28 +39,60 @@ _CITED: Final = max(MOST_ATTEMPTS, LOOKED_THROUGH, NEAREST_SHOWN)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Looks up facts for the planner. Without `freshness`, files are assumed to be unchanged. Raises StoreError."""
+    """Looks up facts for the planner. Without `freshness`, files are assumed to be unchanged; `clock`
+    returns the moment with the person's time zone. Raises StoreError."""
 
     retriever: Retriever
     conversations: ConversationStore
     bank: QABank
+    everyday: Everyday
     freshness: Freshness | None
+    clock: Callable[[], datetime]
 
     def request(self, question: str, options: Options, conversation: int | None, *, has_server: bool) -> Request:
         """Parse a question and return its request within that conversation. Raises UsageError."""
         trace = Trace()
         model_only = _model_only(question, options)
-        asked = query.whole(question) if model_only else query.parse(question, date.today())
+        asked = query.whole(question) if model_only else query.parse(question, self.clock().date())
         stands_alone = options.send or (bool(model_only) and intents.stands_alone(question))
         earlier, search_query = self._thread(asked, options, None if stands_alone else conversation)
-        with trace.step("look up"):
-            vector = self.retriever.embedder.embed([asked.text])[0]
         local_only = "" if options.send else self._local_only(asked, conversation)
         if has_server and model_only and not (local_only or options.send):
             local_only = private.HOLDS_TEXT if given.may_hold_text(question) else self._names_known(asked)
-        first = has_server and self._has_phone()
+        first, embed = has_server and self._has_phone(), self.embedded(asked)
         why = local_only, model_only
-        return Request(asked, search_query, vector, options, earlier, *why, has_server, first, trace=trace)
+        return Request(asked, search_query, embed, options, earlier, *why, has_server, first, trace=trace)
+
+    def embedded(self, asked: Query) -> Callable[[], Vectors]:
+        """Return a function that computes the question's embedding on its first call."""
+
+        @cache
+        def embed() -> Vectors:
+            vector: Vectors = self.retriever.embedder.embed([asked.text])[0]
+            return vector
+
+        return embed
+
+    def looked_up(self, request: Request, state: State, fact: Literal["rule", "kept answers"]) -> State:
+        """Return the state with that fact."""
+        if fact == "rule":
+            return replace(state, ruling=self.ruling(request))
+        return replace(state, kept=self.kept(request))
+
+    def ruling(self, request: Request) -> Ruling:
+        """Return the answer of a rule, if one understands the question and its answer is not marked as wrong."""
+        with request.trace.step("look up"):
+            if (ruled := self.everyday.answer(Asked(request.query, self.clock()))) and self._holds(
+                ruled, request.query
+            ):
+                return Ruling(ruled)
+            request.embed()  # from here on, it is always needed
+        return Ruling(None)
+
+    def _holds(self, ruled: Ruled, asked: Query) -> bool:
+        """Return whether the person has not marked this answer to the question as wrong."""
+        marks = [mark for mark in self.bank.wrong.holding(scope(asked)) if normal(mark.question) == normal(asked.text)]
+        return not is_wrong(ruled.text, "", marks)
 
     def kept(self, request: Request) -> Kept:
         """Return the saved answer to serve, after checking the files it cites and rereading those that changed."""
@@ -121,7 +158,7 @@ class Facts:
         """Return the earlier exchanges of a follow-up question, none for other questions, and the search query."""
         if conversation is None or not is_follow_up(asked):
             return [], quoting.search_query(asked, options)
-        return thread(asked, self.conversations.turns(conversation), date.today())
+        return thread(asked, self.conversations.turns(conversation), self.clock().date())
 
     def _names_known(self, asked: Query) -> str:
         """Return why a request must stay on this device for what it names; "" if nothing in it is known here."""

@@ -10,22 +10,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from device_app.question.answer import APART, WENT_ON
+from device_app.question.answer import APART, UNDERSTOOD, WENT_ON
 
 if TYPE_CHECKING:
     from device_app.answering.quoting import Quoted
     from device_app.answering.sources.source import Attempt
     from device_app.cache.answers.bank import Considered
     from device_app.companion.dispatch.aggregating import Choice
+    from device_app.everyday.rule import Ruled
     from device_app.question.answer import Answer, LookedUp
     from device_app.question.request import Request
     from shared.prompt import Prompt
     from shared.types import Hit
 
-Fact = Literal["kept answers", "joint request", "retrieval", "connection", "cost"]
+Fact = Literal["rule", "kept answers", "joint request", "retrieval", "connection", "cost"]
 """Facts that may have to be found out; a joint request and a connection need the network."""
 
 Kind = Literal[
+    "answer by rule",
     "serve kept",
     "quote",
     "prefill",
@@ -39,6 +41,7 @@ Kind = Literal[
     "end",
 ]
 
+RULE: Final = "a rule answers it without a model, so nothing leaves this device"
 OWN: Final = "your own files answer the question, so nothing leaves this device"
 FORCED: Final = "both sides wrote the answer, as you asked"
 NO_SERVER: Final = "no companion server is connected, or link.allowed is off (see: jackdaw status)"
@@ -60,6 +63,13 @@ class Action:
     kind: Kind
     reasons: tuple[str, ...] = ()
     lacks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The answer of a rule, or None if no rule understands the question."""
+
+    ruled: Ruled | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +148,7 @@ class Concluded:
 class State:
     """The facts known so far, and the results of the actions done. None means not looked up, or not done."""
 
+    ruling: Ruling | None = None
     kept: Kept | None = None
     joint: Joint | None = None
     retrieved: Retrieved | None = None
@@ -160,8 +171,19 @@ class State:
 
 def plan(request: Request, state: State) -> Action | Fact:
     """Return the next action, or the fact that has to be known first."""
-    if request.model_only:
-        return _without_files(request, state)
+    if request.uses_rules and state.ruling is None:
+        return "rule"
+    if state.ruling and state.ruling.ruled:
+        return Action("end") if state.concluded else _by_rule(state.ruling.ruled)
+    return _without_files(request, state) if request.model_only else _with_files(request, state)
+
+
+def _by_rule(ruled: Ruled) -> Action:
+    return Action("answer by rule", (RULE, f"{UNDERSTOOD} {ruled.understood}"))
+
+
+def _with_files(request: Request, state: State) -> Action | Fact:
+    """Choose how to answer from a kept answer or from passages."""
     if request.uses_kept and state.kept is None:
         return "kept answers"
     if state.kept and state.kept.serving:

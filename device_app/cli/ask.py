@@ -13,7 +13,7 @@ from device_app.cli.opening import opened
 from device_app.commands.turns import advice, asked, last, was_model_only
 from device_app.presentation import ORIGINS, drawn_from, place_in
 from device_app.question.abstention import NEAREST
-from device_app.question.answer import GUESS, MODEL_ONLY, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, fell_short
+from device_app.question.answer import GUESS, MODEL_ONLY, NEAREST_SENTENCE, QUOTED, UNDERSTOOD, UNSUPPORTED, fell_short
 from device_app.system.activity import Activity
 from device_app.system.awake import awake
 from shared.cli.frame import Command
@@ -112,11 +112,15 @@ def command(
         replaced = last(device.conversations) if again else None
         text = replaced.question if replaced else text
         model_only = model_only or (not (together or pipeline) and was_model_only(replaced))
-        ensure_models(device, yes=yes)
-        chosen = "" if pipeline is None else _offered(device, pipeline)
-        from device_app.answering.early import needs_model
+        from device_app.answering.early import is_for_rule, needs_model
 
-        if follow or show_prompt or together or model_only or needs_model(device, text, fresh=fresh):
+        for_model = show_prompt or together or model_only or send or pipeline is not None
+        by_rule = not for_model and is_for_rule(device, text)
+        if not by_rule:
+            ensure_models(device, yes=yes)
+        chosen = "" if pipeline is None else _offered(device, pipeline)
+        begins = follow or show_prompt or together or model_only
+        if not by_rule and (begins or needs_model(device, text, fresh=fresh)):
             device.begin_loading()  # in the background, during the remaining imports and the search for passages
         from device_app.question.answer import Answer, Found, Wrote
 
@@ -264,6 +268,8 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
 
 
 def _print_label(out: "Console", answer: "Answer") -> None:
+    if answer.understood:
+        out.print(f"\n  {UNDERSTOOD} {safe_line(answer.understood)}", style="dim")
     if answer.model_only and not answer.abstained:
         out.print(f"\n  {MODEL_ONLY}", style="yellow")
 

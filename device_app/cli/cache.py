@@ -159,13 +159,13 @@ def warm(question: str, yes: bool, as_json: bool) -> int | None:
         asked = parse(question, date.today())
         prepared = device.assistant.prepare(asked, device.options(), "asked", decode=True)
         say_if_refused(device, refused)
-    kept = prepared is not None and not (prepared.abstained or prepared.quoted or prepared.marked_wrong)
+    kept = prepared is not None and not (prepared.abstained or prepared.at_once or prepared.marked_wrong)
     if as_json:
         print_json({"question": question, "kept": kept, "trace": prepared and prepared.trace.as_json()})
     elif prepared is None:
         click.echo("Your files hold nothing relevant to the question, so no answer was saved.")
-    elif prepared.quoted:
-        click.echo("The answer is a quote from your files, which needs no preparation, so no answer was saved.")
+    elif prepared.at_once:
+        click.echo("The answer needs no model and is made when it is asked for, so no answer was saved.")
     elif prepared.marked_wrong:
         click.echo("The model wrote an answer that you marked as wrong, so no answer was saved.")
     elif prepared.abstained:

@@ -82,6 +82,8 @@ def _origin(record: Mapping[str, Any], text: str) -> str:
     theirs = sum(source["side"] == "server" for source in sources)
     counts = ((len(sources) - theirs, "of your own"), (theirs, "of the server"))
     passages = " and ".join(f"{counted(count, 'passage')} {whose}" for count, whose in counts if count)
+    if record["origin"] == "rule":
+        return ORIGINS["rule"].sentence + (f", from {passages}" if passages else "")
     if record.get("quoted"):
         return f"on this device, quoted from {passages}"
     origin = ORIGINS.get(record["origin"], ORIGINS["device"]).sentence

@@ -24,7 +24,21 @@ if TYPE_CHECKING:
     from shared.types import Hit
 
 Block = list[tuple[str, object]]
-AnsweredFrom = Literal["kept", "files", "both", "server", "model", "nothing"]
+AnsweredFrom = Literal["rule", "kept", "files", "both", "server", "model", "nothing"]
+
+ANSWERED_FROM: dict[str, AnsweredFrom] = {
+    "answer by rule": "rule",
+    "serve kept": "kept",
+    "joint request": "both",
+    "fetch then generate": "both",
+    "together": "both",
+    "quote": "files",
+    "generate": "files",
+    "prefill": "files",
+    "race": "server",
+    "write without files": "model",
+}
+"""Where each next step takes the answer from; the missing fact "joint request" means both sides."""
 
 BOTH = {
     "fetch": "Your files answer a part of the question: the question is sent, and this device "
@@ -34,6 +48,7 @@ BOTH = {
 }
 
 FILES = "The answer is written on this device, from your own files"
+RULE = "A rule answers the question on this device, without a model"
 QUOTED = "The answer is quoted on this device, from your own files"
 MODEL = "The request needs no file of yours: the model of this device writes the answer alone, without a source"
 NOTHING_OWN = "Your own files have nothing on this question, so the companion server is asked."
@@ -71,10 +86,14 @@ def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
     with opened() as device:
         if not question:
             return explain_last(device.conversations, as_json)
-        ensure_models(device, yes=yes)
-        device.begin_loading()
+        from device_app.answering.early import is_for_rule
+
+        text = " ".join(question)
+        if not is_for_rule(device, text):
+            ensure_models(device, yes=yes)
+            device.begin_loading()
         refused = say_if_refused(device)
-        outlook = _outlook(device, " ".join(question))
+        outlook = _outlook(device, text)
         say_if_refused(device, refused)
     if as_json:
         print_json(outlook.as_json())
@@ -90,6 +109,7 @@ class Outlook:
 
     `not_asked` is why no server is asked. `may_fetch`: a server may be asked if the model finds no answer in the
     person's files. `quoted`: the files are quoted and no model writes. `uses_kept`: kept answers are considered.
+    `understood` is how a rule reads the question.
     """
 
     question: str
@@ -104,6 +124,7 @@ class Outlook:
     quoted: bool = False
     uses_kept: bool = True
     model_only: bool = False
+    understood: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `why QUESTION --json` prints."""
@@ -132,6 +153,7 @@ class Outlook:
             "not_asked": self.not_asked,
             "quoted": self.quoted,
             "model_only": self.model_only,
+            "understood": self.understood,
             "beyond": self.beyond
             and {
                 "reason": self.beyond[0],
@@ -145,6 +167,7 @@ class Outlook:
     def verdict(self) -> str:
         """Return the outcome in a sentence or two."""
         sentences = {
+            "rule": f"{RULE}; {NOTHING_SENT}",
             "kept": "A saved answer would be used.",
             "files": self._files,
             "both": BOTH.get(self.beyond[1].plan, "") if self.beyond else "",
@@ -178,7 +201,7 @@ class Outlook:
             f"      {'can be used' if candidate.serves else 'cannot be used'}: {candidate.reason}"
             for candidate in self.similar[:MOST_SIMILAR]
         ]
-        read = "to be quoted" if self.quoted else "to be read by the model"
+        read = "to be cited" if self.understood else "to be quoted" if self.quoted else "to be read by the model"
         passages = [
             f"{safe_line(hit.passage.title)}\n"
             f"      {'its attention state is saved' if hit.passage.id in self.kept else read}"
@@ -189,6 +212,8 @@ class Outlook:
             settled = self.beyond[1].aggregation
             rows = aggregation_rows(settled) if settled else ()
             blocks.append([("Beyond your files", self.beyond[0]), ("How", self.beyond[1].reason), *rows])
+        if self.understood:
+            blocks.append([("Understood as", safe_line(self.understood))])
         if self.uses_kept:
             blocks.append([("Saved answers", "\n".join(similar) or "no answer is saved yet, so none can be used")])
         if passages:
@@ -202,10 +227,16 @@ def _outlook(device: Device, question: str) -> Outlook:
     from device_app.answering.planner import Action
     from device_app.companion.dispatch.public import SERVER_BEGINS
     from device_app.knowledge.absence import not_asked, reasons
+    from shared.types import Hit
 
     explained = device.assistant.explain(question, device.options())
     request, state, otherwise = explained.request, explained.state, explained.otherwise
     answered_from = _answered_from(explained.step)
+    if state.ruling and (ruled := state.ruling.ruled):
+        cited = [Hit(passage, 1.0, 0.0) for passage in ruled.sources]
+        return Outlook(
+            question, answered_from, (), cited, set(), None, "", uses_kept=False, understood=ruled.understood
+        )
     similar = state.kept.similar if state.kept else ()
     hits = state.hits[: request.options.plan.passages]
     quoted = state.retrieved.quoted if state.retrieved else None
@@ -244,21 +275,8 @@ def _outlook(device: Device, question: str) -> Outlook:
 
 
 def _answered_from(step: "Action | Fact") -> AnsweredFrom:
-    """Return where the planner's next step takes the answer from; a missing fact "joint request" means both sides."""
-    kind = step if isinstance(step, str) else step.kind
-    match kind:
-        case "serve kept":
-            return "kept"
-        case "joint request" | "fetch then generate" | "together":
-            return "both"
-        case "quote" | "generate" | "prefill":
-            return "files"
-        case "race":
-            return "server"
-        case "write without files":
-            return "model"
-        case _:
-            return "nothing"
+    """Return where the planner's next step takes the answer from."""
+    return ANSWERED_FROM.get(step if isinstance(step, str) else step.kind, "nothing")
 
 
 def _beyond(state: "State", step: "Action | Fact") -> "tuple[str, Choice] | None":

@@ -18,7 +18,7 @@ SNIPPET_CHARACTERS = 240
 _QUERY, _QUERIES = 80, 3
 """The most characters of a query, and the most queries of a round, that are shown to a person."""
 
-Origin = Literal["qa_bank", "device", "cloud", "migrated", "aggregated"]
+Origin = Literal["qa_bank", "rule", "device", "cloud", "migrated", "aggregated"]
 
 NOTHING_FOUND = "I found nothing about that in your files."
 NOTHING_ANYWHERE = "I found nothing about that in your files, nor did the server."
@@ -27,6 +27,9 @@ NOT_NAMED = "The question may name a filter, file or folder of yours, so no serv
 
 MODEL_ONLY = "from the model alone: no source"
 """The line below an answer that a model wrote without files and passages."""
+
+UNDERSTOOD = "understood as:"
+"""The label of how a rule read the question."""
 
 QUOTED = "✓ quoted from your files"
 """The line below an answer that is quoted."""
@@ -122,7 +125,7 @@ class Answer:
     they were read, or are gone. `model_hash` is that of this device's model and adapter. `marked_wrong`: it abstains in
     place of an answer that was marked wrong. `typed` is what was read while the question was typed, or None.
     `model_only`: a model wrote it without files and passages. `dispatch` is what decided who of both sides starts, see
-    `Weighed.basis`.
+    `Weighed.basis`. `understood` is how a rule read the question; `items` are the records behind its answer.
     """
 
     text: str
@@ -136,7 +139,7 @@ class Answer:
     matched: Matched | None = None
     cut: bool = False
     support: Support | None = None
-    written: Literal["device", "cloud", "migrated", "aggregated"] = "device"
+    written: Literal["rule", "device", "cloud", "migrated", "aggregated"] = "device"
     egress: Egress = Egress()
     decided: tuple[str, ...] = ()
     lacks: str = ""
@@ -150,6 +153,8 @@ class Answer:
     typed: dict[str, Any] | None = None
     model_only: bool = False
     dispatch: Mapping[str, Any] = field(default_factory=dict)
+    understood: str = ""
+    items: Sequence[Mapping[str, Any]] = ()
 
     @property
     def origin(self) -> Origin:
@@ -172,6 +177,8 @@ class Answer:
             "cut": self.cut,
             "quoted": self.quoted,
             "origin": self.origin,
+            "understood": self.understood,
+            "items": [dict(item) for item in self.items],
             "model_only": self.model_only,
             "sources": sources(self.hits, whole=self.abstained),
             "evidence": None if self.evidence is None else asdict(self.evidence),

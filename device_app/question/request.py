@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 class Request:
     """A question while it is being answered. `query` is the question, `search_query` the query for retrieval.
 
-    The latter is the question, extended with `earlier` exchanges, or the subject of a quote. `vector` is the question's
-    embedding. `local_only` is why it must stay on this device, for the person; "" if a server may be asked.
+    The latter is the question, extended with `earlier` exchanges, or the subject of a quote. `embed` computes the
+    question's embedding when it is first needed, as a rule may answer without it. `local_only` is why it must stay on
+    this device, for the person; "" if a server may be asked.
     `model_only` is why a model answers without files, for the person; "" if the files are asked first.
     `has_server`: a server is connected and may be asked. `retrieves_first`: nothing may leave before the passages are
     known, as messages or calls of a phone may be among them. `origin` is who wants the answer; without `decode`, only
@@ -34,7 +35,7 @@ class Request:
 
     query: Query
     search_query: Query
-    vector: Vectors
+    embed: Callable[[], Vectors]
     options: Options
     earlier: Sequence[Exchange] = ()
     local_only: str = ""
@@ -49,6 +50,11 @@ class Request:
     typed: ReadWhileTyping = field(default_factory=ReadWhileTyping)
 
     @property
+    def vector(self) -> Vectors:
+        """The question's embedding."""
+        return self.embed()
+
+    @property
     def is_follow_up(self) -> bool:
         """Whether the question is read with earlier exchanges."""
         return bool(self.earlier)
@@ -57,6 +63,12 @@ class Request:
     def is_quotable(self) -> bool:
         """Whether the question asks what was said about a subject, for which the files can be quoted."""
         return not self.is_follow_up and self.search_query != self.query
+
+    @property
+    def uses_rules(self) -> bool:
+        """Whether a rule may answer: unless the person asks for a model or a server to write."""
+        options = self.options
+        return not (options.model_only or options.send or options.together or options.pipeline)
 
     @property
     def uses_kept(self) -> bool:
@@ -80,11 +92,11 @@ class Request:
 class Prepared:
     """The result of preparing a question ahead of time. `abstained`: its passages hold no answer.
 
-    `quoted`: nothing was prepared, as the files are quoted when it is asked; `marked_wrong`: the model wrote an answer
-    that was marked wrong.
+    `at_once`: nothing was prepared, as the files are quoted or a rule answers when it is asked; `marked_wrong`: the
+    model wrote an answer that was marked wrong.
     """
 
     trace: Trace
     abstained: bool = False
-    quoted: bool = False
+    at_once: bool = False
     marked_wrong: bool = False

@@ -10,7 +10,7 @@ from typing import Any
 from textual.content import Content
 
 from device_app.presentation import ORIGINS, STEPS, drawn_from, gains
-from device_app.question.answer import GUESS, MODEL_ONLY, NEAREST_SENTENCE, QUOTED, looked_up_line
+from device_app.question.answer import GUESS, MODEL_ONLY, NEAREST_SENTENCE, QUOTED, UNDERSTOOD, looked_up_line
 from shared.printable import counted, safe, safe_line
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "MODEL_ONLY",
     "NEAREST_SENTENCE",
     "QUOTED",
+    "UNDERSTOOD",
     "age",
     "badge",
     "counted",

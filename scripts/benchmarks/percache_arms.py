@@ -17,6 +17,7 @@ from device_app.answering.assistant import Assistant
 from device_app.cache.answers.bank import QABank
 from device_app.cache.eviction import Policy
 from device_app.cache.states.tree import QKVTree
+from device_app.everyday.rule import Everyday
 from device_app.inference.local import LocalSource
 from device_app.knowledge.retriever import Retriever
 from device_app.question.answer import Answer
@@ -235,6 +236,7 @@ def opened(spec: Spec, filled: KnowledgeStore, folder: Path, embedder: Embedder,
         lambda: LocalSource(source.engine, source.template),
         QABank(*bank_parts) if guarded else SimilarityBank(*bank_parts, keeps=spec.keeps),
         tree_kind(KVSlices(database), Blobs(folder / "kv"), counters, limit, spec.policy),
+        Everyday(()),
     )
     options = Options(
         plan=spec.plan,

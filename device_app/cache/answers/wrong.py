@@ -36,14 +36,15 @@ def withheld(events: Events, marks_now: Callable[[], Sequence[Mark]]) -> Events:
     """Yield the events of an answer, but no text while it may still become an answer that is marked wrong.
 
     A marked answer is replaced by a notice, above its passages. `marks_now` is called once, with the first text, as
-    rereading files before that may end a mark. Kept answers are passed on: the bank checks their marks.
+    rereading files before that may end a mark. Kept answers and those of rules are passed on:
+    their marks were checked before.
     """
     text = held = ""
     marks: Sequence[Mark] | None = None
     with closing(events):
         for event in events:
             if isinstance(event, Found | LookedUp) or (
-                isinstance(event, Answer) and (event.abstained or event.matched)
+                isinstance(event, Answer) and (event.abstained or event.matched or event.origin == "rule")
             ):
                 yield event
                 continue

@@ -19,6 +19,7 @@ from device_app.tui.wording import (
     MODEL_ONLY,
     NEAREST_SENTENCE,
     QUOTED,
+    UNDERSTOOD,
     badge,
     counted,
     egress,
@@ -162,9 +163,7 @@ def _carried(record: Mapping[str, Any]) -> list[Content]:
     support = record.get("support")
     proof = record["evidence"] if support in ("proven", "word for word") else None
     near = record.get("nearest") or (record["evidence"] if support == "near" else None)
-    is_model_only = record.get("model_only") and not record.get("abstained")
-    if is_model_only or record.get("quoted"):
-        said = (MODEL_ONLY, "$warning") if is_model_only else (QUOTED, "$success")
+    if said := _without_proof(record):
         return [Content.assemble("  ", said)]
     if proof and support == "word for word":
         return [Content.assemble("  ", (f"✓ word for word in [{proof['source']}]", "$success"))]
@@ -177,6 +176,15 @@ def _carried(record: Mapping[str, Any]) -> list[Content]:
         line = f"{NEAREST_SENTENCE} {safe_line(near['sentence'])}"
         return [Content.assemble("  ", (line, "$quiet"), (f" [{near['source']}]", "$accent"))]
     return []
+
+
+def _without_proof(record: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the line of an answer that needs no proof, with its style: of a rule, of the model alone, or quoted."""
+    if understood := record.get("understood"):
+        return f"{UNDERSTOOD} {safe_line(understood)}", "$quiet"
+    if record.get("model_only") and not record.get("abstained"):
+        return MODEL_ONLY, "$warning"
+    return (QUOTED, "$success") if record.get("quoted") else None
 
 
 def _source(source: Mapping[str, Any], width: int) -> Content:

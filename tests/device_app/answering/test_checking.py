@@ -131,7 +131,7 @@ def conclude(text: str, near: Sequence[Hit], *, checked: bool, **signs: float) -
     made = check(source, QUESTION, near)
     written = look(text, near[:1], **signs)
     embedder = FakeEmbedder()
-    request = Request(made.asked, made.asked, embedder.embed([QUESTION])[0], options())
+    request = Request(made.asked, made.asked, lambda: embedder.embed([QUESTION])[0], options())
     info = cast(LocalSource, source).engine.info
     return conclusion.written(request, written, near, info, embedder, made if checked else None)
 

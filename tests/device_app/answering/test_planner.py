@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.answering.planner import (
+    AS_ASKED,
     FORCED,
     NEARER,
+    NO_FILE,
     NO_SERVER,
     OWN,
+    RULE,
     UNASKED,
     Action,
     Concluded,
@@ -23,12 +26,14 @@ from device_app.answering.planner import (
     Joint,
     Kept,
     Retrieved,
+    Ruling,
     State,
     clause,
     plan,
 )
 from device_app.companion.dispatch.aggregating import Choice
 from device_app.english.query import Query
+from device_app.everyday.rule import Ruled
 from device_app.question.answer import Answer
 from device_app.question.request import Request
 from shared.trace import Trace
@@ -36,7 +41,9 @@ from tests.device_app.conftest import options
 
 MISSING, PRIVATE = "your files say nothing of “rivers”", "it follows on what was said"
 HITS, QUOTE, SERVING, ATTEMPT = cast(Any, ("passage",)), cast(Any, "quote"), cast(Any, "kept"), cast(Any, "attempt")
-NONE_KEPT = Kept(None)
+NO_RULE, NONE_KEPT = Ruling(None), Kept(None)
+RULED = Ruling(Ruled("2 + 2 = 4", "arithmetic · 2 + 2"))
+BY_RULE = Action("answer by rule", (RULE, "understood as: arithmetic · 2 + 2"))
 FOUND, LACKING = Retrieved(HITS), Retrieved(HITS, MISSING)
 UP, DOWN = Connection(is_up=True), Connection(is_up=False, why_not="It is away.")
 
@@ -46,11 +53,11 @@ def request(**facts: Any) -> Request:
     fields = {name: facts.pop(name) for name in tuple(facts) if name in Request.__dataclass_fields__}
     query = Query("What of it?")
     chosen = replace(options(), **facts)
-    return replace(Request(query, query, np.zeros(3, np.float32), chosen), **fields)
+    return replace(Request(query, query, lambda: np.zeros(3, np.float32), chosen), **fields)
 
 
 def state(**facts: Any) -> State:
-    known: dict[str, Any] = {"kept": NONE_KEPT, "retrieved": FOUND} | facts
+    known: dict[str, Any] = {"ruling": NO_RULE, "kept": NONE_KEPT, "retrieved": FOUND} | facts
     return State(**known)
 
 
@@ -68,12 +75,35 @@ TOGETHER = {"has_server": True, "together": True}
 ASKED = {"connection": UP, "retrieved": LACKING}
 
 CASES: dict[str, tuple[Request, State, Action | Fact]] = {
-    "first, kept answers": (request(), State(), "kept answers"),
-    "not where it is to be new": (request(fresh=True), State(), "retrieval"),
-    "nor where something else is looked for": (request(search_query=Query("roof")), State(), "retrieval"),
-    "one that serves": (request(), State(kept=Kept(SERVING)), Action("serve kept")),
-    "and that is all": (request(), State(kept=Kept(SERVING), concluded=came("serve kept")), Action("end")),
-    "none serves": (request(), State(kept=NONE_KEPT), "retrieval"),
+    "first, rules": (request(), State(), "rule"),
+    "even where it is to be new, as a rule's answer is": (request(fresh=True), State(), "rule"),
+    "even with a server that may be asked": (request(**SERVED), State(), "rule"),
+    "even where a model would need no file": (request(model_only=NO_FILE), State(), "rule"),
+    "but not where the model is to write alone": (
+        request(model_only=AS_ASKED, **{"options": replace(options(), model_only=True)}),
+        State(),
+        Action("write without files", (AS_ASKED,)),
+    ),
+    "nor where a server is to write along": (request(**TOGETHER), State(), "joint request"),
+    "nor where its pipeline is named": (request(pipeline="plain"), State(), "retrieval"),
+    "nor where the request is to be sent": (request(send=True, has_server=True), State(), "kept answers"),
+    "a rule answers": (request(), State(ruling=RULED), BY_RULE),
+    "before a kept answer": (request(), State(ruling=RULED, kept=Kept(SERVING)), BY_RULE),
+    "and that is all a rule does": (
+        request(**SERVED),
+        State(ruling=RULED, concluded=came("answer by rule")),
+        Action("end"),
+    ),
+    "then, kept answers": (request(), State(ruling=NO_RULE), "kept answers"),
+    "not where it is to be new": (request(fresh=True), State(ruling=NO_RULE), "retrieval"),
+    "nor where something else is looked for": (
+        request(search_query=Query("roof")),
+        State(ruling=NO_RULE),
+        "retrieval",
+    ),
+    "one that serves": (request(), state(kept=Kept(SERVING), retrieved=None), Action("serve kept")),
+    "and that is all": (request(), state(kept=Kept(SERVING), concluded=came("serve kept")), Action("end")),
+    "none serves": (request(), state(retrieved=None), "retrieval"),
     "from the files, without a server": (request(), state(), Action("generate")),
     "what they lack is noted": (request(), state(retrieved=LACKING), Action("generate", (), MISSING)),
     "from the files, which answer it": (request(**SERVED), state(), Action("generate", (OWN,))),
@@ -249,6 +279,7 @@ retrievals = st.builds(
 )
 worlds = st.fixed_dictionaries(
     {
+        "ruling": st.sampled_from([NO_RULE, RULED]),
         "kept": st.sampled_from([NONE_KEPT, Kept(SERVING)]),
         "retrieved": retrievals,
         "connection": st.sampled_from([UP, DOWN]),
@@ -258,7 +289,13 @@ worlds = st.fixed_dictionaries(
         "abstains": st.booleans(),
     }
 )
-FACTS = {"kept answers": "kept", "joint request": "joint", "retrieval": "retrieved", "connection": "connection"}
+FACTS = {
+    "rule": "ruling",
+    "kept answers": "kept",
+    "joint request": "joint",
+    "retrieval": "retrieved",
+    "connection": "connection",
+}
 
 
 @given(requests, worlds)
@@ -283,5 +320,7 @@ def test_it_ends_asks_for_no_fact_twice_and_nobody_where_none_may_be(asked: Requ
     asks |= {step.kind for step in steps if isinstance(step, Action)} & {"race", "fetch then generate", "together"}
     if asked.local_only or not asked.has_server:
         assert not asks
+    if known.ruling == RULED:
+        assert steps == ["rule", BY_RULE, Action("end")]
     if known.kept and known.kept.serving:
         assert steps[-2:] == [Action("serve kept"), Action("end")]

@@ -138,7 +138,7 @@ def test_nothing_is_made_ahead_for_it(roof: Database, decode: bool) -> None:
     room = quoting(roof)
     prepared = room.prepare(parse(ASKED, DAY), QUOTED, "predicted", decode=decode)
     assert prepared is not None
-    assert prepared.quoted
+    assert prepared.at_once
     assert room.bank.entries.all() == []
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from device_app.ahead.outlook import likely
 from device_app.answering.conclusion import A_SERVER_WRITES, TO_FILES
-from device_app.answering.planner import AS_ASKED, NO_FILE, Action, Fact, State, plan
+from device_app.answering.planner import AS_ASKED, NO_FILE, Action, Fact, Ruling, State, plan
 from device_app.commands.history import forget
 from device_app.commands.marking import mark_turn
 from device_app.commands.turns import last_if_any, was_model_only
@@ -36,7 +36,7 @@ def request(**facts: Any) -> Request:
     """A request; what is no field of it is an option."""
     fields = {name: facts.pop(name) for name in tuple(facts) if name in Request.__dataclass_fields__}
     query = Query(POEM)
-    return replace(Request(query, query, np.zeros(3, np.float32), replace(options(), **facts)), **fields)
+    return replace(Request(query, query, lambda: np.zeros(3, np.float32), replace(options(), **facts)), **fields)
 
 
 CASES: dict[str, tuple[Request, Action | Fact]] = {
@@ -49,7 +49,7 @@ CASES: dict[str, tuple[Request, Action | Fact]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_done_next(case: str) -> None:
     asked, step = CASES[case]
-    assert plan(asked, State()) == step
+    assert plan(asked, State(ruling=Ruling(None))) == step
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,185 @@
+"""Parses and computes plain arithmetic: "2+2", "what is 15% of 80?", "(3 + 4) × 5.5". Evaluates no code.
+
+    sum      = product {("+" | "-") product}
+    product  = power {("*" | "/") power}
+    power    = ["-"] operand ["^" power]
+    operand  = number ["%"] | "(" sum ")"
+
+"of" after a percentage multiplies; "a + b%" adds b per cent of a. Numbers have at most 30 digits, powers of at most 99.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
+from typing import Final
+
+_MOST_CHARACTERS: Final = 200
+_MOST_DIGITS: Final = 30
+_MOST_POWER: Final = 99
+_PRECISION: Final = 40
+_MOST_NESTED: Final = 30
+
+_ASKED = re.compile(
+    r"""[\s"'“¿]*(?:(?:please|hey|so|and|ok|okay|jackdaw)\b[\s,:]*)*
+        (?:(?:(?:what|how\ much)(?:['’]?s|\ is|\ does|\ do)?|calculate|compute|work\ out|evaluate|solve|tell\ me)\s+)*
+        (?P<sum>.+?)
+        \s*(?:\b(?:makes?|equals?|come\ to|is|please)\b\s*)?[=?.!\s]*""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+_WORDS: Final = (
+    (re.compile(r"\bplus\b"), "+"),
+    (re.compile(r"\bminus\b"), "-"),
+    (re.compile(r"\b(?:times|multiplied by)\b"), "*"),
+    (re.compile(r"\b(?:divided by|over)\b"), "/"),
+    (re.compile(r"\b(?:to the power of)\b"), "^"),
+    (re.compile(r"\bsquared\b"), "^2"),
+    (re.compile(r"\bcubed\b"), "^3"),
+    (re.compile(r"\s*(?:\bper ?cent\b|\bpercent\b)"), "%"),
+    (re.compile(r"\bhalf (?:of )?"), "0.5*"),
+    (re.compile(r"[×·∙]|(?<=[\d\s)])x(?=[\d\s(])"), "*"),
+    (re.compile(r"[÷∶:]"), "/"),
+    (re.compile(r"[−–]"), "-"),
+    (re.compile(r"\*\*"), "^"),
+)
+_TOKEN = re.compile(r"\s*(?:(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)|(?P<mark>[-+*/^%()])|(?P<of>of\b))")
+_DATE = re.compile(r"\s*\d{1,4}(?:[-/]\d{1,4}){2}\s*|\s*\d{1,2}[:/]\d{2}\s*|\s*\d{4}-\d{1,2}\s*")
+"""A day, a time or a fraction-like date, which is no arithmetic: 2026-03-14, 12:30, 3/14."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum: how it was read, and its value; None if it divides by zero or is too large."""
+
+    text: str
+    value: Decimal | None
+
+
+def read(question: str) -> Sum | None:
+    """Return the sum that a question asks for; None if it asks for anything else."""
+    match = _ASKED.fullmatch(question[: _MOST_CHARACTERS + 1])
+    text = match["sum"].lower() if match else ""
+    if len(question) > _MOST_CHARACTERS or _DATE.fullmatch(text):
+        return None
+    for pattern, mark in _WORDS:
+        text = pattern.sub(mark, text)
+    try:
+        tokens = list(_tokens(text))
+        return Sum(_written(tokens), _value(tokens)) if _computes(tokens) else None
+    except ValueError:
+        return None
+
+
+def _computes(tokens: list[str]) -> bool:
+    """Return whether the tokens have a number, and an operator that makes them more than that number."""
+    marks = {token for token in tokens if not token[-1].isdigit()} - {"%", "(", ")"}
+    return bool(marks) and any(token[-1].isdigit() for token in tokens[:-1])
+
+
+def _value(tokens: list[str]) -> Decimal | None:
+    """Return the value of a sum; None if there is none. Raises ValueError if the tokens are no sum."""
+    with localcontext(Context(prec=_PRECISION, Emax=10_000, traps=[InvalidOperation, DivisionByZero, Overflow])):
+        try:
+            return _Reader(tokens).value()
+        except ArithmeticError:
+            return None
+
+
+def shown(value: Decimal) -> str:
+    """Return a number as a person writes it: thousands separated, at most ten decimals, no zeros at the end."""
+    rounded = value.quantize(Decimal(1).scaleb(-10)) if abs(value) < Decimal(10) ** 25 else value.normalize()
+    text = f"{rounded:,f}" if abs(value) < Decimal(10) ** 25 else f"{rounded:.10g}"
+    return (text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text) or "0"
+
+
+def _tokens(text: str) -> Iterator[str]:
+    place = 0
+    while place < len(text.rstrip()):
+        if not (match := _TOKEN.match(text, place)):
+            raise ValueError(text)
+        place = match.end()
+        if number := match["number"]:
+            if len(number) > _MOST_DIGITS:
+                raise ValueError(number)
+            yield number.replace(",", "")
+        else:
+            yield match["mark"] or "of"
+
+
+def _written(tokens: list[str]) -> str:
+    text = " ".join(tokens)
+    for pattern, replaced in ((r" %", "%"), (r"\( ", "("), (r" \)", ")"), (r" \^ ", "^"), (r"(^|[-+*/(] )- ", r"\1-")):
+        text = re.sub(pattern, replaced, text)
+    return text.replace("*", "×").replace("/", "÷").replace("-", "−")
+
+
+class _Reader:
+    """Reads tokens by recursive descent. Raises ValueError where they are no sum."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self._tokens, self._place, self._depth = tokens, 0, 0
+
+    def value(self) -> Decimal:
+        """Return the value of all tokens."""
+        value = self._sum()
+        if self._place < len(self._tokens):
+            raise ValueError(self._tokens[self._place])
+        return value
+
+    def _next(self, *marks: str) -> str:
+        token = self._tokens[self._place] if self._place < len(self._tokens) else ""
+        if token and token in marks:
+            self._place += 1
+            return token
+        return ""
+
+    def _sum(self) -> Decimal:
+        value = self._product()[0]
+        while mark := self._next("+", "-"):
+            other, is_percentage = self._product()
+            other = value * other if is_percentage else other
+            value = value + other if mark == "+" else value - other
+        return value
+
+    def _product(self) -> tuple[Decimal, bool]:
+        """Return a product, and whether it is a bare percentage."""
+        value, is_percentage = self._power()
+        while mark := self._next("*", "/", "of"):
+            if mark == "of" and not is_percentage:
+                raise ValueError(mark)
+            other, _ = self._power()
+            value = value / other if mark == "/" else value * other
+            is_percentage = False
+        return value, is_percentage
+
+    def _power(self) -> tuple[Decimal, bool]:
+        if self._next("-"):
+            value, is_percentage = self._power()
+            return -value, is_percentage
+        value, is_percentage = self._operand()
+        if self._next("^"):
+            exponent, _ = self._power()
+            if abs(exponent) > _MOST_POWER:
+                raise Overflow
+            value = value**exponent
+        return value, is_percentage
+
+    def _operand(self) -> tuple[Decimal, bool]:
+        if self._next("("):
+            self._depth += 1
+            if self._depth > _MOST_NESTED:
+                raise ValueError("(")
+            value = self._sum()
+            if not self._next(")"):
+                raise ValueError("(")
+            return value, False
+        if self._place >= len(self._tokens):
+            raise ValueError("end")
+        number = self._tokens[self._place]
+        if not number[:1].isdigit() and not number.startswith("."):
+            raise ValueError(number)
+        self._place += 1
+        value = Decimal(number)
+        return (value / 100, True) if self._next("%") else (value, False)

@@ -1,0 +1,36 @@
+"""Answers plain arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from device_app.english import arithmetic
+from device_app.everyday.rule import Asked, Item, Ruled
+
+
+@dataclass(frozen=True, slots=True)
+class NumberItem(Item):
+    """A computed number, and what it was computed from."""
+
+    TYPE: ClassVar[str] = "number"
+    expression: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Computes sums such as "15% of 80"."""
+
+    stands_alone: ClassVar[bool] = False
+
+    def answer(self, asked: Asked) -> Ruled | None:
+        """Return the value of the sum that is asked for."""
+        if asked.query.is_limited or not (read := arithmetic.read(asked.text)):
+            return None
+        if read.value is None:
+            return Ruled(f"{read.text} has no value that can be computed.", f"arithmetic · {read.text}")
+        value = arithmetic.shown(read.value)
+        return Ruled(
+            f"{read.text} = {value}", f"arithmetic · {read.text}", (NumberItem(read.text, value.replace(",", "")),)
+        )

@@ -1,0 +1,19 @@
+"""All rules, in the order in which they are asked: the narrowest reading first."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from device_app.everyday.arithmetic import Arithmetic
+from device_app.everyday.examples import examples
+from device_app.everyday.rule import Everyday
+from device_app.everyday.talk import Talk
+
+if TYPE_CHECKING:
+    from storage.knowledge import KnowledgeStore
+
+
+def everyday(store: KnowledgeStore) -> Everyday:
+    """Return the rules over this store."""
+    return Everyday((Talk(store, partial(examples, store)), Arithmetic()))

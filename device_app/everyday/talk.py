@@ -1,0 +1,109 @@
+"""Answers small talk and questions about the program, with what can be asked of the files that were read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from device_app.english import talk
+from device_app.everyday.kinds import counted_kind
+from device_app.everyday.rule import Asked, Item, Ruled
+from shared.printable import counted
+from storage.documents import Documents
+
+if TYPE_CHECKING:
+    from storage.knowledge import KnowledgeStore
+
+ADD: Final = (
+    "To let me read a file or a folder: `jackdaw add FOLDER`, or `/add` in the app. I read notes, mails (eml, mbox, "
+    "Maildir), calendars (ics), chats, PDFs, Office documents, tables and web pages, and never change them. Folders "
+    "that were added once are kept up to date."
+)
+PRIVATE: Final = (
+    "No: your files, their names and my answers stay on this device. A question leaves it only if you have connected a "
+    "companion server and allow that; `jackdaw why` says what left the device, and `--local-only` sends nothing."
+)
+
+REPLIES: Final[Mapping[str, str]] = {
+    "greeting": "Hello! I am Jackdaw, and I answer from your own files.",
+    "how are you": "All is well here, thank you. I am Jackdaw, and glad to help with your files.",
+    "thanks": "You're welcome! I am glad to help.",
+    "praise": "Thank you, that is kind. I am glad to help.",
+    "apology": "No problem at all, no harm done.",
+    "farewell": "Goodbye! I keep reading what changes in your folders.",
+    "agreement": "All right, I am here. Ask me anything about your files.",
+    "who are you": (
+        "I am Jackdaw, an assistant for your own files: a program on this device, not a person. I answer from your "
+        "notes, mails, chats and calendars, and show where each answer comes from."
+    ),
+    "what can you do": "I answer questions from your own files and show my sources, search them, and list what is on.",
+    "help": (
+        "Ask in your own words, or search: `jackdaw search WORDS`, `/search` in the app. Filters narrow a question: "
+        "`from:NAME`, `in:FOLDER`, `kind:mail`, `after:2026-03`. All commands: `jackdaw --help`, or `/` in the app."
+    ),
+    "how to add": ADD,
+    "how many files": "",
+    "files safe": "No. I only read your files: I never change, move or delete them; I keep a store of my own.",
+    "private": PRIVATE,
+    "offline": (
+        "I run on this device and need no internet and no account. A companion server is optional: `jackdaw status` "
+        "says whether one is connected."
+    ),
+    "which model": (
+        "`jackdaw models` lists the language models, marks the one in use, and names larger ones: "
+        "`jackdaw models use NAME`. Answers like this one need no model."
+    ),
+    "forget": (
+        "To make me forget a file or folder: `jackdaw knowledge remove PATH`; conversations: `jackdaw history delete`. "
+        "Your own files stay as they are."
+    ),
+    "wrong": "Tell me with `jackdaw wrong`, or `/wrong` in the app: the answer is not shown again.",
+}
+"""The reply to each topic; what is in the files is added where that helps."""
+
+_WITH_EXAMPLES: Final = frozenset[str](("greeting", "how are you", "who are you", "what can you do", "help"))
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """Replies to small talk and to questions about the program."""
+
+    store: KnowledgeStore
+    examples: Callable[[], Iterator[str]]
+    stands_alone: ClassVar[bool] = False
+
+    def answer(self, asked: Asked) -> Ruled | None:
+        """Return the reply, if the text is nothing else."""
+        if asked.query.is_limited or not (topic := talk.topic(asked.text)):
+            return None
+        parts = [REPLIES[topic]]
+        items: list[Item] = []
+        if topic == "how many files":
+            items = [CountItem(kind, count) for kind, count in Documents(self.store.database).kinds().items()]
+            parts.append(self._holdings())
+        if topic in _WITH_EXAMPLES:
+            parts.append(self._teaching())
+        return Ruled("\n\n".join(filter(None, parts)), f"talk · {topic}", items)
+
+    def _holdings(self) -> str:
+        totals = self.store.totals()
+        if not totals.files:
+            return f"I have not read any file yet. {ADD}"
+        kinds = ", ".join(counted_kind(kind, count) for kind, count in Documents(self.store.database).kinds().items())
+        skipped = f" {counted(totals.skipped, 'file')} could not be read." if totals.skipped else ""
+        return f"I have read {counted(totals.files, 'file')}: {kinds}.{skipped} `jackdaw knowledge` lists them."
+
+    def _teaching(self) -> str:
+        if not (examples := list(self.examples())):
+            return self._holdings()
+        return "\n".join(("You could ask, for example:", "", *(f"- {example}" for example in examples)))
+
+
+@dataclass(frozen=True, slots=True)
+class CountItem(Item):
+    """The number of documents of a kind."""
+
+    TYPE: ClassVar[str] = "count"
+    kind: str
+    count: int
