@@ -6,7 +6,8 @@ months ("May", "march", "Jan") count only next to other parts of a date.
 
 import calendar
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 Span = tuple[date, date]
@@ -48,12 +49,30 @@ _RELATIVE = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A day, month or year that a text names, from `start` to `end`: its `spans`, more than one where it is open."""
+
+    start: int
+    end: int
+    spans: tuple[Span, ...]
+
+
 def named(question: str, today: date) -> list[Span]:
     """Return the days, months and years that a question names; without a year, the last and the next such date."""
-    spans: list[Span] = []
-    for read in (_in_digits, _by_name, _relative):
-        spans += read(question, today)
-    return spans
+    return [span for mention in _mentions(question, today) for span in mention.spans]
+
+
+def mentions(question: str, today: date) -> list[Mention]:
+    """Return where a question names days, months and years, in order; those that do not exist have no spans."""
+    return sorted(_mentions(question, today), key=lambda mention: mention.start)
+
+
+def _mentions(question: str, today: date) -> Iterator[Mention]:
+    for pattern, read in ((_DIGITS, _in_digits), (_NAMED, _by_name), (_RELATIVE, _relative)):
+        for match in pattern.finditer(question):
+            if (spans := read(match, today)) is not None:
+                yield Mention(match.start(), match.end(), tuple(spans))
 
 
 def without(question: str) -> str:
@@ -63,55 +82,52 @@ def without(question: str) -> str:
     return question
 
 
-def _in_digits(question: str, today: date) -> Iterator[Span]:
-    for match in _DIGITS.finditer(question):
-        part = _parts(match)
-        year, month, day = int(part["year"]), int(part["month"]), int(part.get("day", 0))
-        yield from _on(year, month, day, today)
-        if part.get("between") == "/" and day != month:  # also read with the month first
-            yield from _on(year, day, month, today)
+def _in_digits(match: re.Match[str], today: date) -> Iterable[Span]:
+    part = _parts(match)
+    year, month, day = int(part["year"]), int(part["month"]), int(part.get("day", 0))
+    yield from _on(year, month, day, today)
+    if part.get("between") == "/" and day != month:  # also read with the month first
+        yield from _on(year, day, month, today)
 
 
-def _by_name(question: str, today: date) -> Iterator[Span]:
-    for match in _NAMED.finditer(question):
-        part = _parts(match)
-        name, day, year = part.get("month", ""), int(part.get("day", 0)), int(part.get("year", 0))
-        surrounded = any(part.get(context) for context in ("open", "turn", "within"))
-        if not surrounded and (not (day or name) or not (day or year) or (name == "may" and not year)):
-            continue
-        if part.get("within") in ("on", "by", "from") and not day:
-            continue
-        spans = list(_on(year, _MONTHS.get(name.lower().rstrip("."), 0), day, today))
-        if part.get("turn", "").lower() in ("last", "next") and len(spans) == 2:
-            spans = spans[:1] if part["turn"].lower() == "last" else spans[1:]
-        if part.get("open"):
-            spans = [(first, today) for first, _ in spans[:1] if first <= today]
-        yield from spans
+def _by_name(match: re.Match[str], today: date) -> Iterable[Span] | None:
+    """Return the spans of a match; None if its words are no date."""
+    part = _parts(match)
+    name, day, year = part.get("month", ""), int(part.get("day", 0)), int(part.get("year", 0))
+    surrounded = any(part.get(context) for context in ("open", "turn", "within"))
+    if not surrounded and (not (day or name) or not (day or year) or (name == "may" and not year)):
+        return None
+    if part.get("within") in ("on", "by", "from") and not day:
+        return None
+    spans = list(_on(year, _MONTHS.get(name.lower().rstrip("."), 0), day, today))
+    if part.get("turn", "").lower() in ("last", "next") and len(spans) == 2:
+        spans = spans[:1] if part["turn"].lower() == "last" else spans[1:]
+    if part.get("open"):
+        spans = [(first, today) for first, _ in spans[:1] if first <= today]
+    return spans
 
 
-def _relative(question: str, today: date) -> Iterator[Span]:
-    for match in _RELATIVE.finditer(question.lower()):
-        part = match.groupdict()
-        turn = {"last": -1, "next": 1}.get(part["turn"] or "", 0)
-        if part["day"]:
-            day = today + timedelta({"yesterday": -1, "last night": -1, "tomorrow": 1}.get(part["day"], 0))
-            yield day, day
-        elif part["weekday"]:
-            ahead = timedelta((_WEEKDAYS.index(part["weekday"]) - today.weekday() - 1) % 7 + 1)
-            coming, past = today + ahead, today + ahead - timedelta(7)
-            if part["which"] == "last" and past == today:
-                past -= timedelta(7)
-            yield from (
-                (day, day) for day in {"last": [past], "next": [coming]}.get(part["which"] or "", [past, coming])
-            )
-        elif part["unit"] == "week":
-            monday = today + timedelta(7 * turn - today.weekday())
-            yield monday, monday + timedelta(6)
-        elif part["unit"] == "month":
-            months = today.year * 12 + today.month - 1 + turn
-            yield from _on(months // 12, months % 12 + 1, 0, today)
-        else:
-            yield from _on(today.year + turn, 0, 0, today)
+def _relative(match: re.Match[str], today: date) -> Iterable[Span]:
+    part = {name: text.lower() for name, text in match.groupdict().items() if text}
+    turn = {"last": -1, "next": 1}.get(part.get("turn", ""), 0)
+    if "day" in part:
+        day = today + timedelta({"yesterday": -1, "last night": -1, "tomorrow": 1}.get(part["day"], 0))
+        yield day, day
+    elif "weekday" in part:
+        ahead = timedelta((_WEEKDAYS.index(part["weekday"]) - today.weekday() - 1) % 7 + 1)
+        coming, past = today + ahead, today + ahead - timedelta(7)
+        which = part.get("which", "")
+        if which == "last" and past == today:
+            past -= timedelta(7)
+        yield from ((day, day) for day in {"last": [past], "next": [coming]}.get(which, [past, coming]))
+    elif part["unit"] == "week":
+        monday = today + timedelta(7 * turn - today.weekday())
+        yield monday, monday + timedelta(6)
+    elif part["unit"] == "month":
+        months = today.year * 12 + today.month - 1 + turn
+        yield from _on(months // 12, months % 12 + 1, 0, today)
+    else:
+        yield from _on(today.year + turn, 0, 0, today)
 
 
 def _parts(match: re.Match[str]) -> dict[str, str]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from device_app.everyday.people import People, shown
 from storage.documents import Documents
 
 if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
-
-_MOST: Final = 4
-
 
 def examples(store: KnowledgeStore) -> Iterator[str]:
     """Yield a few questions, each of which has an answer."""
@@ -26,9 +24,9 @@ def examples(store: KnowledgeStore) -> Iterator[str]:
 
 
 def _most_frequent_sender(documents: Documents) -> str:
+    owner = People(documents, ("mail",)).owner()
     counts: dict[str, int] = {}
     for people, count in documents.people("mail").items():
-        if people:
-            name = people[0].partition(" <")[0]
-            counts[name] = counts.get(name, 0) + count
+        if people and people[0] not in owner:
+            counts[shown(people[0])] = counts.get(shown(people[0]), 0) + count
     return max(counts, key=lambda name: counts[name], default="")

@@ -6,7 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from device_app.everyday.arithmetic import Arithmetic
+from device_app.everyday.days import Days
 from device_app.everyday.examples import examples
+from device_app.everyday.listing import Listing
 from device_app.everyday.rule import Everyday
 from device_app.everyday.talk import Talk
 
@@ -16,4 +18,4 @@ if TYPE_CHECKING:
 
 def everyday(store: KnowledgeStore) -> Everyday:
     """Return the rules over this store."""
-    return Everyday((Talk(store, partial(examples, store)), Arithmetic()))
+    return Everyday((Talk(store, partial(examples, store)), Arithmetic(), Days(store), Listing(store)))

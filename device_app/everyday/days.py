@@ -1,0 +1,98 @@
+"""Answers what was done, said or written on a day from what is dated that day, each quoted with its source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from device_app.english import days
+from device_app.english.days import OfDays
+from device_app.everyday.people import People, shown
+from device_app.everyday.rule import Asked, Ruled
+from device_app.everyday.showing import heading, item, moment, quote
+from shared.types import SearchFilters, StoredPassage
+from storage.documents import Documents, StoredDocument
+
+if TYPE_CHECKING:
+    from storage.knowledge import KnowledgeStore
+
+_DONE: Final = ("note", "event", "chat", "mail")
+_MOST_DOCUMENTS: Final = 8
+_MOST_CHARACTERS, _MOST_LINES = 480, 8
+
+_SPOKEN = re.compile(r"(?P<who>[^\W\d_][^:\n]{0,39}): (?P<words>.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Quotes the notes, events, chats and mails of a day or a few."""
+
+    store: KnowledgeStore
+    stands_alone: ClassVar[bool] = True
+
+    def answer(self, asked: Asked) -> Ruled | None:
+        """Return what is dated on the days that are asked for, with who said it if that is asked."""
+        wanted = days.read(asked.text, asked.now.date())
+        if wanted is None or wanted.period.first is None or wanted.period.first > asked.now.date():
+            return None  # what is to come is the agenda's
+        given = asked.query.filters
+        filters = SearchFilters(given.people, given.places, given.kinds or _DONE, wanted.period.first, wanted.period.last)
+        documents = Documents(self.store.database)
+        dated = sorted(documents.latest(filters, oldest=True), key=lambda each: _DONE.index(each.kind))
+        limits = [wanted.period.words]
+        speakers: list[str] = []
+        if name := wanted.who or wanted.to:
+            people = People(documents, documents.kinds())
+            speakers = people.named(name)
+            if not speakers:
+                return None
+            dated = [each for each in dated if set(speakers) & set(each.people)]
+            limits.append(f"{'with' if wanted.to else 'from'} {shown(speakers[0])}")
+        elif wanted.form == "said":
+            dated = [each for each in dated if each.people and each.kind != "event"]
+        return self._quoted(wanted, dated, speakers if wanted.who else [], limits)
+
+    def _quoted(
+        self, wanted: OfDays, dated: Sequence[StoredDocument], speakers: Sequence[str], limits: Sequence[str]
+    ) -> Ruled | None:
+        documents = Documents(self.store.database)
+        understood = " · ".join((f"what was {wanted.form}", *limits))
+        parts, sources, shown_documents = list[str](), list[StoredPassage](), list[StoredDocument]()
+        for document in dated:
+            passages = documents.passages([document.id])
+            text = _extract(passages, speakers)
+            if not text or len(sources) == _MOST_DOCUMENTS:
+                continue
+            sources.append(passages[0])
+            shown_documents.append(document)
+            parts.append(f"{heading(document)} [{len(sources)}]\n{quote(text, _MOST_CHARACTERS)}")
+        if not parts:
+            return Ruled(self._nothing(wanted, limits), understood)
+        more = len(dated) - len(shown_documents) if not speakers else 0
+        end = [f"… and {more} more of these days."] if more > 0 else []
+        return Ruled("\n\n".join((*parts, *end)), understood, [item(each) for each in shown_documents], sources)
+
+    def _nothing(self, wanted: OfDays, limits: Sequence[str]) -> str:
+        """Return that nothing is dated on these days, and when the next note is dated."""
+        text = f"I found nothing of {', '.join(limits)} in your files."
+        after = SearchFilters(kinds=("note",), after=wanted.period.last)
+        following = Documents(self.store.database).latest(after, 1, oldest=True)
+        return text + (f" The next note is of {moment(following[0].date)}." if following else "")
+
+
+def _extract(passages: Sequence[StoredPassage], speakers: Sequence[str]) -> str:
+    """Return the beginning of a document; of a conversation its first lines, only those of the speakers if given."""
+    title = passages[0].title if passages else ""
+    lines = [line for passage in passages for line in passage.text.splitlines() if line.strip() and line != title]
+    if speakers and passages and passages[0].kind != "mail":
+        lines = list(_of(lines, speakers))
+    return "\n".join(lines[:_MOST_LINES])
+
+
+def _of(lines: Sequence[str], speakers: Sequence[str]) -> Iterator[str]:
+    names = {name.partition(" <")[0].lower() for name in speakers}
+    for line in lines:
+        if (match := _SPOKEN.fullmatch(line)) and match["who"].lower() in names:
+            yield line

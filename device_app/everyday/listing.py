@@ -1,0 +1,241 @@
+"""Answers questions for documents from their kind, people, title and date: lists, counts, the latest, one by its title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from device_app.english import listing
+from device_app.english.listing import Wanted
+from device_app.english.periods import Period
+from device_app.english.terms import terms
+from device_app.english.words import content_words
+from device_app.everyday.kinds import PLURALS, counted_kind
+from device_app.everyday.people import People, shown
+from device_app.everyday.rule import Asked, Ruled
+from device_app.everyday.showing import MOST_LISTED, heading, item, lines, quote, text_of
+from shared.types import SearchFilters
+from storage.documents import Documents, StoredDocument
+from storage.keywords import quoted
+from storage.search import DocumentFacts, FullText, all_of
+
+if TYPE_CHECKING:
+    from storage.knowledge import KnowledgeStore
+
+_NOUNS: Final = (
+    (("note", "entry", "entries", "memo", "write-up"), ("note",)),
+    (("chat", "conversation"), ("chat",)),
+    (("message",), ("mail", "chat")),
+    (("mail", "email", "e-mail", "emial", "post"), ("mail",)),
+)
+_GENERAL: Final = frozenset("meeting project personal own short long work little written private".split())
+"""Words before a kind that say little beside a topic."""
+
+_MOST_TITLES: Final = 8
+"""The most documents whose titles hold the words of a title that is asked for."""
+
+_REPLY = re.compile(r"^(?:(?:re|fwd?|aw|wg)\s*(?:\[\d+\])?:\s*)+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The documents that a question asks for: their kinds, and what limits them in words, for `understood`."""
+
+    kinds: tuple[str, ...]
+    documents: Sequence[StoredDocument]
+    limits: tuple[str, ...] = ()
+
+    @property
+    def noun(self) -> str:
+        """The kinds in words, in the plural."""
+        return " and ".join(PLURALS[kind] for kind in self.kinds) or "documents"
+
+    @property
+    def understood(self) -> str:
+        """How the question was read."""
+        return " · ".join((self.noun, *self.limits))
+
+    def counted(self, count: int) -> str:
+        """Return the number of documents in words, with what limits them."""
+        noun = counted_kind(self.kinds[0], count) if len(self.kinds) == 1 else f"{count:,} {self.noun}"
+        return " ".join((noun, *self.limits))
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lists and counts mails, notes and chats, and finds the latest, or one by its title."""
+
+    store: KnowledgeStore
+    stands_alone: ClassVar[bool] = True
+
+    def answer(self, asked: Asked) -> Ruled | None:
+        """Return the list, the count, or the document that is asked for."""
+        wanted = listing.read(asked.text, asked.now.date())
+        if wanted is None:
+            return None
+        if wanted.form == "title":
+            return None if asked.query.is_limited else self._by_title(wanted)
+        selection = self._selection(wanted, asked)
+        if selection is None:
+            return None
+        match wanted.form:
+            case "latest":
+                return self._latest(selection, wanted)
+            case "whether":
+                return self._list(selection, "Yes: " if selection.documents else "No: ")
+            case _:
+                return self._list(selection)
+
+    @property
+    def _documents(self) -> Documents:
+        return Documents(self.store.database)
+
+    # Selecting
+
+    def _selection(self, wanted: Wanted, asked: Asked) -> Selection | None:
+        """Return the documents that are asked for; None if that is unsure."""
+        held = self._documents.kinds()
+        kinds = _kinds(wanted)
+        kinds = tuple(kind for kind in kinds if kind in held) or kinds[:1]
+        people = People(self._documents, kinds or held)
+        filters = _limited(SearchFilters(kinds=kinds), wanted, asked)
+        limits: list[str] = []
+        for name, before in (("who", "from"), ("to", "to")):
+            if said := wanted.parts.get(name):
+                meant = people.named(said)
+                if not meant and (_is_vague(said) or "kind" not in wanted.parts):
+                    return None
+                limits.append(f"{before} {_names_of(meant) or f'“{said}”, whom I do not know'}")
+                some = tuple(meant) or ("\0",)
+                filters = replace(filters, **{"senders" if name == "who" else "recipients": some})
+        documents = self._documents.latest(filters, oldest=wanted.parts.get("order") in ("first", "oldest", "earliest"))
+        if "who" not in wanted.parts and ("me" in wanted.parts or "mine" in wanted.parts) and kinds == ("mail",):
+            owner, is_mine = people.owner(), "mine" in wanted.parts
+            if not owner and is_mine:
+                return None
+            documents = [each for each in documents if (each.people[:1] and each.people[0] in owner) == is_mine]
+            limits.append("that you sent" if is_mine else "that you received")
+        if wanted.period:
+            limits.append(_in_period(wanted.period))
+        topics = [wanted.parts[name] for name in ("adjective", "topic") if name in wanted.parts]
+        return self._about(Selection(kinds, documents, tuple(limits)), topics)
+
+    def _about(self, selection: Selection, topics: Sequence[str]) -> Selection | None:
+        """Return the documents about these topics: those with their words in title or path, else in the text.
+
+        Of "the last boathouse note on the roof", those about the roof count that also hold "boathouse" anywhere, if any.
+        """
+        *adjectives, topic = topics or ("",)
+        if not topic:
+            return selection
+        if not content_words(topic):
+            return None
+        documents = self._named(selection.documents, topic) or self._holding(selection.documents, topic)
+        for adjective in [each for each in adjectives if each not in _GENERAL]:
+            narrower = {each.id for find in (self._named, self._holding) for each in find(documents, adjective)}
+            documents = [each for each in documents if each.id in narrower] or documents
+        return Selection(selection.kinds, documents, (*selection.limits, f"about “{' '.join(topics)}”"))
+
+    def _named(self, documents: Sequence[StoredDocument], topic: str) -> list[StoredDocument]:
+        words = set(content_words(topic))
+        return [each for each in documents if words <= set(content_words(f"{each.title} {_file(each)}"))]
+
+    def _holding(self, documents: Sequence[StoredDocument], topic: str) -> list[StoredDocument]:
+        passages = FullText(self.store.database).matches(all_of([quoted(word) for word in terms(topic)]))
+        held = {fact.document for fact in DocumentFacts(self.store.database).facts(passages.tolist())}
+        return [each for each in documents if each.id in held]
+
+    # Answers
+
+    def _list(self, selection: Selection, before: str = "") -> Ruled:
+        documents = selection.documents
+        senders = "mail" in selection.kinds and len({each.people[:1] for each in documents}) > 1
+        head = f"{before}{selection.counted(len(documents)) if documents else self._none(selection)}"
+        text = "\n".join((f"{head}:", "", *lines(documents, senders=senders))) if documents else f"{head}."
+        sources = self._documents.passages([each.id for each in documents[:MOST_LISTED]], 1)
+        return Ruled(text, selection.understood, [item(each) for each in documents], sources)
+
+    def _none(self, selection: Selection) -> str:
+        return f"I found no {' '.join((selection.noun, *selection.limits))} in your files"
+
+    def _latest(self, selection: Selection, wanted: Wanted) -> Ruled | None:
+        order = wanted.parts["order"]
+        is_first = order in ("first", "oldest", "earliest")
+        dated = [each for each in selection.documents if each.date] or selection.documents
+        if not dated:
+            return self._list(selection)
+        return self._one(dated[0], f"{'first' if is_first else 'latest'} of {selection.understood}")
+
+    def _by_title(self, wanted: Wanted) -> Ruled | None:
+        """Return the mail with that title; of several, a list."""
+        title = _title(wanted.parts["title"])
+        if not title:
+            return None
+        longest = max(title.split(), key=len)
+        mails = self._documents.latest(SearchFilters(kinds=("mail",), titles=(longest,)))
+        same = [each for each in mails if _title(each.title) == title] or [
+            each for each in mails if f" {title} " in f" {_title(each.title)} "
+        ]
+        limits = (f"with the subject “{wanted.parts['title']}”",)
+        if not same:
+            return self._list(Selection(("mail",), (), limits)) if "by" in wanted.parts else None
+        if len(same) > _MOST_TITLES and "author" not in wanted.parts:
+            return self._list(Selection(("mail",), same, limits))
+        whole = self._one(same[-1], f"mail · {limits[0]}")
+        if len(same) == 1:
+            return whole
+        others = "\n".join(("", "", f"{counted_kind('mail', len(same))} with this subject:", "", *lines(same, senders=True)))
+        sources = self._documents.passages([each.id for each in same[:MOST_LISTED]], 1)
+        text = whole.text.replace("[1]", f"[{min(len(same), MOST_LISTED)}]", 1)
+        return Ruled(text + others, whole.understood, [item(each) for each in same], sources)
+
+    def _one(self, document: StoredDocument, understood: str) -> Ruled:
+        """Return one document with its text."""
+        passages = self._documents.passages([document.id])
+        text = f"{heading(document)} [1]\n\n{quote(text_of(passages))}"
+        return Ruled(text, understood, [item(document)], passages[:1])
+
+
+def _kinds(wanted: Wanted) -> tuple[str, ...]:
+    noun = wanted.parts.get("kind", "")
+    if not noun:
+        return ("note",) if wanted.form == "latest" else ("mail",)
+    return next((kinds for nouns, kinds in _NOUNS if any(noun.startswith(each) for each in nouns)), ())
+
+
+def _limited(filters: SearchFilters, wanted: Wanted, asked: Asked) -> SearchFilters:
+    """Return the filters limited to the question's period and filters, and of what is latest to what has come."""
+    given, period = asked.query.filters, wanted.period
+    first, last = (period.first, period.last) if period else (None, None)
+    if wanted.form == "latest" and last is None:
+        last = asked.now.date()
+    limited = filters.within(first or date.min, last or date.max)
+    limited = limited.within(given.after or date.min, given.before or date.max)
+    return replace(limited, people=given.people, places=given.places, kinds=given.kinds or filters.kinds)
+
+
+def _in_period(period: Period) -> str:
+    """Return a period with its preposition: "in October 2026", "on Monday 2 March 2026"."""
+    if not period.days:
+        return period.words
+    return f"{'on' if period.days == 1 else 'from' if ' to ' in period.words else 'in'} {period.words}"
+
+
+def _names_of(people: Sequence[str]) -> str:
+    names = list(dict.fromkeys(map(shown, people)))
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}" if names else ""
+
+
+def _is_vague(name: str) -> bool:
+    return len(content_words(name)) > 3 or not content_words(name)
+
+
+def _file(document: StoredDocument) -> str:
+    return re.sub(r"[_\W\d]+", " ", "/".join(document.path.split("/")[-2:]))
+
+
+def _title(text: str) -> str:
+    return " ".join(re.findall(r"\w+", _REPLY.sub("", text.strip()).lower()))

@@ -1,0 +1,72 @@
+"""Shows documents in an answer: lines of a list, and one document with its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, Final
+
+from device_app.everyday.people import shown
+from device_app.everyday.rule import Item
+from shared.printable import safe_line
+from shared.types import StoredPassage
+from storage.documents import StoredDocument
+
+MOST_LISTED: Final = 25
+"""The most lines of a list; the rest is counted."""
+
+_MOST_CHARACTERS: Final = 1_200
+"""The most characters of a document that is shown with its text."""
+
+@dataclass(frozen=True, slots=True)
+class DocumentItem(Item):
+    """A document. `date` is ISO 8601 or None; the first of a mail's `people` is its sender."""
+
+    TYPE: ClassVar[str] = "document"
+    kind: str
+    title: str
+    date: str | None
+    people: tuple[str, ...]
+    path: str
+
+
+def item(document: StoredDocument) -> DocumentItem:
+    """Return the record of a document."""
+    return DocumentItem(document.kind, document.title, document.date, document.people, document.path)
+
+
+def lines(documents: Sequence[StoredDocument], *, senders: bool) -> Iterator[str]:
+    """Yield a line for each document, numbered by its source; with `senders`, each names who wrote it."""
+    for number, document in enumerate(documents[:MOST_LISTED], 1):
+        yield f"- {heading(document, sender=senders)} [{number}]"
+    if (more := len(documents) - MOST_LISTED) > 0:
+        yield f"- … and {more:,} more"
+
+
+def heading(document: StoredDocument, *, sender: bool = True) -> str:
+    """Return what a document is, on one line: its date, who wrote it, its title."""
+    who = safe_line(shown(document.people[0])) if sender and document.kind == "mail" and document.people else ""
+    return " · ".join(filter(None, (moment(document.date), who, safe_line(document.title) or "(no title)")))
+
+
+def moment(date: str | None) -> str:
+    """Return a date and time of day in words: "5 October 2026, 09:26"; the day alone if it is midnight."""
+    if date is None:
+        return "no date"
+    at = datetime.fromisoformat(date)
+    day = f"{at.day} {at:%B} {at.year}"
+    return day if (at.hour, at.minute) == (0, 0) else f"{day}, {at:%H:%M}"
+
+
+def quote(text: str, most: int = _MOST_CHARACTERS) -> str:
+    """Return a text as a Markdown quotation, cut at a line or word."""
+    if len(text) > most:
+        cut = max(text.rfind("\n", most // 2, most), text.rfind(" ", most // 2, most))
+        text = f"{text[: cut if cut > 0 else most].rstrip()} …"
+    return "\n".join(f"> {safe_line(line)}".rstrip() for line in text.splitlines())
+
+
+def text_of(passages: Sequence[StoredPassage]) -> str:
+    """Return the text of a document from its passages."""
+    return "\n".join(passage.text for passage in passages)
