@@ -3,7 +3,7 @@
     sum      = product {("+" | "-") product}
     product  = power {("*" | "/") power}
     power    = ["-"] operand ["^" power]
-    operand  = number ["%"] | "(" sum ")"
+    operand  = number ["%"] | "(" sum ")" | "sqrt" operand
 
 "of" after a percentage multiplies; "a + b%" adds b per cent of a. Numbers have at most 30 digits, powers of at most 99.
 """
@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
 from typing import Final
+
+from device_app.english.lexicon import NUMBERS, TENS
 
 _MOST_CHARACTERS: Final = 200
 _MOST_DIGITS: Final = 30
@@ -37,6 +39,7 @@ _WORDS: Final = (
     (re.compile(r"\b(?:to the power of)\b"), "^"),
     (re.compile(r"\bsquared\b"), "^2"),
     (re.compile(r"\bcubed\b"), "^3"),
+    (re.compile(r"(?:\bthe )?\bsquare root of\b|√"), "sqrt "),
     (re.compile(r"\s*(?:\bper ?cent\b|\bpercent\b)"), "%"),
     (re.compile(r"\bhalf (?:of )?"), "0.5*"),
     (re.compile(r"[×·∙]|(?<=[\d\s)])x(?=[\d\s(])"), "*"),
@@ -44,7 +47,16 @@ _WORDS: Final = (
     (re.compile(r"[−–]"), "-"),
     (re.compile(r"\*\*"), "^"),
 )
-_TOKEN = re.compile(r"\s*(?:(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)|(?P<mark>[-+*/^%()])|(?P<of>of\b))")
+_UNIT = r"(?:\s?(?:euros?|dollars?|pounds?|francs?|€|\$|£))?"
+_EVERY = re.compile(
+    rf"if i (?:pay|spend|save|earn|get|put aside) [€$£]?(?P<amount>\d[\d.,]*){_UNIT} (?:a|per|each|every) (?P<each>day|week|month|"
+    rf"quarter),? (?:what|how much) (?:is|does|do|would|will) (?:that|it|i)(?: \w+)?(?: (?:to|for|in|over|after|up to))? (?:a year|one year|1 year|"
+    r"the year|(?P<times>\d+) (?P=each)s?)"
+)
+"""An amount that is paid again and again, for a year or a number of times."""
+
+_ADDED = re.compile(r"(?:add(?: up)?|(?:the )?(?:sum|total) of|sum(?: up)?)\s+(?P<numbers>\d[\d.,]*(?:(?:,|\s|\band\b|\bplus\b)+\d[\d.,]*)+)")
+_TOKEN = re.compile(r"\s*(?:(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)|(?P<mark>[-+*/^%()])|(?P<of>of\b|sqrt\b))")
 _DATE = re.compile(r"\s*\d{1,4}(?:[-/]\d{1,4}){2}\s*|\s*\d{1,2}[:/]\d{2}\s*|\s*\d{4}-\d{1,2}\s*")
 """A day, a time or a fraction-like date, which is no arithmetic: 2026-03-14, 12:30, 3/14."""
 
@@ -63,8 +75,7 @@ def read(question: str) -> Sum | None:
     text = match["sum"].lower() if match else ""
     if len(question) > _MOST_CHARACTERS or _DATE.fullmatch(text):
         return None
-    for pattern, mark in _WORDS:
-        text = pattern.sub(mark, text)
+    text = _of_words(text)
     try:
         tokens = list(_tokens(text))
         return Sum(_written(tokens), _value(tokens)) if _computes(tokens) else None
@@ -72,10 +83,31 @@ def read(question: str) -> Sum | None:
         return None
 
 
+def _of_words(text: str) -> str:
+    """Return the text with words for numbers and operators in signs."""
+    text = re.sub(r"[a-z]+(?:-[a-z]+)?", lambda match: _number(match[0]), text)
+    if match := _ADDED.fullmatch(text):
+        numbers = re.findall(r"[^\s,]+", re.sub(r"\band\b", " ", match["numbers"]))
+        return "+".join(number.strip(",") for number in numbers)
+    if match := _EVERY.fullmatch(text):
+        times = match["times"] or {"month": "12", "week": "52", "quarter": "4", "day": "365"}[match["each"]]
+        return f"{match['amount']}*{times}"
+    for pattern, mark in _WORDS:
+        text = pattern.sub(mark, text)
+    return text
+
+
+def _number(word: str) -> str:
+    tens, _, ones = word.partition("-")
+    if ones and tens in TENS and ones in NUMBERS:
+        return str(int(TENS[tens]) + int(NUMBERS[ones]))
+    return NUMBERS.get(word, word)
+
+
 def _computes(tokens: list[str]) -> bool:
     """Return whether the tokens have a number, and an operator that makes them more than that number."""
     marks = {token for token in tokens if not token[-1].isdigit()} - {"%", "(", ")"}
-    return bool(marks) and any(token[-1].isdigit() for token in tokens[:-1])
+    return bool(marks) and ("sqrt" in tokens or any(token[-1].isdigit() for token in tokens[:-1]))
 
 
 def _value(tokens: list[str]) -> Decimal | None:
@@ -105,7 +137,7 @@ def _tokens(text: str) -> Iterator[str]:
                 raise ValueError(number)
             yield number.replace(",", "")
         else:
-            yield match["mark"] or "of"
+            yield match["mark"] or match["of"]
 
 
 def _written(tokens: list[str]) -> str:
@@ -167,6 +199,8 @@ class _Reader:
         return value, is_percentage
 
     def _operand(self) -> tuple[Decimal, bool]:
+        if self._next("sqrt"):
+            return self._operand()[0].sqrt(), False
         if self._next("("):
             self._depth += 1
             if self._depth > _MOST_NESTED:

@@ -65,10 +65,11 @@ def read(question: str, today: date) -> OfDays | None:
     if not period or not period.first or not 0 < period.days <= _MOST_DAYS:
         return None
     said = period.rest.lower().replace(",", "").replace("?", "").strip()
-    if _DONE_PHRASES.read(said) is not None:
-        return OfDays("done", period)
-    if (parts := _SAID_PHRASES.read(said)) is not None:
-        return OfDays("said", period, parts.get("who", ""), parts.get("to", ""))
+    for words in dict.fromkeys((said, _DONE_PHRASES.corrected(said))):
+        if _DONE_PHRASES.read(words) is not None:
+            return OfDays("done", period)
+        if (parts := _SAID_PHRASES.read(words)) is not None:
+            return OfDays("said", period, parts.get("who", ""), parts.get("to", ""))
     return None
 
 

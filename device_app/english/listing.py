@@ -163,10 +163,11 @@ def read(question: str, today: date) -> Wanted | None:
     if wanted := _by_title(text):
         return wanted
     period = periods.read(text, today)
-    for said in dict.fromkeys((period.rest if period else text, text)):
+    rest = (period.rest if period else text).lower()
+    for said in dict.fromkeys((rest, text.lower(), _FORMS["list"].corrected(rest))):
         for form, phrases in _FORMS.items():
-            if (parts := phrases.read(said.lower())) is not None:
-                return Wanted(form, parts, period if period and said == period.rest else None)
+            if (parts := phrases.read(said)) is not None:
+                return Wanted(form, parts, None if said == text.lower() else period)
     return None
 
 

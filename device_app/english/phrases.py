@@ -1,6 +1,6 @@
 """Phrases as rules list them: patterns of whole texts that read like the texts.
 
-A phrase is written as it is said, in lower case. `(a|b)` is either; `[a]` may be left out, `[a]*` may also be repeated;
+A phrase is written as it is said, in lower case. `(a|b)` is either, `(a|b)*` any number of them; `[a]` may be left out, `[a]*` may also be repeated;
 `<name>` stands for a phrase of that name, `…` for one to eight words, `{name}` for such words that are returned, and
 `{name:phrase}` for a phrase that is returned.
 A line begins a phrase, and one that is indented more goes on with it.
@@ -15,11 +15,11 @@ from difflib import get_close_matches
 from typing import Final, Self
 
 _TOKEN = re.compile(
-    r"(?P<mark>[()|\[]|\]\*?)|<(?P<name>\w+)>|\{(?P<group>\w+)(?::(?P<of>\w+))?\}|(?P<any>…)|(?P<word>[^\s()|\[\]<>{}…]+)"
+    r"(?P<mark>[(|\[]|[\])]\*?)|<(?P<name>\w+)>|\{(?P<group>\w+)(?::(?P<of>\w+))?\}|(?P<any>…)|(?P<word>[^\s()|\[\]<>{}…]+)"
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _LEAST_LETTERS, _LIKE = 5, 0.87
-_MARKS: Final = {"(": "(?:", ")": ")", "[": "(?:", "]": ")?", "]*": ")*", "|": "|"}
+_MARKS: Final = {"(": "(?:", ")": ")", ")*": ")*", "[": "(?:", "]": ")?", "]*": ")*", "|": "|"}
 _ANY: Final = r"(?: [^\s,;?]+){1,8}?"
 
 
@@ -32,7 +32,7 @@ _BEFORE = re.compile(
 )
 _BEHIND = re.compile(
     r"(?:[\s,]+(?:please|pls|thanks|thank you|jackdaw|exactly|again|by the way|btw|in my files|do you know|for me|if any|if you"
-    r" can|at all|actually|now))+$",
+    r" can|at all))+$",
     re.IGNORECASE,
 )
 
@@ -62,21 +62,17 @@ class Phrases:
     def read(self, text: str) -> dict[str, str] | None:
         """Return the words that the first matching phrase names, without those that it lacks; None if none matches.
 
-        The text is in lower case, with single spaces. Where nothing matches, a wrong letter in a word is forgiven.
+        The text is in lower case, with single spaces.
         """
-        if (parts := self._match(text)) is not None:
-            return parts
-        corrected = self._corrected(text)
-        return None if corrected == text else self._match(corrected)
-
-    def _match(self, text: str) -> dict[str, str] | None:
         for pattern in self.patterns:
             if match := pattern.fullmatch(f" {text}"):
                 return {name.rpartition("_")[0]: words.strip() for name, words in match.groupdict().items() if words}
         return None
 
-    def _corrected(self, text: str) -> str:
-        """Return the text with words of these phrases put right that have a wrong letter."""
+    def corrected(self, text: str) -> str:
+        """Return the text with words of these phrases put right that have a wrong letter: it may be read where the text
+        itself is not.
+        """
 
         def right(word: str) -> str:
             if len(word) < _LEAST_LETTERS or word in self.vocabulary:

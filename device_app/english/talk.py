@@ -22,6 +22,8 @@ _NAMES: Final = {
     "good": "helpful|great|good|awesome|amazing|clever|smart|nice|wonderful|useful|the best|brilliant|kind|lovely",
     "very": "very|so|really|super|quite|too|pretty|that|just",
     "sofar": "so far|now|in total|already|altogether|at all|of mine|currently|right now",
+    "kind": "pdf|word|excel|ics|docx|xlsx|text|markdown|csv|whatsapp|my|any|the|all|also|libreoffice|powerpoint|epub|mp3|zip",
+    "formats": "pdf|pdfs|docx|xlsx|pptx|odt|ods|csv|ics|epub|rtf|html|json|zip|mp3|mp4|jpg|png|markdown|excel|word|powerpoint",
     "better": "better|larger|bigger|other|another|different|new",
     "send": "send|share|upload|leak|sell|transmit|post|give away|store|save|spy on|track|collect",
 }
@@ -30,18 +32,25 @@ PHRASES: Final = {
     "greeting": """
         (hi|hiya|hey|hello|hallo|howdy|yo|greetings|good day|gday|morning|good (morning|afternoon|evening))
         (nice|good|great|pleased) to (meet|see) you
+        (hi|hello|hey) [there|you|again|all|my friend|everyone]*
+        (happy (new year|birthday|christmas|easter)|merry christmas)
         """,
     "how are you": """
         how (are|r) (you|u|things) [doing|today|feeling|going]*
         (how is|how's|hows) (it going|your day|life|everything) [going|today]
         (what's up|whats up|what is up|sup|you ok|you good|how do you do|how have you been)
         (are|r) (you|u) (ok|okay|well|fine|good|happy|tired|busy)
+        (how's|hows|how is) (life|work|everything|you)
+        how are things [with you|going]*
+        (what are you (doing|up to)|are you busy|did you sleep well|do you (sleep|dream|eat))
         """,
     "thanks": """
         [many|ok|oh|great] (thanks|thank you|thank u|thx|ty|cheers|much appreciated|merci|danke)
             [a lot|so much|very much|a million|again|a bunch|you|anyway|for …]*
         [i] [really] appreciate (it|that|this|your help|you)
         (that's|that is|thats|that was) (all|it|everything) [i needed|for now|for today]
+        ta [very much|mate]
+        (that|this|it) (helped|helps|was helpful|worked) [a lot|me]*
         """,
     "praise": """
         (you're|you are|youre|ur|jackdaw is) [<very>]* <good>
@@ -52,6 +61,8 @@ PHRASES: Final = {
         [that's|that is|that was|this is] [very|really|so|super|how]* (amazing|cool|wonderful|lovely|helpful|
             impressive|wow)
         i [really] (like|love) (you|this app|jackdaw|it)
+        (good|clever|smart|nice) (bird|bot|boy|girl|one|work|answer)
+        (that|this) (was|is) (a|an) (good|great|nice|perfect|excellent) answer
         """,
     "apology": """
         [i'm|im|i am] [so|very] sorry [about that|to bother you|my (mistake|bad|fault)|for …]
@@ -67,6 +78,8 @@ PHRASES: Final = {
         have a (nice|good|great|lovely) (day|evening|one|weekend|night|time)
         (talk to you|until|till) (later|soon|tomorrow)
         (i'm|im|i am) (off|done|leaving) [now|for today|to bed]*
+        (good night|goodnight|gn|nighty night|night night|nite|sleep well|sweet dreams|night)
+        (see you|see u|cya|later|laters|catch you later|ttyl|until next time)
         """,
     "agreement": """
         (ok|okay|k|alright|all right|fine|i see|got it|understood|sure|yes|no|yep|yeah|nope|makes sense|good to know|
@@ -99,6 +112,11 @@ PHRASES: Final = {
         (can|could) you help [me] [with something]
         (i need [some] help|show me what you can do|what do you do|tell me what you can do|what now)
         give me [some] (examples|ideas) [of (questions|what i can ask)]
+        what (could|can|might|should) i ask you [for example|for instance|about]*
+        (show|give|tell) me [some|a few|more]* (example questions|examples|sample questions|questions i can ask|
+            things i can ask)
+        (example questions|examples|sample questions|what are you able to do|what else can you do) [for me|please]*
+        what are you able to (do|answer|help with|tell me) [for me|with]*
         """,
     "help": """
         (help|help me|h|man|usage|getting started|where do i start)
@@ -106,6 +124,12 @@ PHRASES: Final = {
         how (do|can|should) i (get started|ask [you] [a|some] (question|questions)|search [for something])
         (what|which) commands (are there|do you have|do you know|exist|can i use)
         what are the commands
+        i (need|want|would like) [some] help [using|with|to use]* [this|you|jackdaw|the app|the program|it]*
+        help [me] [how does this work|how does it work|please|using this]*
+        how (does|do) (this|it|the app|the program) work
+        (how do i|how to) (use|operate|work with) (this|it|jackdaw|the app|the program)
+        what (are|is) the (filters|filter|shortcuts|keys|options)
+        (which|what) filters (are there|can i use|exist|do you know)
         """,
     "how to add": """
         (how|where) (do|can|could|should|would) i (add|import|load|index|include|read in|put in|connect|give you|let
@@ -119,6 +143,12 @@ PHRASES: Final = {
         (which|what) [kind of|kinds of|types of|sorts of] (files|formats|file types|file formats|documents) (can|do|
             could) (you|
             i|jackdaw) (read|understand|open|support|know|add|handle|import)
+        (can|could|do|does) <you> [also] (read|open|understand|handle|support|know|process|index|import) [<kind>]*
+            (files|documents|<formats>|
+            attachments|calendars|mails|emails|chats|notes|spreadsheets|tables|presentations|books|images|photos|web
+            pages) [too|as well|also]
+        (what|which) (formats|file formats|file types|files|kinds of files|types of files) (are supported|are
+            readable|do you support|work)
         """,
     "how many files": """
         how (many|much) [of] [<whose>] <files> (do you (know|know about|have|read|hold|see|remember)|have you (read|
@@ -169,6 +199,14 @@ PHRASES: Final = {
         can i (use|choose|pick|install|get) [a|an] <better> model
         how do i (get|use|choose|install|change|switch|switch to|change to) [a|an|the] [<better>] model
         """,
+    "version": """
+        (what|which) version [of jackdaw] (is (this|it)|are you|do i have|do you have|am i running|is running|is
+            installed)
+        (version|your version|jackdaw version|what's your version|what is your version|which version|are you up to
+            date)
+        [is there|are there] [a|an|any]* (newer version|update|updates|new version) [available]
+        how do i update [you|jackdaw|this]
+        """,
     "forget": """
         how (do|can|could) i (remove|delete|forget|make you forget|exclude|clear|erase|get rid of) [a|my|the|our|all|
             some|
@@ -176,6 +214,10 @@ PHRASES: Final = {
         can (you|i) (forget|remove|clear|erase) [a|my|the|our]* (<file>|history|conversation|conversations|
             everything) [again|
             from …]
+        how (do|can|could) i (remove|take|delete|drop|exclude) [a|my|the|this|that|one]* (folder|file|<files>) [out|
+            from your index|from the index|
+            again|out again|out of the index]*
+        (forget|remove|delete) [a|my|the|this]* (folder|file|<files>) [from the index|from your index]
         """,
     "wrong": """
         how (do|can) i (tell you [that] (an|the|your) answer is wrong|mark (an|the) answer [as wrong]|correct you)

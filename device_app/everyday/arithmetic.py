@@ -1,11 +1,12 @@
-"""Answers plain arithmetic."""
+"""Answers plain arithmetic, and conversions of units."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from device_app.english import arithmetic
+from device_app.english import arithmetic, measures
+from device_app.english.measures import Conversion
 from device_app.everyday.rule import Asked, Item, Ruled
 
 
@@ -20,13 +21,17 @@ class NumberItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """Computes sums such as "15% of 80"."""
+    """Computes sums such as "15% of 80", and converts units."""
 
     stands_alone: ClassVar[bool] = False
 
     def answer(self, asked: Asked) -> Ruled | None:
         """Return the value of the sum that is asked for."""
-        if asked.query.is_limited or not (read := arithmetic.read(asked.text)):
+        if asked.query.is_limited:
+            return None
+        if converted := measures.read(asked.text):
+            return _converted(converted)
+        if not (read := arithmetic.read(asked.text)):
             return None
         if read.value is None:
             return Ruled(f"{read.text} has no value that can be computed.", f"arithmetic · {read.text}")
@@ -34,3 +39,11 @@ class Arithmetic:
         return Ruled(
             f"{read.text} = {value}", f"arithmetic · {read.text}", (NumberItem(read.text, value.replace(",", "")),)
         )
+
+
+def _converted(conversion: Conversion) -> Ruled:
+    amount, value = arithmetic.shown(conversion.amount), conversion.value
+    rounded = arithmetic.shown(round(value, 2) if abs(value) >= 1 else round(value, 6))
+    text = f"{amount} {conversion.unit} = {rounded} {conversion.other}"
+    item = NumberItem(f"{amount} {conversion.unit} in {conversion.other}", str(value))
+    return Ruled(text, f"units · {item.expression}", (item,))

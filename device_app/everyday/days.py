@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import days
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 _DONE: Final = ("note", "event", "chat", "mail")
 _MOST_DOCUMENTS: Final = 8
+_DAYS_LATER: Final = 3
+"""The days after a day whose notes may still speak of it."""
+
 _MOST_CHARACTERS, _MOST_LINES = 480, 8
 
 _SPOKEN = re.compile(r"(?P<who>[^\W\d_][^:\n]{0,39}): (?P<words>.*)")
@@ -68,11 +72,31 @@ class Days:
             sources.append(passages[0])
             shown_documents.append(document)
             parts.append(f"{heading(document)} [{len(sources)}]\n{quote(text, _MOST_CHARACTERS)}")
+        if wanted.form == "done" and wanted.period.days == 1:
+            for document, passage, said in self._later(wanted.period.first):
+                sources.append(passage)
+                shown_documents.append(document)
+                parts.append(f"{heading(document)} [{len(sources)}]\n{quote(said, _MOST_CHARACTERS)}")
         if not parts:
             return Ruled(self._nothing(wanted, limits), understood)
         more = len(dated) - len(shown_documents) if not speakers else 0
         end = [f"… and {more} more of these days."] if more > 0 else []
         return Ruled("\n\n".join((*parts, *end)), understood, [item(each) for each in shown_documents], sources)
+
+    def _later(self, day: date | None) -> Iterator[tuple[StoredDocument, StoredPassage, str]]:
+        """Yield the notes of the next days that name this day, with the paragraphs that do."""
+        if day is None:
+            return
+        documents = Documents(self.store.database)
+        after = SearchFilters(kinds=("note",), after=day + timedelta(1), before=day + timedelta(_DAYS_LATER))
+        for document in documents.latest(after, _MOST_DOCUMENTS, oldest=True):
+            is_next = (document.date or "")[:10] == (day + timedelta(1)).isoformat()
+            names = rf"{day:%A}|{day.day} {day:%B}" + ("|yesterday" if is_next else "")
+            for passage in documents.passages([document.id]):
+                lines = [line for line in passage.text.splitlines() if re.search(rf"\b(?:{names})\b", line, re.IGNORECASE)]
+                if said := "\n".join(line for line in lines if line != document.title):
+                    yield document, passage, said
+                    break
 
     def _nothing(self, wanted: OfDays, limits: Sequence[str]) -> str:
         """Return that nothing is dated on these days, and when the next note is dated."""

@@ -24,7 +24,7 @@ def examples(store: KnowledgeStore) -> Iterator[str]:
 
 
 def _most_frequent_sender(documents: Documents) -> str:
-    owner = People(documents, ("mail",)).owner()
+    owner = People(documents, ("mail",)).owner
     counts: dict[str, int] = {}
     for people, count in documents.people("mail").items():
         if people and people[0] not in owner:

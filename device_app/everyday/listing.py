@@ -113,7 +113,7 @@ class Listing:
                 filters = replace(filters, **{"senders" if name == "who" else "recipients": some})
         documents = self._documents.latest(filters, oldest=wanted.parts.get("order") in ("first", "oldest", "earliest"))
         if "who" not in wanted.parts and ("me" in wanted.parts or "mine" in wanted.parts) and kinds == ("mail",):
-            owner, is_mine = people.owner(), "mine" in wanted.parts
+            owner, is_mine = people.owner, "mine" in wanted.parts
             if not owner and is_mine:
                 return None
             documents = [each for each in documents if (each.people[:1] and each.people[0] in owner) == is_mine]

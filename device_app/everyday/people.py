@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from device_app.english.terms import plain
@@ -41,8 +41,9 @@ class People:
         people = self._with(wanted) or self._with(self._corrected(wanted))
         return people if len({shown(person).lower() for person in people}) <= _MOST_MEANT else []
 
+    @cached_property
     def owner(self) -> frozenset[str]:
-        """Return whose files these are, as far as that shows: who is in most lists of people, by name and addresses."""
+        """Whose files these are, by name and addresses, as far as that shows: who is in most lists of people."""
         total = sum(count for _, people, count in self._lists if people)
         by_name: dict[str, int] = {}
         for _, people, count in self._lists:
@@ -64,6 +65,7 @@ class People:
         return [next(iter(near.get(word, [])), word) for word in words]
 
 
+@lru_cache(maxsize=20_000)
 def shown(person: str) -> str:
     """Return a person's name as it is shown: without the address, if there is a name; AdamSmith as Adam Smith."""
     name = person.partition(" <")[0].strip() or person

@@ -6,8 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from device_app.everyday.arithmetic import Arithmetic
+from device_app.everyday.clock import Clock
 from device_app.everyday.days import Days
 from device_app.everyday.examples import examples
+from device_app.everyday.hearsay import HearsayRule
 from device_app.everyday.listing import Listing
 from device_app.everyday.rule import Everyday
 from device_app.everyday.talk import Talk
@@ -18,4 +20,4 @@ if TYPE_CHECKING:
 
 def everyday(store: KnowledgeStore) -> Everyday:
     """Return the rules over this store."""
-    return Everyday((Talk(store, partial(examples, store)), Arithmetic(), Days(store), Listing(store)))
+    return Everyday((Talk(store, partial(examples, store)), Clock(), Arithmetic(), Days(store), Listing(store), HearsayRule(store)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import talk
@@ -54,6 +55,7 @@ REPLIES: Final[Mapping[str, str]] = {
         "`jackdaw models` lists the language models, marks the one in use, and names larger ones: "
         "`jackdaw models use NAME`. Answers like this one need no model."
     ),
+    "version": f"This is Jackdaw {version('jackdaw')}. `jackdaw --version` says so too.",
     "forget": (
         "To make me forget a file or folder: `jackdaw knowledge remove PATH`; conversations: `jackdaw history delete`. "
         "Your own files stay as they are."

@@ -24,6 +24,7 @@ BENCHMARKS = {
     "disco": "which side starts an answer and whether it moves: first tokens, money, the reader's gaps, replayed",
     "dovetail": "answers drafted from what was read, against none, on targets of several sizes: speed, the same text",
     "dragon": "one answer written by two sides, against one side and the paper's ways; perplexity, the scheduler",
+    "everyday": "everyday questions by rules and by the model; how many rules take, rightly and by mistake",
     "handover": "the quality of answers that a better and a worse model write together, one after the other",
     "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",
     "intents": "which requests are taken to need no file",

@@ -1,0 +1,97 @@
+"""Reads conversions of plain units: "convert 30 celsius to fahrenheit", "5 feet in metres", "how many km are 3 miles"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from device_app.english.phrases import Phrases, bare
+
+_MOST_CHARACTERS: Final = 120
+
+_UNITS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    "length": {
+        "mm": ("0.001", "millimetre"), "cm": ("0.01", "centimetre"), "m": ("1", "metre meter"),
+        "km": ("1000", "kilometre kilometer"), "in": ("0.0254", "inch inches"), "ft": ("0.3048", "foot feet"),
+        "yd": ("0.9144", "yard"), "mi": ("1609.344", "mile"),
+    },
+    "mass": {
+        "mg": ("0.000001", "milligram"), "g": ("0.001", "gram gramme"), "kg": ("1", "kilo kilogram"), "t": ("1000", "tonne"),
+        "oz": ("0.028349523125", "ounce"), "lb": ("0.45359237", "pound lbs"), "st": ("6.35029318", "stone stones"),
+    },
+    "volume": {
+        "ml": ("0.001", "millilitre milliliter"), "cl": ("0.01", "centilitre"), "dl": ("0.1", "decilitre deciliter"),
+        "l": ("1", "litre liter"),
+    },
+    "area": {"m²": ("1", "m2 sqm"), "ha": ("10000", "hectare"), "acre": ("4046.8564224", "acres"), "km²": ("1000000", "km2")},
+    "speed": {"km/h": ("1", "kmh kph"), "mph": ("1.609344", ""), "m/s": ("3.6", ""), "kn": ("1.852", "knot")},
+    "time": {
+        "s": ("1", "second sec"), "min": ("60", "minute mins"), "h": ("3600", "hour hr hrs"), "days": ("86400", "day"),
+        "weeks": ("604800", "week"),
+    },
+    "data": {"kB": ("1", "kilobyte kb"), "MB": ("1000", "megabyte mb"), "GB": ("1000000", "gigabyte gb"), "TB": ("1000000000", "terabyte tb")},
+    "pressure": {"bar": ("1", ""), "psi": ("0.0689475729", ""), "kPa": ("0.01", "kpa")},
+    "temperature": {"°C": ("C", "celsius centigrade c"), "°F": ("F", "fahrenheit f"), "K": ("K", "kelvin k")},
+}  # fmt: skip
+"""Each unit of a quantity: its size, and other names for it, to which an "s" may be added."""
+
+_PHRASES: Final = """
+    [convert|change|turn|express|translate] {amount} (to|in|into|as) {unit}
+    (what is|what's|whats|how much is|how many is) {amount} (in|to|as|into) {unit}
+    how (many|much) {unit} (is|are|in|are in|are there in|is in|is there in|make|makes|do i get from|does) {amount} [make|have|in total]
+    {amount} (is|are|equals|makes) how (many|much) {unit}
+    """
+_AMOUNT = re.compile(r"(?P<number>[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|an?|half an?)\s*(?:degrees?\s+|°\s*)?(?P<unit>[^\d\s].*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """An amount in one unit, and in another, with the units' short names."""
+
+    amount: Decimal
+    unit: str
+    value: Decimal
+    other: str
+
+
+def read(question: str) -> Conversion | None:
+    """Return the conversion that a question asks for; None if it asks for anything else."""
+    text = bare(question).lower()
+    if not text or len(text) > _MOST_CHARACTERS or (parts := _READ.read(text)) is None:
+        return None
+    match = _AMOUNT.fullmatch(parts["amount"])
+    if match is None:
+        return None
+    said = {"a": "1", "an": "1", "half a": "0.5", "half an": "0.5"}.get(match["number"], match["number"])
+    amount = Decimal(said.replace(",", "").replace("−", "-"))
+    for units in _BY_NAME.values():
+        unit, other = units.get(match["unit"].strip()), units.get(_without_degrees(parts["unit"]))
+        if unit and other:
+            return Conversion(amount, unit[0], _converted(amount, unit[1], other[1]), other[0])
+    return None
+
+
+def _without_degrees(name: str) -> str:
+    return re.sub(r"^(?:degrees?\s+|°\s*)", "", name)
+
+
+def _converted(amount: Decimal, size: str, other: str) -> Decimal:
+    if size in ("C", "F", "K"):
+        celsius = {"C": amount, "F": (amount - 32) * 5 / 9, "K": amount - Decimal("273.15")}[size]
+        return {"C": celsius, "F": celsius * 9 / 5 + 32, "K": celsius + Decimal("273.15")}[other]
+    return amount * Decimal(size) / Decimal(other)
+
+
+def _named(units: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    named = {}
+    for unit, (size, names) in units.items():
+        for name in (unit.lower(), *names.split()):
+            named |= dict.fromkeys((name, f"{name}s"), (unit, size))
+    return named
+
+
+_READ: Final = Phrases.of(_PHRASES, {})
+_BY_NAME: Final = {quantity: _named(units) for quantity, units in _UNITS.items()}

@@ -1,0 +1,81 @@
+"""Time zones by what people call them: cities, countries with a single zone, and the zones' own names. Pure data."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Final
+from zoneinfo import ZoneInfo, available_timezones
+
+from device_app.english.terms import plain
+
+_ZONES: Final = """
+    America/New_York: washington, washington dc, boston, miami, philadelphia, atlanta, new york city, nyc, eastern, est, edt, eastern standard, us eastern
+    America/Chicago: houston, dallas, austin, central standard, us central, cst
+    America/Denver: mountain, mountain standard, mst, us mountain
+    America/Los_Angeles: la, san francisco, seattle, san diego, california, pacific, pst, pdt, us pacific, silicon valley, las vegas, portland
+    Europe/London: england, scotland, wales, uk, great britain, united kingdom, bst, edinburgh, manchester, oxford, cambridge, british
+    Europe/Berlin: munich, hamburg, frankfurt, cologne, germany, cet, cest, central european, mez
+    Europe/Rome: trieste, milan, venice, naples, florence, turin, bologna
+    Europe/Madrid: barcelona, spain
+    Europe/Paris: lyon, marseille
+    Europe/Zurich: geneva, basel, bern
+    Europe/Oslo: bergen
+    Europe/Helsinki: eet, eest
+    Europe/Istanbul: ankara
+    Europe/Moscow: st petersburg
+    Europe/Lisbon: portugal
+    Asia/Kolkata: mumbai, delhi, new delhi, bangalore, chennai, calcutta, bombay
+    Asia/Shanghai: beijing, china, shenzhen, guangzhou
+    Asia/Tokyo: osaka, kyoto, jst
+    Asia/Dubai: abu dhabi
+    Asia/Ho_Chi_Minh: saigon, hanoi
+    Australia/Sydney: canberra, aest
+    Pacific/Auckland: new zealand, wellington
+    America/Sao_Paulo: rio, rio de janeiro
+    America/Toronto: ottawa, montreal
+    America/Vancouver: british columbia
+    UTC: gmt, zulu, z, greenwich
+    """
+
+
+def zone(name: str) -> ZoneInfo | None:
+    """Return the time zone of a place or of a zone's name; None if it is not known, or has several."""
+    said = plain(name).replace(".", "").strip(" ,?!'")
+    said = said.removesuffix(" time").removeprefix("the ").removesuffix("'s").strip()
+    key = _by_name().get(said)
+    return ZoneInfo(key) if key else None
+
+
+@cache
+def _by_name() -> dict[str, str]:
+    by_name = {_city(key): key for key in sorted(available_timezones(), key=_preferred) if "/" in key}
+    by_name |= {code.lower(): code for code in ("UTC",)}
+    by_name |= _countries()
+    for line in _ZONES.strip().splitlines():
+        key, _, names = line.strip().partition(": ")
+        by_name |= dict.fromkeys(names.split(", "), key)
+    return by_name
+
+
+def _preferred(key: str) -> tuple[bool, str]:
+    """Sort zones that are named by continent and city last, so that they count where two have one name."""
+    return key.partition("/")[0] in ("Africa", "America", "Asia", "Australia", "Europe", "Pacific", "Atlantic", "Indian"), key
+
+
+def _city(key: str) -> str:
+    return key.rpartition("/")[2].replace("_", " ").lower()
+
+
+def _countries() -> dict[str, str]:
+    """Return the countries that have one time zone."""
+    folder = files("tzdata") / "zoneinfo"
+    names = dict(_rows((folder / "iso3166.tab").read_text(encoding="utf-8")))
+    zones: dict[str, list[str]] = {}
+    for row in _rows((folder / "zone.tab").read_text(encoding="utf-8")):
+        zones.setdefault(row[0], []).append(row[2])
+    return {plain(names[code]): keys[0] for code, keys in zones.items() if len(keys) == 1 and code in names}
+
+
+def _rows(table: str) -> list[list[str]]:
+    return [line.split("\t") for line in table.splitlines() if line and not line.startswith("#")]

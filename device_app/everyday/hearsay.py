@@ -1,0 +1,160 @@
+"""Answers who said something in a chat, and when, from the chat's structure: speaker, words and day of each message.
+
+It answers only where one message holds nearly all content words of what is asked for, and no other speaker's does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from device_app.english import hearsay, periods
+from device_app.english.hearsay import Hearsay
+from device_app.english.periods import Period
+from device_app.english.terms import terms
+from device_app.english.words import content_words, denies
+from device_app.everyday.people import People, shown
+from device_app.everyday.rule import Asked, Item, Ruled
+from device_app.everyday.showing import moment
+from shared.printable import safe_line
+from shared.types import StoredPassage
+from storage.documents import Documents
+from storage.keywords import quoted
+from storage.search import FullText, any_of
+
+if TYPE_CHECKING:
+    from storage.knowledge import KnowledgeStore
+
+_CANDIDATES: Final = 150
+"""The passages that are looked through, the best by BM25."""
+
+_LEAST_SHARE, _FEW_WORDS = 0.75, 3
+"""The share of the content words that a message has to hold; of a few words, all."""
+
+_MOST_QUOTED, _MOST_DAYS = 400, 4
+_IS_STATEMENT = re.compile(r"\b(?:is|are|was|were|has|have|had|will|can|be)\b")
+"""A word of a whole sentence, such as "the baby is here": one content word alone does not say what it says."""
+
+_SPOKEN = re.compile(r"(?P<who>[^\W\d_][^:\n]{0,39}): (?P<words>.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class MessageItem(Item):
+    """A message of a chat. `date` is that of the chat's day, ISO 8601 or None."""
+
+    TYPE: ClassVar[str] = "message"
+    speaker: str
+    text: str
+    date: str | None
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A message: its speaker as the store writes it, its words, and the passage that holds it."""
+
+    speaker: str
+    text: str
+    passage: StoredPassage
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class HearsayRule:
+    """Finds the message in which something was said."""
+
+    store: KnowledgeStore
+    stands_alone: ClassVar[bool] = True
+
+    def answer(self, asked: Asked) -> Ruled | None:
+        """Return who said it, or when, with the message; None where no message surely is the one."""
+        wanted = hearsay.read(asked.text)
+        if wanted is None:
+            return None
+        period = periods.read(wanted.what, asked.now.date())
+        what = period.rest if period and content_words(period.rest) else wanted.what
+        words = content_words(what)
+        if not words or denies(what) or (len(words) == 1 and _IS_STATEMENT.search(what)):
+            return None
+        documents = Documents(self.store.database)
+        people = People(documents, documents.kinds())
+        speakers = self._meant(wanted.speaker, people)
+        if speakers is None:
+            return None
+        messages = [each for each in self._messages(what, words, asked) if _is_in(each, period) and _is_by(each, speakers)]
+        if wanted.to and wanted.to != "me":
+            others = people.named(wanted.to)
+            messages = [each for each in messages if set(others) & set(each.passage.people)]
+        if wanted.asks == "who":
+            messages = [each for each in messages if each.speaker not in people.owner]
+        best = _surest(messages, len(words))
+        if not best or (wanted.asks == "who" and len({each.speaker for each in best}) > 1):
+            return None
+        return _told(wanted, what, best)
+
+    def _meant(self, name: str, people: People) -> frozenset[str] | None:
+        """Return the people whom a name means, none for no name; None if nobody is called so."""
+        if not name:
+            return frozenset()
+        return (people.owner if name == "me" else frozenset(people.named(name))) or None
+
+    def _messages(self, what: str, words: Sequence[str], asked: Asked) -> Iterator[_Message]:
+        """Yield the messages that hold some of the words, each with the share that it holds."""
+        ids = FullText(self.store.database).best([any_of([word]) for word in terms(what)], (), _CANDIDATES)
+        passages = self.store.passages(ids.tolist())
+        for passage in passages.values():
+            given = asked.query.filters
+            if not passage.people or passage.kind == "mail" or (given.kinds and passage.kind not in given.kinds):
+                continue
+            known = {shown(person).lower() for person in passage.people}
+            for line in passage.text.splitlines():
+                if (match := _SPOKEN.fullmatch(line)) and shown(match["who"]).lower() in known:
+                    held = set(content_words(match["words"]))
+                    yield _Message(match["who"], match["words"], passage, sum(word in held for word in words) / len(words))
+
+
+def _told(wanted: Hearsay, what: str, messages: Sequence[_Message]) -> Ruled:
+    """Return the messages, the first of each day, as an answer."""
+    name = shown(messages[0].speaker)
+    parts = []
+    for number, message in enumerate(messages, 1):
+        day = _day(message.passage.date)
+        said = message.text if len(message.text) <= _MOST_QUOTED else f"{message.text[:_MOST_QUOTED]}…"
+        head = f"{name}, {day}" if wanted.asks == "who" else day
+        parts.append(f"{head}: [{number}]\n> {safe_line(shown(message.speaker))}: {safe_line(said)}")
+    items = [MessageItem(shown(each.speaker), each.text, each.passage.date, each.passage.path) for each in messages]
+    speaker = f" · by {name}" if wanted.speaker else ""
+    sources = [message.passage for message in messages]
+    return Ruled("\n\n".join(parts), f"{wanted.asks} said it in a chat{speaker} · “{what}”", items, sources)
+
+
+def _surest(messages: Sequence[_Message], count: int) -> list[_Message]:
+    """Return the messages that hold the most words, the first of each day; none if they hold too few.
+
+    One word alone is too little if messages of several days hold it.
+    """
+    most = max((each.share for each in messages), default=0.0)
+    best: dict[str, _Message] = {}
+    for each in sorted(messages, key=lambda each: (each.passage.date or "~", each.passage.id)):
+        if each.share == most:
+            best.setdefault((each.passage.date or "")[:10], each)
+    is_sure = most >= (1.0 if count <= _FEW_WORDS else _LEAST_SHARE) and len(best) <= (_MOST_DAYS if count > 1 else 1)
+    return list(best.values()) if is_sure else []
+
+
+def _is_by(message: _Message, speakers: frozenset[str]) -> bool:
+    names = {shown(person).lower() for person in speakers}
+    return not names or shown(message.speaker).lower() in names
+
+
+def _is_in(message: _Message, period: Period | None) -> bool:
+    if period is None or not message.passage.date:
+        return period is None
+    day = message.passage.date[:10]
+    return (not period.first or period.first.isoformat() <= day) and (not period.last or day <= period.last.isoformat())
+
+
+def _day(date: str | None) -> str:
+    return moment(date[:10]) if date else "on a day that is not known"

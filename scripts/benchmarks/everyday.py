@@ -1,0 +1,192 @@
+"""Everyday questions, which rules should answer without a model: how many are right, and how many rules take by mistake.
+
+The questions and phrasings in `everyday_blind` were written without sight of the program; nobody looks at the files
+whose names end in `_closed`. Each question has the moment at which it is asked, and the set of files that it is about:
+the sample life, or `email` and `lihuaworld` under --data. `KIND`: shares that are right, shown and wrong, and abstained,
+the share that a rule answered, and of these the share right and the median and slowest milliseconds. `phrasings`: the
+shares that a rule takes, by kind and over sentence patterns. `needs_model`: questions that rules should leave to the
+model, and how many a rule takes. With --quick no model is asked: what no rule answers counts as abstained.
+"""
+
+import json
+import statistics
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from device_app.device import Device
+from device_app.english import query
+from device_app.everyday.rule import Asked
+from device_app.question.answer import Answer
+from device_app.settings import Settings
+from models.catalog import find
+from models.embedder import OnnxEmbedder
+from models.engine import Embedder
+from models.fake import FakeEmbedder
+from scripts.benchmarks.everyday_judging import State, judged
+from scripts.datasets.retrieval_sets import lines
+from scripts.places import CannotRun, step, weights
+from storage.paths import HOME_VARIABLE, Paths
+
+LEAST_RIGHT, MOST_WRONG, LEAST_RIGHT_BY_RULE, MOST_MS, MOST_TAKEN, LEAST_TAKEN = 0.65, 0.08, 0.9, 50.0, 5, 0.9
+"""The bars: over all, where a rule answers, of the questions that need the model, and of the phrasings."""
+
+_BLIND = Path(__file__).with_name("everyday_blind")
+_SAMPLE = Path(__file__).parents[1] / "sample_life"
+_FILES = {"email": "mail.jsonl", "lihuaworld": "docs.jsonl"}
+_HALVES = {"opened": "open", "unopened": "closed"}
+_NOW = {"sample": "2026-11-20T18:00:00+01:00", "email": "2002-08-30T10:00:00+01:00", "lihuaworld": "2026-12-31T20:00:00+00:00"}
+_OF_EACH_SET = 125
+
+
+@dataclass(slots=True)
+class Replied:
+    """The replies to questions by id: the text and whether it abstains; of those by rule, the milliseconds."""
+
+    replies: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    ms: dict[str, float] = field(default_factory=dict)
+
+
+def run(arguments: Namespace) -> dict[str, Any]:
+    """Return the figures of all questions by kind, of each half, of phrasings, of what needs the model, and `missed`."""
+    if not arguments.data:
+        raise CannotRun("it takes --data with email, lihuaworld, qmsum and nq_passages")
+    embedder: Embedder = FakeEmbedder()
+    if not arguments.quick:
+        embedder = OnnxEmbedder(weights("all-minilm-l6-v2").path(find("all-minilm-l6-v2")), threads=arguments.threads)
+    with tempfile.TemporaryDirectory() as room:
+        devices = {name: _device(Path(room) / name, folder, embedder) for name, folder in _folders(arguments.data)}
+        halves, counted = {}, dict[str, list[tuple[str, State]]]()
+        replied = Replied()
+        for half, file in _HALVES.items():
+            items = _read(f"everyday_{file}")
+            step(f"{len(items)} questions, {half}")
+            _ask(items, devices, replied, by_model=not arguments.quick)
+            states = judged(items, replied.replies)
+            kinds = {each["id"]: each["kind"] for each in items}
+            for identity, state in states.items():
+                counted.setdefault(kinds[identity], []).append((identity, state))
+            halves[half] = _figures([*states.items()], replied)
+        step("phrasings")
+        phrasings = {half: _phrasings(_read(f"phrasings_{file}"), devices) for half, file in _HALVES.items()}
+        step("questions that need the model")
+        needs_model = _needs_model(arguments.data, devices)
+        for device in devices.values():
+            device.__exit__()
+    everything = [each for some in counted.values() for each in some]
+    figures = {kind: _figures(states, replied) for kind, states in counted.items()}
+    figures |= {"all": _figures(everything, replied), "halves": halves, "phrasings": phrasings, "needs_model": needs_model}
+    return figures | {"missed": list(_missed(figures, by_model=not arguments.quick))}
+
+
+def _missed(figures: Mapping[str, Any], *, by_model: bool) -> Iterator[str]:
+    total, taken = figures["all"], sum(each["taken"] for each in figures["needs_model"].values())
+    if by_model and (total["right"] < LEAST_RIGHT or total["wrong_shown"] > MOST_WRONG):
+        yield "over all"
+    if total["right_by_rule"] < LEAST_RIGHT_BY_RULE:
+        yield "right where a rule answers"
+    if total["ms"] > MOST_MS:
+        yield "milliseconds of a rule"
+    if taken > MOST_TAKEN:
+        yield "taken by a rule though the model is needed"
+    if statistics.mean(each["taken"] for each in figures["phrasings"].values()) < LEAST_TAKEN:
+        yield "phrasings"
+
+
+def _folders(data: Path) -> Iterator[tuple[str, Path]]:
+    yield "sample", _SAMPLE
+    for name, file in _FILES.items():
+        if not (path := data / name / file).is_file():
+            raise CannotRun(f"there is no {path}")
+        yield name, path
+
+
+def _device(home: Path, files: Path, embedder: Embedder) -> Device:
+    paths = Paths.locate({HOME_VARIABLE: str(home)})
+    paths.create()
+    device = Device(paths, Settings(), embedder=lambda: embedder)
+    device.weights = weights()
+    step(f"reading {files.name}")
+    device.ingestion().run([files.resolve()])
+    return device
+
+
+def _read(name: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = json.loads((_BLIND / f"{name}.json").read_text(encoding="utf-8"))
+    return items
+
+
+def _ask(items: Sequence[Mapping[str, Any]], devices: Mapping[str, Device], replied: Replied, *, by_model: bool) -> None:
+    for item in items:
+        device, now = devices[item["set"]], datetime.fromisoformat(item["now"])
+        since = time.perf_counter()
+        ruled = device.everyday.answer(Asked(query.parse(item["question"], now.date()), now))
+        if ruled:
+            replied.ms[item["id"]] = (time.perf_counter() - since) * 1000
+            replied.replies[item["id"]] = ruled.text, False
+        elif by_model:
+            room = replace(device.assistant, clock=lambda now=now: now)
+            *_, answer = room.ask(item["question"], device.options(public=False))
+            assert isinstance(answer, Answer)
+            replied.replies[item["id"]] = answer.text, answer.abstained
+
+
+def _figures(states: Sequence[tuple[str, State]], replied: Replied) -> dict[str, Any]:
+    shares = {name: _share([state == name for _, state in states]) for name in ("right", "wrong_shown", "abstained")}
+    by_rule = [(identity, state) for identity, state in states if identity in replied.ms]
+    times = [replied.ms[identity] for identity, _ in by_rule]
+    return {
+        "asked": len(states),
+        **shares,
+        "by_rule": len(by_rule),
+        "right_by_rule": _share([state == "right" for _, state in by_rule]),
+        "ms": round(statistics.median(times), 1) if times else 0.0,
+        "slowest_ms": round(max(times, default=0.0), 1),
+    }
+
+
+def _phrasings(items: Sequence[Mapping[str, Any]], devices: Mapping[str, Device]) -> dict[str, Any]:
+    taken = [(item, _is_taken(item["text"], item["set"], devices)) for item in items]
+    by_kind: dict[str, list[bool]] = {}
+    by_pattern: dict[int, list[bool]] = {}
+    for item, is_taken in taken:
+        by_kind.setdefault(item["kind"], []).append(is_taken)
+        by_pattern.setdefault(item["pattern"], []).append(is_taken)
+    return {
+        "phrasings": len(taken),
+        "taken": _share([is_taken for _, is_taken in taken]),
+        "patterns": len(by_pattern),
+        "taken_of_patterns": round(statistics.mean(map(_share, by_pattern.values())), 4),
+        "kinds": {kind: _share(some) for kind, some in by_kind.items()},
+    }
+
+
+def _needs_model(data: Path, devices: Mapping[str, Device]) -> dict[str, Any]:
+    meetings = (json.loads(path.read_text(encoding="utf-8")) for path in sorted((data / "qmsum").glob("*.json")))
+    chats = [line["question"] for line in lines(data / "lihuaworld" / "queries.jsonl")]
+    sets = {
+        "qmsum": ("lihuaworld", [each["query"] for meeting in meetings for each in meeting["specific_query_list"]]),
+        "email": ("email", [line["query"] for line in lines(data / "email" / "queries.jsonl")]),
+        "nq_passages": ("lihuaworld", [line["question"] for line in lines(data / "nq_passages" / "questions.jsonl")]),
+        "lihuaworld": ("lihuaworld", [each for each in chats if each.split()[0].lower() not in ("who", "when")]),
+    }
+    figures = {}
+    for name, (store, questions) in sets.items():
+        some = questions[:: max(1, len(questions) // _OF_EACH_SET)][:_OF_EACH_SET]
+        taken = [each for each in some if _is_taken(each, store, devices)]
+        figures[name] = {"questions": len(some), "taken": len(taken), "examples": taken[:MOST_TAKEN]}
+    return figures
+
+
+def _is_taken(text: str, store: str, devices: Mapping[str, Device]) -> bool:
+    now = datetime.fromisoformat(_NOW[store])
+    return devices[store].everyday.answer(Asked(query.parse(text, now.date()), now)) is not None
+
+
+def _share(some: Sequence[bool]) -> float:
+    return round(sum(some) / len(some), 4) if some else 0.0
