@@ -47,6 +47,35 @@ _WORDS: Final = (
     (re.compile(r"[−–]"), "-"),
     (re.compile(r"\*\*"), "^"),
 )
+_PHRASED: Final = (
+    (r"(?:divide|split|share) (?P<a>{N}) (?:by|between|among|in|into|through|across) (?P<b>{N})(?: \w+)?(?: equally)?", "{a}/{b}"),
+    (r"(?:if )?(?:we|i|you|they) (?:divide|split|share) (?P<a>{N}) (?:by|between|among|in|into) (?P<b>{N})(?: \w+)?,? (?:how much|what) (?:does|do|is|will|would|must|should)"
+    r"(?: \w+){{1,4}}", "{a}/{b}"),
+    (r"multiply (?P<a>{N}) (?:by|with|times|and) (?P<b>{N})", "{a}*{b}"),
+    (r"(?:subtract|take|deduct) (?P<a>{N}) (?:away )?from (?P<b>{N})", "{b}-{a}"),
+    (r"add (?P<a>{N}) (?:to|and|plus|with) (?P<b>{N})", "{a}+{b}"),
+    (r"(?:take |subtract |deduct )?(?P<a>\d[\d.,]*)% off (?:of )?(?P<b>{N})", "{b}-{a}%"),
+    (r"(?P<b>{N}) (?:with|less|minus|after) (?:an? )?(?P<a>\d[\d.,]*)% (?:off|discount|reduction|rebate)", "{b}-{a}%"),
+    (r"(?:add )?(?P<a>\d[\d.,]*)% (?:vat|tax|tip|more)?(?: ?(?:to|on|on top of|onto)) (?P<b>{N})(?: bill)?", "{a}% of {b}"),
+    (r"(?P<b>{N}) (?:plus|with|and|incl\w*) (?P<a>\d[\d.,]*)% (?:vat|tax|tip|more|interest|extra|on top)", "{b}+{a}%"),
+    (r"(?:what )?(?:percentage|percent|%|share|part) (?:of (?P<b>{N}) is (?P<a>{N})|is (?P<a2>{N}) of (?P<b2>{N}))", "{a}/{b}*100"),
+    (r"(?P<a>{N}) is (?:what|how many|which) (?:percentage|percent|%) of (?P<b>{N})", "{a}/{b}*100"),
+    (r"(?:a |the )?(?P<f>third|quarter|fifth|tenth|half|double|twice|triple|three times) (?:of )?(?P<a>{N})", "{a}{f}"),
+    (r"(?:the )?(?:average|mean) of (?P<list>{N}(?:(?:,|\s|and)+{N})+)", "({list})/{count}"),
+    (r"(?:the )?(?:product) of (?P<a>{N}) and (?P<b>{N})", "{a}*{b}"),
+    (r"(?:the )?(?:difference) (?:between|of) (?P<a>{N}) and (?P<b>{N})", "{a}-{b}"),
+    (r"(?P<a>{N}) (?:to the|raised to the|to the power) (?P<b>\d+)(?:st|nd|rd|th)?(?: power)?", "{a}^{b}"),
+    (r"(?P<a>{N}) (?:a|per|each|every) (?P<each>day|week|month) (?:for|over|during|in) (?P<b>{N}) (?P=each)s?", "{a}*{b}"),
+    (r"(?P<b>{N}) \w+ (?:at|for|of) (?P<a>{N}) (?:each|apiece|a piece|per piece)", "{a}*{b}"),
+    (r"(?P<b>{N}) times (?P<a>{N}) (?:each)?", "{a}*{b}"),
+)
+"""Sums as they are told, with numbers in digits, and how they are written."""
+
+_FACTORS: Final = {
+    "third": "/3", "quarter": "/4", "fifth": "/5", "tenth": "/10", "half": "/2", "double": "*2", "twice": "*2",
+    "triple": "*3", "three times": "*3",
+}  # fmt: skip
+_NUMBER: Final = r"[€$£]?\d[\d.,]*(?:\s?(?:euros?|eur|dollars?|pounds?|francs?|€|\$|£))?"
 _UNIT = r"(?:\s?(?:euros?|dollars?|pounds?|francs?|€|\$|£))?"
 _EVERY = re.compile(
     rf"if i (?:pay|spend|save|earn|get|put aside) [€$£]?(?P<amount>\d[\d.,]*){_UNIT} (?:a|per|each|every) (?P<each>day|week|month|"
@@ -86,6 +115,9 @@ def read(question: str) -> Sum | None:
 def _of_words(text: str) -> str:
     """Return the text with words for numbers and operators in signs."""
     text = re.sub(r"[a-z]+(?:-[a-z]+)?", lambda match: _number(match[0]), text)
+    text = re.sub(r"\s*(?:\bper ?cent\b)", "%", text)
+    if told := _told(text):
+        return told
     if match := _ADDED.fullmatch(text):
         numbers = re.findall(r"[^\s,]+", re.sub(r"\band\b", " ", match["numbers"]))
         return "+".join(number.strip(",") for number in numbers)
@@ -95,6 +127,17 @@ def _of_words(text: str) -> str:
     for pattern, mark in _WORDS:
         text = pattern.sub(mark, text)
     return text
+
+
+def _told(text: str) -> str:
+    """Return a sum that is told in words as it is written; "" if it is none."""
+    for pattern, written in _PHRASED:
+        if match := re.fullmatch(pattern.format(N=_NUMBER), text):
+            parts = {name.rstrip("2"): words for name, words in match.groupdict().items() if words}
+            numbers = re.findall(r"\d[\d.,]*\d|\d", parts.get("list", ""))
+            parts |= {"list": "+".join(numbers), "count": str(len(numbers)), "f": _FACTORS.get(parts.get("f", ""), "")}
+            return re.sub(r"[€$£]|euros?|eur|dollars?|pounds?|francs?|[.,](?=[\s)/*+^-]|$)", "", written.format(**parts))
+    return ""
 
 
 def _number(word: str) -> str:

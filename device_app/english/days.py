@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Final, Literal
@@ -33,6 +34,25 @@ _DONE: Final = """
     what i did
     (summarise|summarize|recap|describe) (my|the|our) (day|week|weekend)
     what do (my notes|my files|you) (say|know|have) (about|of|for|from|on)
+    (what did|did) [anything|something]* (happen|take place|occur|go on) [to me]
+    (was|is) (there|anything)* [anything|something] (special|important|going on|happening|interesting|noteworthy|new|on)*
+    what (was|were) (going on|happening|my plans|the plan|my activities|the events|on|up|special)
+    what (have|had) (i|we) (been|got)* (doing|working on|up to|busy with|planned|done)
+    (who|whom) did (i|we) (meet|see|visit|talk to|speak to|speak with|talk with)
+    where (was i|were we|did (i|we) (go|eat|sleep|stay|travel)|have i been|had i been)
+    (how|what) was [my|the|that]* (day|week|weekend|morning|evening)*
+    (tell|show|give|remind) [me|us]* [about|of|what happened|a summary of|a recap of|an overview of|what was|everything from|everything about|everything of|my]* [on|day|diary]*
+    about [my|the]* [day]
+    (my|the) (diary|journal|notes|log|day|entries) (for|of|from|on|entry)*
+    (what|anything) [is|was|have i|did i]* [written|write|put|note|noted|in]* [down]* [in|my|the]* (diary|journal|notes|log) [for|of|on|say|about|entry]*
+    (diary|journal|notes|log) [entry|entries|for|of|from|on]*
+    (summarise|summarize|recap|describe|review|sum up) [my|the|our|what happened|what i did]* [day|week|weekend|morning]*
+    what (do|does) (my|the) (notes|diary|files|journal|chats|mails) (say|tell|know|hold) [me|us]* [about|of|for|on]*
+    (which|what) (things|events|activities) (did i do|did we do|happened|took place|were there)
+    what all (did i do|happened|was going on)
+    (did i|have i|had i) (do|done|get up to) (anything|something) [special|interesting|useful]*
+    what (kept me busy|was i busy with|was i working on|occupied me)
+    [any] memories [of|from]*
     """
 
 _SAID: Final = """
@@ -45,6 +65,23 @@ _SAID: Final = """
     what did i (<tell>) [to] {to}
     what (messages|news|chats|mails) (came|did i get|were there|arrived) [from {who}]
     did {who} (write|say|tell me|message) [me] (anything|something)
+    what was (the) (chat|group chat|group|conversation|talk|discussion|topic) [about|of the day]*
+    what (was|were) (i|we) and {who} (talking|chatting|writing) [about]
+    what did (i|we) and {who} (<tell>|discuss|talk about|chat about)
+    what did {who} and (i|me) (<tell>|discuss|talk about|chat about)
+    what did (i|we) (<tell>|discuss|talk about|chat about) with {who}
+    what (was|were) (i|we) (talking|chatting|writing|discussing) about with {who}
+    what (has|had) {who} (said|told me|written|announced|asked)
+    what {who} (said|told me|wrote|asked me|announced|mentioned)
+    what (was|were) {who} (saying|talking about|telling me|asking|writing about|on about)
+    (show|give|list|read|find) [me] [the|all|my]* (chat|chats|messages|conversation|conversations|group chat) [from|of|on|with]* [{who}]
+    [the|my|all]* (chat|chats|messages|conversation|conversations|group chat) [from|of|on]*
+    [the|my|all]* (chat|chats|messages|conversation|conversations) with {who}
+    (did|has) {who} (write|say|tell|message|text|call|send|written|said|told) [me|to me|us]* (anything|something) [to me]*
+    (who|which people) (wrote|texted|messaged|talked|chatted|spoke|said something|said what) [to me|with me|in the group|in the chat]*
+    (what|anything) (was|were) (said|written|discussed|talked about) (by|with) {who}
+    what (did|does) the (chat|chats|group|messages) (say|talk about|discuss)
+    (anything|something|messages|news|word) (new|heard)* from {who}
     """
 
 
@@ -68,8 +105,9 @@ def read(question: str, today: date) -> OfDays | None:
     for words in dict.fromkeys((said, _DONE_PHRASES.corrected(said))):
         if _DONE_PHRASES.read(words) is not None:
             return OfDays("done", period)
-        if (parts := _SAID_PHRASES.read(words)) is not None:
-            return OfDays("said", period, parts.get("who", ""), parts.get("to", ""))
+        for parts in _SAID_PHRASES.readings(words):
+            if not re.search(r"\b(?:and|i|we|you|me)\b", parts.get("who", "")):
+                return OfDays("said", period, parts.get("who", ""), parts.get("to", ""))
     return None
 
 

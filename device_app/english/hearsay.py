@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -35,6 +36,20 @@ _WHO: Final = """
     who did i (hear|learn) [about|of|that]* {what} from
     who (passed|lent|gave|sold|sent|brought|handed) {what} [<where>]
     who is the one (who|that) (told|asked|invited) <me> [<link>]* {what} [<where>]
+    <who> [<first>] (offered|wanted|promised|planned|proposed|agreed|decided|complained|warned|reminded|thanked|congratulated|joked|announced|reported) [<me>] [<link>]*
+        {what} [<where>]
+    who (was|is) it [that|who]* (told|asked|invited|said|wrote|mentioned|suggested|recommended|talked about) [to|<me>|<link>]* {what} [<where>]
+    who was the (one|person|first) (who|that|to)* (tell|told|ask|asked|invite|invited|say|said|wrote|write|mention|mentioned|suggest|suggested|recommended) [to|<me>|<link>]* {what} [<where>]
+    who (talked|spoke|wrote|texted|messaged) [to|with]* [<me>] (about|of|on) {what} [<where>]
+    who [<first>] (brings up|asks about|asked about|asks for|asked for|suggests|suggested|proposes|proposed|says|writes|mentions|knows about|knew about|raves about) [<link>]* {what} [<where>]
+    (by whom|from whom|from who) (was|were|did|have|had) [i|we]* (told|invited|asked|hear|heard|learn|learned|informed|get|got|know) [of|about|that|to|for]* {what} [<where>]
+    (which|what) (friend|friends|person|people|colleague|one) [of mine|of my friends]* (told|asked|invited|said|wrote|mentioned|suggested|recommended|talked about|spoke about|likes|liked) [to|<me>|
+        <link>]* {what} [<where>]
+    (which|who) of (us|my friends|them) (told|asked|invited|said|wrote|mentioned|suggested|recommended|talked about) [to|<me>|<link>]* {what} [<where>]
+    with whom did (i|we) (talk|chat|speak|write|discuss) [about]* {what}
+    (who|whom) did (i|we) (talk|chat|speak|write|discuss) (to|with) about {what}
+    (who|whom) did (i|we) (talk|chat|speak|discuss) {what} with
+    (who|whom) did (i|we) (hear|learn|get) [the news]* (about|of|that)* {what} from
     """
 
 _WHEN: Final = """
@@ -50,6 +65,21 @@ _WHEN: Final = """
     (what|which|on which|on what) (day|date) did i (tell|ask) {to} (that|about|for|if) {what} [<where>]
     when was {what} (mentioned|talked about|discussed|brought up|announced) [in the chat|first|last|in the group]*
     when did i [<first>] hear (about|of|that) {what} [<where>]
+    (what|which|on which|on what|at what) (day|date|time|month) (did|was it that|was it when|was it) {speaker} [<first>] (<say>|said|told|wrote|ask|asked|talk|invite|invited|mentioned) [<me>|to me|<where>|about|<link>]*
+        {what} [<where>]
+    (what|which|on which|on what) (day|date) (was|were|is) {what} (mentioned|talked about|discussed|brought up|announced|said|told|spoken of) [<where>|first|last]*
+    when (was it that|was it) {speaker} (said|told|wrote|mentioned|asked|invited|announced) [<me>|to me|<link>]* {what} [<where>]
+    when (has|had) {speaker} (said|told|written|mentioned|asked|invited|announced) [<me>|to me|<link>]* {what} [<where>]
+    when [<first>] did {speaker} [<first>] (offer|want|plan|propose|agree|decide|complain|thank|joke|come up with|bring up|speak of|speak about|chat about|think of) [<me>|to me|<link>]* {what} [<where>]
+    when [<first>] (did|have) (i|we) [<first>] (talk|chat|speak|write|talked|spoken|discuss|discussed|argue|joke) [about|of|on]* {what} [<where>]
+    when [<first>] did {speaker} and (i|me) [<first>] (talk|chat|speak|write|discuss) [about]* {what}
+    when [<first>] did i [<first>] (talk|chat|speak|write) (to|with) {to} about {what}
+    when was the (last|first) time [that]* {speaker} (mentioned|talked about|said|asked [about|for]|wrote|told [<me>] [about]|brought up) {what} [<where>]
+    when was the (last|first) time [that]* (we|i) (mentioned|talked about|discussed|spoke about|chatted about) {what} [<where>]
+    when (did|have) i [<first>] (say|mention|write|said|mentioned|announce|promise|suggest) [that|to] {what} [<where>]
+    when was {what} (a topic|the topic|first mentioned|last mentioned|first discussed)
+    when (was|were) (i|we) (told|asked|invited|informed|warned|reminded) [<link>]* {what} [by {speaker}]
+    (since when|when) did {speaker} know [<link>]* {what}
     """
 
 _VERBS: Final[Mapping[str, str]] = {"invited": "invited|invites", "asked": "asked|asks", "recommended": "recommended|suggested|recommends|"
@@ -73,9 +103,10 @@ def read(question: str) -> Hearsay | None:
         return None
     if (parts := _READ_WHO.read(text)) is not None:
         return Hearsay("who", parts["what"], to="me" if parts.get("verb") else "")
-    if (parts := _READ_WHEN.read(text)) is not None:
+    for parts in _READ_WHEN.readings(text):
         speaker = "me" if "to" in parts else parts.get("speaker", "")
-        return Hearsay("when", parts["what"], speaker, parts.get("to", ""))
+        if speaker == "me" or not re.search(r"\b(?:i|we|you|me|it|they|he|she|and)\b", speaker):
+            return Hearsay("when", parts["what"], speaker, parts.get("to", ""))
     return None
 
 

@@ -17,17 +17,22 @@ from device_app.english.phrases import Phrases, bare
 
 _MOST_CHARACTERS: Final = 240
 
+_NOBODY: Final = frozenset(
+    "i we you me us he she it they him her them there my mine this that these those all any some many who what someone somebody anyone anybody".split()
+)
+"""Words that are nobody's name: a phrase is not meant that needs one of them to be a name."""
+
 _NAMES: Final = {
     "mails": "mail|mails|email|emails|e-mail|e-mails|emial|emials|messages|message|post",
     "mail": "mail|email|e-mail|message",
     "notes": "note|notes|entry|entries|memo|memos|write-up",
     "chats": "chat|chats|chat messages|conversations|conversation",
-    "files": "file|files|document|documents|pdfs|papers|items",
+    "files": "pdf|pdfs|pdf files|spreadsheets|word documents",
     "kinds": "<mails>|<notes>|<chats>|<files>",
     "show": "[please] (show|give|get|list|find|display|bring up|pull up|print|see|fetch|open|read|look up|search|search for|dig "
     "out|enumerate) [me|us|out|up]* [a list of|the list of|a list with]",
     "all": "all|the|all the|all of the|all my|my|any|every|some|every single|each|our",
-    "box": "(in|from) (my|the) (inbox|mailbox|mails|mail|files|post)|that i have|that i got|i have|i got|there are|so far|in total|"
+    "box": "(in|from|on|at|among) (my|the) (inbox|mailbox|mails|mail|files|post)|that i have|that i got|i have|i got|there are|so far|in total|"
     "altogether|overall|to date|which i have",
     "from": "from|by|sent by|written by|of|sent from|that came from|that are from|i got from|i received from|i have from|came from|"
     "which came from|coming from|that i got from|that i received from|received from",
@@ -46,7 +51,7 @@ _NAMES: Final = {
     "what": "(what|which) [kind of]",
     "i": "i|we",
     "number": "1|2|3|4|5|6|7|8|9|10|12|15|20|two|three|four|five|six|seven|eight|nine|ten|few",
-    "manykinds": "mails|emails|e-mails|notes|messages|entries|files|documents",
+    "manykinds": "mails|emails|e-mails|notes|messages|entries|pdfs",
 }
 
 COUNT: Final = """
@@ -64,6 +69,20 @@ COUNT: Final = """
     how (often|many times) <did> {who} (<send>|contact|write to) [<tome>|a {kind:mails}]*
     how (often|many times) (has|have|is) {who} (written|mailed|emailed) [<tome>]*
     how (often|many times) <did> {mine:i} (<send>|write to) [to] {to}
+    <many> [<all>] {kind:kinds} <is> [there|in]* <from> {who} [<box>]
+    <many> [<all>] {kind:kinds} (do|did) {me:i} (have|keep|own) [<from> {who}] [<box>] [(<about>) {topic}]
+    <many> [<all>] {kind:kinds} (has|have|had|does|do) {who} (sent|written|mailed|emailed|have|send) [<tome>|<box>]*
+    <many> [<all>] {kind:kinds} (has|have) {me:i} (received|gotten|got|had) [(from|by) {who}]
+    <many> [<all>] {kind:kinds} (has|have) {mine:i} (sent|written|mailed) [to {to}]
+    <many> times (has|did|had) {who} (<send>|written|mailed|emailed|contacted|write to) [<tome>|a {kind:mails}]*
+    <many> (of my|of the) {kind:kinds} (are|is|were|came|come) <from> {who}
+    <many> [<all>] {kind:kinds} <from> {who} (do|did|have) {me:i} (have|get|got|receive|received) [<box>]
+    <many> [<all>] {kind:kinds} (to|addressed to|sent to|written to) {to}
+    <many> [<all>] {kind:kinds} (with|between) {with} [and me]
+    (how much|how many) {kind:kinds} (did|do|has|have) [{me:i}] (get|got|receive|received|come in|come|came|arrive|arrived)
+    [the|my|what is the|what's the|whats the]* [total] {kind:kinds} count [<from> {who}]
+    [the|my]* [total|number|amount|count|sum]* (of|number of) [<all>] {kind:kinds} [<from> {who}] [<box>]
+    [<from>] {who} how many {kind:kinds}
     """
 
 LIST: Final = """
@@ -93,7 +112,38 @@ LIST: Final = """
     [<show>] [<all>] {number:number} {kind:kinds} [<from> {who}] [(<about>) {topic}]
     [<show>] [<all>] <last> {number:number} {kind:kinds} [<from> {who}] [(<about>) {topic}]
     [<show>] [my|the] (<last>) {many:manykinds} [<from> {who}] [(<about>) {topic}]
+    [<show>] [<all>] {kind:mails} (with|between) {with} [and me]
+    [<show>] [<all>|complete|whole|entire]* (correspondence|exchange|mail traffic|e-mail traffic|email traffic|thread) with {with}
+    [<show>] [<all>] {kind:mails} (received|arrived|i received|i got|that came|that arrived|that came in|which arrived) [from {who}]
+    <what> {kind:kinds} <is> [there|<box>]* [in|from|that]* [(from|by) {who}]
+    <what> {kind:kinds} <is> (<about>) {topic}
+    <what> {kind:kinds} (mention|mentions|contain|contains|speak of|speaks of|deal with|talk about|talks about) {topic}
+    <what> (has|have|had) {who} (sent|written|mailed|emailed|to say) [<tome>|by {kind:mails}]*
+    <what> {kind:kinds} (has|have|had) {who} (sent|written|mailed|emailed) [<tome>]
+    <what> {kind:kinds} (have|had) {me:i} (got|gotten|received) [from {who}]
+    <what> {kind:kinds} (have|had) {mine:i} (sent|written|mailed) [to {to}]
+    [<show>] [<all>] {whose} {kind:mails} [to me]
+    [<show>] [<all>|everything|anything|all the stuff]* [that|which|what]* {who} (has|have|had) (sent|written|mailed|emailed) [<tome>]*
+    who (wrote|mailed|emailed|sent {kind:mails}|has written|sent a {kind:mails}|sent me {kind:mails}|sent me a {kind:mails}) {me:tome}
+    (from whom|who) did {me:i} (get|receive|have) [a|any|some]* {kind:mails} [from]
+    {kind:mails} (received|from) [from] {who}
+    (find|search|search for|look for|give me|get me|i want|i need|i'm looking for|im looking for|i am looking for|where are|where is) [<all>] {kind:kinds} (from|by|of) {who}
+    (find|search|search for|look for|i'm looking for|im looking for|i am looking for|where are|where is) [<all>|a]* {kind:kinds} (<about>|with) {topic}
+    <show> [me] [<all>] [what] {mine:i} (sent|wrote|mailed|emailed) [to] {to}
+    [<show>] [my] [sent|outgoing] {kind:mails} to {to}
+    [<show>] [<all>] notes (i wrote|i made|i took|from|of) [<about> {topic}]
+    [<show>] [<all>] {kind:notes} (that|which) (mention|mentions|contain|contains|speak of|deal with|are about|talk about) {topic}
     """
+
+BARE: Final = """
+    [<show>] [<all>|new]* {kind:kinds} [<box>]
+    [<show>] [<all>] [of] [my|the] {kind:kinds} [that|which]* [came|arrived|i got|i received|from|of|dated|written|sent]*
+    (are|is|were|was) there (a|any|an|some) [new] {kind:kinds} [<box>]
+    <what> [new] {kind:kinds} (are|is|were|was) (there|new|from|of|dated) [<box>]
+    (did|have) [i] (get|got|receive|received) (any|some|new) [new] {kind:kinds}
+    <what> (came|arrived|is new) (by|in [my|the]) {kind:mails}
+    """
+"""What is a list only of a period, or with filters."""
 
 WHETHER: Final = """
     <did> {who} <send> [<tome>] [(a|any|an|some) {kind:mails}]
@@ -102,6 +152,12 @@ WHETHER: Final = """
     (are|is|were|was) there (a|any|an|some) {kind:kinds} [<box>] (from|by) {who}
     has {who} (written|mailed|emailed|sent (a|an|any) {kind:mails}) [<tome>]
     <did> {mine:i} (<send>|write) (a|an|any|to) [{kind:mails}] [to] {to}
+    (do|did|have) {me:i} (have|get|got|received|receive|keep) (a|any|an|some) {kind:kinds} (from|by) {who}
+    (is|are|was|were) there (a|any|an|some) {kind:kinds} [that] {who} (sent|wrote) [<tome>]
+    (was|were) (a|any|an|some) {kind:kinds} (from|by) {who} [received|there]*
+    (anything|something) (new|else) from {who}
+    (has|did) (a|any) {kind:mails} (come|came|arrive|arrived) from {who}
+    (did|has|have) {who} ever <send> [<tome>] [(a|any|an|some) {kind:mails}]
     """
 
 LATEST: Final = """
@@ -123,9 +179,39 @@ LATEST: Final = """
     when did {who} {order:last} (write to|write|mail|email) [<tome>]
     (newest|latest|most recent|last|recent) {kind:kinds}
     [<show>] [the|my]* {order:first} {kind:kinds} <from> {who}
+    [<show>] [the|my|me|your]* {kind:kinds} [that|which] {who} <sent> [<tome>] {order:last}
+    [<show>] [the|my|me]* {kind:kinds} [that|which] i (wrote|made|took|edited|changed|saved|added|noted|updated) {order:last} [(<about>) {topic}]
+    what did i {order:last} (write|note|write down|put down|jot down|record) [down] [(<about>|in my|in the) {topic}]
+    what (have|did) i [most] (recently|lately) (written|noted|write|note|written down|put down) [down] (<about>|in my|in the) {topic}
+    when did i {order:last} (write|note|write down|mention) [down|something|anything]* (<about>) {topic}
+    (what is|what's|whats|what was|what were|show me|give me|read me) [the|my]* {order:last} (thing|things|words|lines|entries|bit) [that] [i] [wrote|noted|put|written]* [down] (<about>|in my|in the) {topic}
+    (when|what time|on what day|on which day) did i {order:last} (hear from|get {kind:mails} from|get something from|get a {kind:mails} from) {who}
+    (when|what time|on what day) did {who} {order:last} (<send>|contact|get in touch|write to) [<tome>|a {kind:mails}|with me]*
+    (when|what) was the {order:last} time [that] {who} (wrote|mailed|emailed|contacted|sent) [<tome>|a {kind:mails}|anything|something]*
+    what (did|does|has) {who} {order:last} (<send>|say|want|sent|written) [<tome>|by {kind:mails}|about]*
+    [<show>] [the|my]* {adjective} (diary|journal|log) {order:last} {kind:notes}
+    [<show>] [the|my]* {order:last} {kind:notes} (of|from) (the|my) {topic}
+    [<show>] [the|my]* {order:last} {topic} [that] i (wrote|made|took)
+    [<show>] [the|my]* {order:first} [{adjective}] {kind:kinds} [(<about>|called|in [my|the]) {topic}]
+    [<show>] [the|my]* {order:first} {kind:kinds} {who} <sent> [<tome>]
+    who (sent|wrote) [me] the {order:last} {kind:mails}
+    who <is> the {order:last} {kind:mails} from
     """
 
 BY_TITLE: Final = (
+    r"(?:is there|do i have|have i got|did i get|have i|did i receive|was there) (?:a |an |any |the |some )?{MAIL} (?:with )?(?:the |a )?"
+    r"(?P<by>subject|title|titled|called|named|entitled)(?: line)?:? (?P<title>.+)",
+    r"(?:where is|where's|i(?:'m| am) looking for|i need|i want|look for|looking for|search(?: for)?|find) (?:me )?(?:the |a |that |my )?{MAIL} "
+    r"(?:with )?(?:the |a )?(?P<by>subject|title|titled|called|named|entitled)(?: line)?:? (?P<title>.+)",
+    r"(?:when|on what day|what day|at what time)(?: exactly)? (?:was|did|is|has) (?:the |that |my |i )?(?:get |receive |read )?(?:the )?{MAIL} (?:with (?:the )?subject |titled |"
+    r"called |named |about )?(?P<title>.+?)(?: (?:sent|written|come|arrive|arrived|received|from|dated|been sent))?",
+    r"(?P<author>who(?:'s| is| was)?(?: it)?) (?:the |that )?{MAIL} (?:with (?:the )?subject |titled |called |named |about )?(?P<title>.+?) (?:from|by)",
+    r"(?P<author>from whom (?:is|was|came|did i get)) (?:the |that )?{MAIL} (?:with (?:the )?subject |titled |called |named |about )?(?P<title>.+)",
+    r"(?:{MAIL}s? )(?P<by>subject|title|titled|called|named|entitled|headed) ?:? ?(?P<title>.+)",
+    r"(?:what was|what is|what's|tell me|summari[sz]e|what did it say in) (?:said |written |in )?(?:in )?(?:the |that ){MAIL} (?:with (?:the )?subject |titled |called |named |"
+    r"about )?(?P<title>\".+\"|.+?)(?: about)?",
+    r"(?P<author>who (?:wrote|sent|is the author of|is the sender of)) (?P<title>\".+\")",
+    r"(?:the )?{MAIL} (?P<title>\".+\")",
     rf"(?P<author>who (?:wrote|sent|is|was)(?: me)?(?: the)?(?: author of| sender of| from)?) (?:the )?{{MAIL}} (?:with )?(?:the |a )?"
     r"(?P<by>subject|title)(?: line)?(?: of| is|:)? (?P<title>.+)",
     r"(?:{OPEN} )?(?:the |that |my |a |any )?{MAIL} (?:with|having|whose|that has)? ?(?:the |a )?(?P<by>subject|title|heading)(?: line)?"
@@ -146,7 +232,7 @@ BY_TITLE: Final = (
 class Wanted:
     """What is asked for.
 
-    `form` is count, list, whether, latest or title. `parts` are the words of the question: `kind`, `who` sent it, `to`
+    `form` is count, list, bare (a list that has to be limited), whether, latest or title. `parts` are the words of the question: `kind`, `who` sent it, `to`
     whom, `topic`, `adjective` before the kind, `title`, and `by`, what says that it is one; `me` and `mine` are set where the person received or sent it.
     """
 
@@ -166,9 +252,14 @@ def read(question: str, today: date) -> Wanted | None:
     rest = (period.rest if period else text).lower()
     for said in dict.fromkeys((rest, text.lower(), _FORMS["list"].corrected(rest))):
         for form, phrases in _FORMS.items():
-            if (parts := phrases.read(said)) is not None:
-                return Wanted(form, parts, None if said == text.lower() else period)
+            for parts in phrases.readings(said):
+                if not any(_is_nobody(parts.get(name, ""), today) for name in ("who", "whose", "to", "with", "topic")):
+                    return Wanted(form, parts, None if said == text.lower() else period)
     return None
+
+
+def _is_nobody(name: str, today: date) -> bool:
+    return name in _NOBODY or (bool(name) and periods.read(name, today) is not None)
 
 
 def _by_title(text: str) -> Wanted | None:
@@ -181,7 +272,7 @@ def _by_title(text: str) -> Wanted | None:
 
 _FORMS: Final = {
     form: Phrases.of(phrases, _NAMES)
-    for form, phrases in (("latest", LATEST), ("count", COUNT), ("whether", WHETHER), ("list", LIST))
+    for form, phrases in (("latest", LATEST), ("count", COUNT), ("whether", WHETHER), ("list", LIST), ("bare", BARE))
 }
 _TITLES: Final = tuple(
     re.compile(

@@ -42,6 +42,8 @@ _PHRASES: Final = """
     [convert|change|turn|express|translate] {amount} (to|in|into|as) {unit}
     (what is|what's|whats|how much is|how many is) {amount} (in|to|as|into) {unit}
     how (many|much) {unit} (is|are|in|are in|are there in|is in|is there in|make|makes|do i get from|does) {amount} [make|have|in total]
+    how (many|much) {unit} (are|is|has|have|does|do)* (in|there in|there are in|go into|fit into|make up|make) {amount} [have]
+    {amount} (in|to|as|into) {unit}
     {amount} (is|are|equals|makes) how (many|much) {unit}
     """
 _AMOUNT = re.compile(r"(?P<number>[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|an?|half an?)\s*(?:degrees?\s+|°\s*)?(?P<unit>[^\d\s].*)")

@@ -32,7 +32,7 @@ _COUNT = rf"(?P<count>\d{{1,4}}|an?|{'|'.join(map(re.escape, NUMBERS))})"
 _UNIT = r"(?P<unit>days?|weeks?|fortnights?|months?|years?)"
 _RANGE = re.compile(r"\b(?:between|from)\s+(?P<first>.{1,30}?)\s+(?:and|to|until|till|through|-)\s+(?P<last>.{1,30})", re.I)
 _LAST = re.compile(rf"\b(?:(?:in|over|during|within|for)\s+)?(?:the\s+)?(?P<turn>last|past|next|coming)\s+{_COUNT}\s+{_UNIT}\b", re.I)
-_AGO = re.compile(rf"\b{_COUNT}\s+{_UNIT}\s+(?P<turn>ago|from (?:now|today)|before now)\b", re.I)
+_AGO = re.compile(rf"\b{_COUNT}\s+{_UNIT}\s+(?P<turn>ago|from (?:now|today)|before (?:now|today)|after today)\b", re.I)
 _IN = re.compile(rf"\bin\s+{_COUNT}\s+{_UNIT}(?:['’]s? time)?(?!\s+of)\b", re.I)
 _AROUND_DAYS = re.compile(
     r"\b(?:the\s+)?(?:(?P<before>day before yesterday)|(?P<after>day after tomorrow)|(?P<turn>last|this|next|coming|past)?\s*"
@@ -146,7 +146,7 @@ def _own(text: str, today: date) -> Iterator[Mention]:
     for pattern, sign in ((_AGO, -1), (_IN, 1)):
         for match in pattern.finditer(text):
             turn = match.groupdict().get("turn") or ""
-            day = moved(today, count_of(match["count"]) * (1 if turn.lower().startswith("from") else sign), match["unit"])
+            day = moved(today, count_of(match["count"]) * (1 if turn.lower().startswith(("from", "after")) else sign), match["unit"])
             yield Mention(*match.span(), ((day, day),) if day else ())
     for match in _AROUND_DAYS.finditer(text):
         if match["weekend"]:

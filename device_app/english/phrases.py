@@ -64,10 +64,13 @@ class Phrases:
 
         The text is in lower case, with single spaces.
         """
+        return next(self.readings(text), None)
+
+    def readings(self, text: str) -> Iterator[dict[str, str]]:
+        """Yield what each phrase that matches the text names, in the order of the phrases."""
         for pattern in self.patterns:
             if match := pattern.fullmatch(f" {text}"):
-                return {name.rpartition("_")[0]: words.strip() for name, words in match.groupdict().items() if words}
-        return None
+                yield {name.rpartition("_")[0]: words.strip() for name, words in match.groupdict().items() if words}
 
     def corrected(self, text: str) -> str:
         """Return the text with words of these phrases put right that have a wrong letter: it may be read where the text

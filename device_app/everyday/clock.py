@@ -10,6 +10,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import ClassVar, Final
 
 from device_app.english import moments, periods
+from device_app.english.moments import Question
 from device_app.english.places import zone
 from device_app.everyday.rule import Asked, Item, Ruled
 from shared.printable import counted
@@ -28,9 +29,6 @@ class MomentItem(Item):
     unit: str = ""
 
 
-Parts = Mapping[str, str]
-
-
 @dataclass(frozen=True, slots=True)
 class Clock:
     """Answers from the clock: dates, weekdays, how long until, the time elsewhere."""
@@ -42,42 +40,42 @@ class Clock:
         if asked.query.is_limited:
             return None
         for question in moments.read(asked.text):
-            if ruled := _FORMS[question.form](question.parts, asked.now):
+            if ruled := _FORMS[question.form](question, asked.now):
                 return ruled
         return None
 
 
-def _time(_: Parts, now: datetime) -> Ruled:
+def _time(_: Question, now: datetime) -> Ruled:
     return _ruled(f"It is {now:%H:%M} on {_day(now.date())}.", "the time here", now.isoformat(timespec="minutes"))
 
 
-def _time_in(parts: Parts, now: datetime) -> Ruled | None:
-    there = zone(parts["place"])
+def _time_in(question: Question, now: datetime) -> Ruled | None:
+    there = zone(question.parts["place"])
     if there is None:
         return None
-    at, name = now.astimezone(there), _place(parts["place"])
+    at, name = now.astimezone(there), _place(question.parts["place"])
     return _ruled(f"It is {at:%H:%M} in {name}, {_day(at.date())}.", f"the time in {name}", at.isoformat(timespec="minutes"))
 
 
-def _date(_: Parts, now: datetime) -> Ruled:
+def _date(_: Question, now: datetime) -> Ruled:
     return _ruled(f"Today is {_day(now.date())}.", "today's date", now.date().isoformat())
 
 
-def _until(parts: Parts, now: datetime) -> Ruled | None:
-    text = parts.get("date") or " ".join(filter(None, (parts.get("feast"), parts.get("year"))))
+def _until(question: Question, now: datetime) -> Ruled | None:
+    text = question.parts.get("date") or " ".join(filter(None, (question.parts.get("feast"), question.parts.get("year"))))
     day = _day_of(text, now.date(), ahead=True)
     if day is None or day < now.date():
         return None
-    return _distance(now.date(), day, f"until {_day(day)}", is_day_asked="feast" in parts)
+    return _distance(now.date(), day, f"until {_day(day)}", is_day_asked="feast" in question.parts)
 
 
-def _since(parts: Parts, now: datetime) -> Ruled | None:
-    day = _day_of(parts["date"], now.date())
+def _since(question: Question, now: datetime) -> Ruled | None:
+    day = _day_of(question.parts["date"], now.date())
     return None if day is None or day > now.date() else _distance(day, now.date(), f"since {_day(day)}")
 
 
-def _between(parts: Parts, now: datetime) -> Ruled | None:
-    first, last = (_day_of(parts[name], now.date(), ahead=True) for name in ("first", "last"))
+def _between(question: Question, now: datetime) -> Ruled | None:
+    first, last = (_day_of(question.parts[name], now.date(), ahead=True) for name in ("first", "last"))
     if first is None or last is None:
         return None
     return _distance(*sorted((first, last)), f"from {_day(first)} to {_day(last)}")
@@ -91,13 +89,16 @@ def _distance(first: date, last: date, words: str, *, is_day_asked: bool = False
     return _ruled(text, f"days · {words}", str(days), "days")
 
 
-def _weekday(parts: Parts, now: datetime) -> Ruled | None:
-    day = _day_of(parts["date"], now.date())
+def _weekday(question: Question, now: datetime) -> Ruled | None:
+    day = _day_of(question.parts["date"], now.date(), ahead=not question.is_past)
+    if day and (name := question.parts.get("weekday")):
+        answer = "Yes" if f"{day:%A}".lower() == name else "No"
+        return _ruled(f"{answer}: {_day(day)}.", f"weekday · {_day(day)}", day.isoformat())
     return None if day is None else _ruled(f"{_day(day)}.", f"weekday · {_day(day)[len(f'{day:%A} ') :]}", day.isoformat())
 
 
-def _week(parts: Parts, now: datetime) -> Ruled | None:
-    day = _first_day(parts["date"], now.date()) if parts.get("date", "this") not in _NOW else now.date()
+def _week(question: Question, now: datetime) -> Ruled | None:
+    day = _first_day(question.parts["date"], now.date()) if question.parts.get("date", "this") not in _NOW else now.date()
     if day is None:
         return None
     year, week, _ = day.isocalendar()
@@ -107,8 +108,8 @@ def _week(parts: Parts, now: datetime) -> Ruled | None:
 _NOW: Final = ("this", "it", "now", "today", "this week", "it now", "it today", "currently", "current")
 
 
-def _leap(parts: Parts, now: datetime) -> Ruled | None:
-    text = parts.get("year") or parts["date"]
+def _leap(question: Question, now: datetime) -> Ruled | None:
+    text = question.parts.get("year") or question.parts["date"]
     turn = {"this year": 0, "it": 0, "next year": 1, "last year": -1}.get(text)
     if turn is None and not re.fullmatch(r"\d{4}", text):
         return None
@@ -118,36 +119,40 @@ def _leap(parts: Parts, now: datetime) -> Ruled | None:
     return _ruled(text, f"leap year · {year}", str(is_leap).lower())
 
 
-def _then(parts: Parts, now: datetime) -> Ruled | None:
-    text = re.sub(r"^(?:on|it|be)\s+", "", parts["date"])
+def _then(question: Question, now: datetime) -> Ruled | None:
+    text = re.sub(r"^(?:on|it|be)\s+", "", question.parts["date"])
     if not re.search(r"\b(?:ago|in|from|yesterday|tomorrow|next|last|after|before)\b", text):
         return None
+    period = periods.read(text, now.date(), ahead=True)
+    if period and period.rest:
+        return None  # "the date of the party tomorrow"
     day = _day_of(text, now.date(), ahead=True)
     return None if day is None else _ruled(f"{_day(day)}.", f"date · {text}", day.isoformat())
 
 
-def _at_there(parts: Parts, now: datetime) -> Ruled | None:
-    said, origin = parts.get("time", ""), parts.get("from", "")
-    if zoned := parts.get("zoned"):
+def _at_there(question: Question, now: datetime) -> Ruled | None:
+    said, origin = question.parts.get("time", ""), question.parts.get("from", "")
+    if zoned := question.parts.get("zoned"):
         match = re.match(r"(noon|midday|midnight|\d{1,2}(?:[:.]\d\d)?\s*(?:[ap]\.?m\.?)?)\s+(?:in |at )?(.+)", zoned)
         if match is None:
             return None
         said, origin = match[1], match[2]
-    at, there = _clock(said), zone(parts["place"])
+    at, there = _clock(said), zone(question.parts["place"])
     here: tzinfo | None = zone(origin) if origin and origin != "here" else now.tzinfo
     if at is None or there is None or here is None:
         return None
     then = datetime.combine(now.astimezone(here).date(), at, here)
     moved = then.astimezone(there)
-    names = (_place(origin) if origin and origin != "here" else "here"), _place(parts["place"])
+    names = (_place(origin) if origin and origin != "here" else "here"), _place(question.parts["place"])
     other = {1: ", the next day", -1: ", the day before"}.get((moved.date() - then.date()).days, "")
     place_here = names[0] if names[0] == "here" else f"in {names[0]}"
     text = f"{then:%H:%M} {place_here} is {moved:%H:%M} in {names[1]}{other} (on {_day(then.date())})."
     return _ruled(text, f"time zones · {then:%H:%M} {place_here} → {names[1]}", moved.isoformat(timespec="minutes"))
 
 
-def _difference(parts: Parts, now: datetime) -> Ruled | None:
-    there, origin = zone(parts["place"]), parts.get("from", "here")
+def _difference(question: Question, now: datetime) -> Ruled | None:
+    there, origin = zone(question.parts["place"]), question.parts.get("from", "here")
+    origin = "here" if origin in ("us", "me", "here") else origin
     here: tzinfo | None = now.tzinfo if origin == "here" else zone(origin)
     if there is None or here is None:
         return None
@@ -155,12 +160,12 @@ def _difference(parts: Parts, now: datetime) -> Ruled | None:
     hours = offsets[1] - offsets[0]
     base = "your time" if origin == "here" else _place(origin)
     relation = "as" if not hours else "ahead of" if hours > 0 else "behind"
-    name = _place(parts["place"])
+    name = _place(question.parts["place"])
     text = f"{name} has the same time {relation} {base} now." if not hours else f"{name} is {abs(hours):g} hours {relation} {base} now."
     return _ruled(text, f"time zones · {base} → {name}", f"{hours:g}", "hours")
 
 
-_FORMS: Final[Mapping[str, Callable[[Parts, datetime], Ruled | None]]] = {
+_FORMS: Final[Mapping[str, Callable[[Question, datetime], Ruled | None]]] = {
     "time": _time,
     "time in": _time_in,
     "date": _date,

@@ -33,7 +33,7 @@ _CANDIDATES: Final = 150
 _LEAST_SHARE, _FEW_WORDS = 0.75, 3
 """The share of the content words that a message has to hold; of a few words, all."""
 
-_MOST_QUOTED, _MOST_DAYS = 400, 4
+_MOST_QUOTED, _MOST_DAYS, _MOST_SPEAKERS = 400, 4, 3
 _IS_STATEMENT = re.compile(r"\b(?:is|are|was|were|has|have|had|will|can|be)\b")
 """A word of a whole sentence, such as "the baby is here": one content word alone does not say what it says."""
 
@@ -89,10 +89,12 @@ class HearsayRule:
             messages = [each for each in messages if set(others) & set(each.passage.people)]
         if wanted.asks == "who":
             messages = [each for each in messages if each.speaker not in people.owner]
-        best = _surest(messages, len(words))
-        if not best or (wanted.asks == "who" and len({each.speaker for each in best}) > 1):
+        best = _surest(messages, len(words), _most_days(wanted, words))
+        if wanted.asks == "who" and wanted.to == "me":  # who told it first
+            best = [each for each in best if each.speaker == best[0].speaker]
+        if not best or (wanted.asks == "who" and len({each.speaker for each in best}) > _MOST_SPEAKERS):
             return None
-        return _told(wanted, what, best)
+        return _told(wanted, what, best[:_MOST_DAYS])
 
     def _meant(self, name: str, people: People) -> frozenset[str] | None:
         """Return the people whom a name means, none for no name; None if nobody is called so."""
@@ -117,30 +119,35 @@ class HearsayRule:
 
 def _told(wanted: Hearsay, what: str, messages: Sequence[_Message]) -> Ruled:
     """Return the messages, the first of each day, as an answer."""
-    name = shown(messages[0].speaker)
     parts = []
     for number, message in enumerate(messages, 1):
         day = _day(message.passage.date)
         said = message.text if len(message.text) <= _MOST_QUOTED else f"{message.text[:_MOST_QUOTED]}…"
-        head = f"{name}, {day}" if wanted.asks == "who" else day
+        head = f"{shown(message.speaker)}, {day}" if wanted.asks == "who" else day
         parts.append(f"{head}: [{number}]\n> {safe_line(shown(message.speaker))}: {safe_line(said)}")
     items = [MessageItem(shown(each.speaker), each.text, each.passage.date, each.passage.path) for each in messages]
-    speaker = f" · by {name}" if wanted.speaker else ""
+    speaker = f" · by {shown(messages[0].speaker)}" if wanted.speaker else ""
     sources = [message.passage for message in messages]
     return Ruled("\n\n".join(parts), f"{wanted.asks} said it in a chat{speaker} · “{what}”", items, sources)
 
 
-def _surest(messages: Sequence[_Message], count: int) -> list[_Message]:
-    """Return the messages that hold the most words, the first of each day; none if they hold too few.
+def _most_days(wanted: Hearsay, words: Sequence[str]) -> int:
+    """Return on how many days something may have been said to be surely meant; 0 for any number."""
+    return 0 if wanted.asks == "who" else 1 if len(words) == 1 else _MOST_DAYS
 
-    One word alone is too little if messages of several days hold it.
+
+def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_Message]:
+    """Return the messages that hold the most words, the first of each day and speaker, oldest first.
+
+    Return none if they hold too few, or are of more than `most_days` days; 0 allows any number.
     """
     most = max((each.share for each in messages), default=0.0)
-    best: dict[str, _Message] = {}
+    best: dict[tuple[str, str], _Message] = {}
     for each in sorted(messages, key=lambda each: (each.passage.date or "~", each.passage.id)):
         if each.share == most:
-            best.setdefault((each.passage.date or "")[:10], each)
-    is_sure = most >= (1.0 if count <= _FEW_WORDS else _LEAST_SHARE) and len(best) <= (_MOST_DAYS if count > 1 else 1)
+            best.setdefault(((each.passage.date or "")[:10], each.speaker), each)
+    too_many = most_days and len({day for day, _ in best}) > most_days
+    is_sure = most >= (1.0 if count <= _FEW_WORDS else _LEAST_SHARE) and not too_many
     return list(best.values()) if is_sure else []
 
 

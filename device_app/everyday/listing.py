@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import listing
@@ -25,6 +24,15 @@ from storage.search import DocumentFacts, FullText, all_of
 if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
 
+_ROLES: Final = {
+    "who": ("from", "senders"),
+    "whose": ("from", "senders"),
+    "to": ("to", "recipients"),
+    "with": ("with", "people"),
+}
+"""What a name in a question is to a document, in words, and the filter that says so."""
+
+_FILES: Final = (("pdf", ".pdf"), ("spreadsheet", ".xls"), ("word", ".doc"))
 _NOUNS: Final = (
     (("note", "entry", "entries", "memo", "write-up"), ("note",)),
     (("chat", "conversation"), ("chat",)),
@@ -42,16 +50,21 @@ _REPLY = re.compile(r"^(?:(?:re|fwd?|aw|wg)\s*(?:\[\d+\])?:\s*)+", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The documents that a question asks for: their kinds, and what limits them in words, for `understood`."""
+    """The documents that a question asks for: their kinds, and what limits them in words, for `understood`.
+
+    `other` names documents of no kind; `unknown` is a name of nobody in documents of these kinds.
+    """
 
     kinds: tuple[str, ...]
     documents: Sequence[StoredDocument]
     limits: tuple[str, ...] = ()
+    other: str = "documents"
+    unknown: str = ""
 
     @property
     def noun(self) -> str:
         """The kinds in words, in the plural."""
-        return " and ".join(PLURALS[kind] for kind in self.kinds) or "documents"
+        return " and ".join(PLURALS.get(kind, f"{kind}s") for kind in self.kinds) or self.other
 
     @property
     def understood(self) -> str:
@@ -60,7 +73,8 @@ class Selection:
 
     def counted(self, count: int) -> str:
         """Return the number of documents in words, with what limits them."""
-        noun = counted_kind(self.kinds[0], count) if len(self.kinds) == 1 else f"{count:,} {self.noun}"
+        one = self.noun.removesuffix("s") if count == 1 else self.noun
+        noun = counted_kind(self.kinds[0], count) if len(self.kinds) == 1 else f"{count:,} {one}"
         return " ".join((noun, *self.limits))
 
 
@@ -78,6 +92,8 @@ class Listing:
             return None
         if wanted.form == "title":
             return None if asked.query.is_limited else self._by_title(wanted)
+        if wanted.form == "bare" and not (wanted.period or asked.query.is_limited):
+            return None
         selection = self._selection(wanted, asked)
         if selection is None:
             return None
@@ -85,7 +101,7 @@ class Listing:
             case "latest":
                 return self._latest(selection, wanted)
             case "whether":
-                return self._list(selection, "Yes: " if selection.documents else "No: ")
+                return self._whether(selection)
             case _:
                 return self._list(selection)
 
@@ -103,16 +119,18 @@ class Listing:
         people = People(self._documents, kinds or held)
         filters = _limited(SearchFilters(kinds=kinds), wanted, asked)
         limits: list[str] = []
-        for name, before in (("who", "from"), ("to", "to")):
+        unknown = ""
+        for name, (before, field) in _ROLES.items():
             if said := wanted.parts.get(name):
                 meant = people.named(said)
-                if not meant and (_is_vague(said) or "kind" not in wanted.parts):
+                if not meant and (_is_vague(said) or name == "whose" or "kind" not in wanted.parts):
                     return None
-                limits.append(f"{before} {_names_of(meant) or f'“{said}”, whom I do not know'}")
+                limits.append(f"{before} {_names_of(meant) or f'“{said}”'}")
+                unknown = "" if meant else said
                 some = tuple(meant) or ("\0",)
-                filters = replace(filters, **{"senders" if name == "who" else "recipients": some})
+                filters = replace(filters, **{field: some})
         documents = self._documents.latest(filters, oldest=wanted.parts.get("order") in ("first", "oldest", "earliest"))
-        if "who" not in wanted.parts and ("me" in wanted.parts or "mine" in wanted.parts) and kinds == ("mail",):
+        if not _ROLES.keys() & wanted.parts.keys() - {"to"} and ("me" in wanted.parts or "mine" in wanted.parts) and kinds == ("mail",):
             owner, is_mine = people.owner, "mine" in wanted.parts
             if not owner and is_mine:
                 return None
@@ -121,7 +139,8 @@ class Listing:
         if wanted.period:
             limits.append(_in_period(wanted.period))
         topics = [wanted.parts[name] for name in ("adjective", "topic") if name in wanted.parts]
-        return self._about(Selection(kinds, documents, tuple(limits)), topics)
+        noun = wanted.parts.get("kind", "documents")
+        return self._about(Selection(kinds, documents, tuple(limits), noun, unknown), topics)
 
     def _about(self, selection: Selection, topics: Sequence[str]) -> Selection | None:
         """Return the documents about these topics: those with their words in title or path, else in the text.
@@ -137,7 +156,7 @@ class Listing:
         for adjective in [each for each in adjectives if each not in _GENERAL]:
             narrower = {each.id for find in (self._named, self._holding) for each in find(documents, adjective)}
             documents = [each for each in documents if each.id in narrower] or documents
-        return Selection(selection.kinds, documents, (*selection.limits, f"about “{' '.join(topics)}”"))
+        return replace(selection, documents=documents, limits=(*selection.limits, f"about “{' '.join(topics)}”"))
 
     def _named(self, documents: Sequence[StoredDocument], topic: str) -> list[StoredDocument]:
         words = set(content_words(topic))
@@ -150,11 +169,19 @@ class Listing:
 
     # Answers
 
+    def _whether(self, selection: Selection) -> Ruled:
+        listed = self._list(selection, "Yes: ")
+        if selection.documents:
+            return listed
+        return Ruled(f"No: your files hold 0 {' '.join((selection.noun, *selection.limits))}.", listed.understood)
+
     def _list(self, selection: Selection, before: str = "") -> Ruled:
         documents = selection.documents
         senders = "mail" in selection.kinds and len({each.people[:1] for each in documents}) > 1
-        head = f"{before}{selection.counted(len(documents)) if documents else self._none(selection)}"
+        head = before + (selection.counted(len(documents)) if documents else self._none(selection))
         text = "\n".join((f"{head}:", "", *lines(documents, senders=senders))) if documents else f"{head}."
+        if selection.unknown:
+            text += f" Nobody in your {selection.noun} is called “{selection.unknown}”."
         sources = self._documents.passages([each.id for each in documents[:MOST_LISTED]], 1)
         return Ruled(text, selection.understood, [item(each) for each in documents], sources)
 
@@ -202,7 +229,7 @@ class Listing:
 def _kinds(wanted: Wanted) -> tuple[str, ...]:
     noun = wanted.parts.get("kind", "")
     if not noun:
-        return ("note",) if wanted.form == "latest" else ("mail",)
+        return ("note",) if wanted.form == "latest" and "who" not in wanted.parts else ("mail",)
     return next((kinds for nouns, kinds in _NOUNS if any(noun.startswith(each) for each in nouns)), ())
 
 
@@ -212,9 +239,16 @@ def _limited(filters: SearchFilters, wanted: Wanted, asked: Asked) -> SearchFilt
     first, last = (period.first, period.last) if period else (None, None)
     if wanted.form == "latest" and last is None:
         last = asked.now.date()
-    limited = filters.within(first or date.min, last or date.max)
-    limited = limited.within(given.after or date.min, given.before or date.max)
-    return replace(limited, people=given.people, places=given.places, kinds=given.kinds or filters.kinds)
+    noun = wanted.parts.get("kind", "")
+    suffixes = tuple(suffix for name, suffix in _FILES if noun.startswith(name))
+    return replace(
+        filters,
+        people=given.people,
+        places=given.places or suffixes,
+        kinds=given.kinds or filters.kinds,
+        after=max(filter(None, (first, given.after)), default=None),
+        before=min(filter(None, (last, given.before)), default=None),
+    )
 
 
 def _in_period(period: Period) -> str:

@@ -60,7 +60,19 @@ REPLIES: Final[Mapping[str, str]] = {
         "To make me forget a file or folder: `jackdaw knowledge remove PATH`; conversations: `jackdaw history delete`. "
         "Your own files stay as they are."
     ),
-    "wrong": "Tell me with `jackdaw wrong`, or `/wrong` in the app: the answer is not shown again.",
+    "joke": (
+        "I know no jokes of my own, but your files may hold some: `jackdaw search funny`. I am a small clever bird that "
+        "collects things, and finds them again."
+    ),
+    "languages": (
+        "I read and answer in English. Search finds words of any language in your files; a larger model may answer in "
+        "others: `jackdaw models`."
+    ),
+    "server": (
+        "A companion server is optional: it adds public knowledge and a larger model. `jackdaw connect` pairs this "
+        "device with one, and `jackdaw status` says whether one is connected."
+    ),
+    "wrong": "I can be wrong: look at the sources. If an answer is, say so with `jackdaw wrong`, or `/wrong` in the app, and it is not shown again.",
 }
 """The reply to each topic; what is in the files is added where that helps."""
 
