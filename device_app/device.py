@@ -175,8 +175,7 @@ class Device:
         from device_app.answering.assistant import Assistant
         from device_app.knowledge.freshness import Freshness
 
-        source = lambda: self.begin_loading().result()  # noqa: E731
-        parts = self.conversations, source, self.qa_bank, self.qkv_tree, self.everyday
+        parts = self.conversations, lambda: self.begin_loading().result(), self.qa_bank, self.qkv_tree, self.everyday
         freshness = Freshness(self.knowledge, self._read_again)
         return Assistant(self.retriever, self.embedder, *parts, self.public, freshness)
 
