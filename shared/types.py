@@ -1,7 +1,7 @@
 """Value types that several packages share: documents, passages, search results. Plain values, no behaviour."""
 
-from dataclasses import dataclass, replace
-from datetime import date, datetime
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
 from typing import Self
 
 from shared.side import Side
@@ -19,12 +19,43 @@ class Block:
     page: int | None = None
 
 
+Moment = datetime | date
+"""A day, or a time on the clock of a place that is given beside it (a naive datetime)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarEvent:
+    """When an entry of a calendar takes place (RFC 5545).
+
+    All moments are days, or times on the clock in `zone`: the name of a time zone, the text of a VTIMEZONE, or "" for
+    wherever the device is. `rules` are recurrence rules (3.3.10) with an end or without one, never with a number of
+    times; `added` and `left_out` are single occurrences. `last` is the day on which the last one begins, None if they
+    never end. `replaces` is the occurrence of the event of this `uid` in whose place this one stands. Of two versions
+    the one with the higher `revision` counts, then the later `stamped` (ISO 8601, UTC). `status` is lower-case: "",
+    "tentative", "cancelled", "completed" …
+    """
+
+    uid: str
+    start: Moment
+    lasts: timedelta = timedelta()
+    zone: str = ""
+    rules: tuple[str, ...] = ()
+    added: tuple[Moment, ...] = ()
+    left_out: tuple[Moment, ...] = ()
+    last: date | None = None
+    replaces: Moment | None = None
+    revision: int = 0
+    stamped: str = ""
+    status: str = ""
+    place: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A unit that a user would name: a note, a mail, a chat, an event. A file holds one or many.
 
     `key` identifies a document within its file across changes to the file (a Message-ID, a UID, a row's id); "" if the
-    file is the document. `date` is aware or naive, as in the source.
+    file is the document. `date` is aware or naive, as in the source. `event` is when a calendar's entry takes place.
     """
 
     key: str
@@ -33,6 +64,7 @@ class Document:
     blocks: tuple[Block, ...]
     date: datetime | None = None
     people: tuple[str, ...] = ()
+    event: CalendarEvent | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.types import Document, Passage
+from storage.events import EventStore
 from storage.passages import PassageStore, show
 
 
@@ -194,6 +195,7 @@ class KnowledgeStore(PassageStore):
                 (file_id, document.key, prepared.hash, *heading),
             )
             kept = {}
+        EventStore(self.database).put(document_id, document.event)
         for passage, vector in zip(prepared.passages, prepared.vectors, strict=True):
             passage_id = kept.get(passage.ordinal) or self.database.insert(
                 "INSERT INTO passages (document_id, ordinal, text, line, page) VALUES (?, ?, ?, ?, ?)",

@@ -112,7 +112,37 @@ CREATE TABLE phone_sources (
 """
 
 
-STEPS: tuple[Step, ...] = (*schema.STEPS, step_6, step_7, step_8)
+def step_9(database: sqlite_utils.Database) -> None:
+    """Add the table of the events of calendars, and mark calendars as incomplete, so that they are read once more."""
+    database.executescript(_EVENTS)
+
+
+_EVENTS = """
+CREATE TABLE events (
+    document_id INTEGER PRIMARY KEY REFERENCES documents,
+    uid TEXT NOT NULL,
+    start TEXT NOT NULL,        -- ISO 8601: a day, or a time on the clock in the zone; so are all moments of this row
+    seconds INTEGER NOT NULL,   -- how long it lasts
+    zone TEXT NOT NULL,         -- a name, the text of a VTIMEZONE, or empty: wherever the device is
+    rules TEXT NOT NULL,        -- JSON array of recurrence rules (RFC 5545, 3.3.10), without COUNT
+    added TEXT NOT NULL,        -- JSON array of moments beside the rules
+    left_out TEXT NOT NULL,     -- JSON array of moments that the rules would give
+    last TEXT,                  -- day on which the last occurrence begins; NULL if they never end
+    replaces TEXT,              -- moment of the occurrence in whose place this event stands; NULL for none
+    revision INTEGER NOT NULL,
+    stamped TEXT NOT NULL,
+    status TEXT NOT NULL,
+    place TEXT NOT NULL
+);
+CREATE INDEX events_by_uid ON events (uid);
+CREATE TRIGGER events_delete BEFORE DELETE ON documents BEGIN
+    DELETE FROM events WHERE document_id = old.id;
+END;
+UPDATE files SET sha256 = NULL WHERE id IN (SELECT file_id FROM documents WHERE kind IN ('event', 'task'));
+"""
+
+
+STEPS: tuple[Step, ...] = (*schema.STEPS, step_6, step_7, step_8, step_9)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -38,4 +38,6 @@ def with_own_key(document: Document, taken: dict[str, int]) -> Document:
 
 def digest(document: Document) -> str:
     """Return a hash of everything in a document."""
-    return hashlib.blake2b(repr(document).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    # Without an event it is the hash that earlier versions have stored.
+    text = repr(document) + (repr(document.event) if document.event else "")
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

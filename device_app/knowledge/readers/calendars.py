@@ -1,7 +1,7 @@
 """Reads iCalendar: each event and each task as a person would write it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
@@ -11,32 +11,33 @@ from icalendar import Calendar, Component
 
 from device_app.knowledge.readers.dates import sane
 from device_app.knowledge.readers.decoding import decode
+from device_app.knowledge.readers.omitted import Omitted
 from device_app.knowledge.readers.opening import read_whole
+from device_app.knowledge.readers.schedules import BROKEN, Schedules, moment_of, text_of, values_of
 from shared.errors import UnreadableFile
 from shared.types import Block, Document
 
 _LARGEST = 8 << 20
 """The most bytes, some 30,000 events: the parser takes 40 times as much memory."""
-# The errors of icalendar for a file that is no calendar, and on access to a broken property.
-_BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
 _BORDER = re.compile(r"^(BEGIN|END):(\S+)", re.MULTILINE | re.IGNORECASE)
 _UNITS = {"HOURLY": "hour", "DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
 _WEEKDAYS = dict(zip(("MO", "TU", "WE", "TH", "FR", "SA", "SU"), range(7), strict=True))
 _ORDINALS = {"1": "first ", "2": "second ", "3": "third ", "4": "fourth ", "5": "fifth ", "-1": "last "}
 
 
-def read_ics(path: Path, max_bytes: int) -> Iterator[Document]:
+def read_ics(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
     """Yield a document for each event and task; a repeated one has its rule, not each date. Raises UnreadableFile."""
     text = decode(read_whole(path, min(max_bytes, _LARGEST)))
     try:
         calendars = Calendar.from_ical(_closed(text), multiple=True)
-    except _BROKEN as error:
+    except BROKEN as error:
         raise UnreadableFile("broken calendar") from error
     for calendar in calendars:
-        zone = _own_zone(calendar)
+        zone, schedules = _own_zone(calendar), Schedules(calendar)
         for component in calendar.walk():
             if component.name in ("VEVENT", "VTODO") and component.keys():
-                yield _entry(component, zone)
+                yield _entry(component, zone, schedules)
+        yield from schedules.omitted()
 
 
 def _closed(text: str) -> str:
@@ -54,69 +55,47 @@ def _closed(text: str) -> str:
 def _own_zone(calendar: Component) -> tzinfo | None:
     """Return the calendar's own time zone; None if it names no existing one."""
     try:
-        return ZoneInfo(_text(calendar, "X-WR-TIMEZONE"))
-    except (*_BROKEN, OSError):
+        return ZoneInfo(text_of(calendar, "X-WR-TIMEZONE"))
+    except (*BROKEN, OSError):
         return None
 
 
-def _entry(component: Component, zone: tzinfo | None) -> Document:
-    title = _text(component, "SUMMARY") or "(no title)"
-    start, end, due = (_moment(component, name) for name in ("DTSTART", "DTEND", "DUE"))
+def _entry(component: Component, zone: tzinfo | None, schedules: Schedules) -> Document:
+    title = text_of(component, "SUMMARY") or "(no title)"
+    start, end, due = (moment_of(component, name) for name in ("DTSTART", "DTEND", "DUE"))
     if start and not end:
         end = _plus(start, component)
     start, end, due = (_local(moment, zone) for moment in (start, end, due))
     people = tuple(
-        dict.fromkeys(_person(person) for name in ("ORGANIZER", "ATTENDEE") for person in _all(component, name))
+        dict.fromkeys(_person(person) for name in ("ORGANIZER", "ATTENDEE") for person in values_of(component, name))
     )
     when = start or due
+    key = " ".join(filter(None, [text_of(component, "UID") or title, _instance(component)]))
     lines = [
         f"{title}: {_span(start, end)}" if start else title,
         f"Due: {_spoken(due)}" if due else "",
         _labelled(
-            "Repeats", ", and ".join(filter(None, (_recurrence(rule, zone) for rule in _all(component, "RRULE"))))
+            "Repeats", ", and ".join(filter(None, (_recurrence(rule, zone) for rule in values_of(component, "RRULE"))))
         ),
-        _labelled("Where", _text(component, "LOCATION")),
+        _labelled("Where", text_of(component, "LOCATION")),
         _labelled("With", ", ".join(people)),
-        _labelled("Status", _text(component, "STATUS").lower()),
+        _labelled("Status", text_of(component, "STATUS").lower()),
         _labelled("Categories", ", ".join(_categories(component))),
-        *_text(component, "DESCRIPTION").split("\n"),
+        *text_of(component, "DESCRIPTION").split("\n"),
     ]
     return Document(
-        key=" ".join(filter(None, [_text(component, "UID") or title, _instance(component)])),
+        key=key,
         kind="event" if component.name == "VEVENT" else "task",
         title=title,
         blocks=tuple(Block(line) for line in lines if line.strip()),
         date=sane(when if isinstance(when, datetime) else datetime.combine(when, time())) if when else None,
         people=people,
+        event=schedules.event(component, key),
     )
 
 
 def _labelled(label: str, text: str) -> str:
     return f"{label}: {' '.join(text.split())}" if text else ""
-
-
-def _all(component: Component, name: str) -> Sequence[Any]:
-    """Return the values of a property; none if it is broken."""
-    try:
-        value = component.get(name)
-    except _BROKEN:
-        return []
-    return value if isinstance(value, list) else [] if value is None else [value]
-
-
-def _text(component: Component, name: str) -> str:
-    return next((str(value).strip() for value in _all(component, name)), "")
-
-
-def _moment(component: Component, name: str) -> date | None:
-    for value in _all(component, name):
-        try:
-            moment = value.dt
-        except _BROKEN:
-            continue
-        if isinstance(moment, date):
-            return moment
-    return None
 
 
 def _local(moment: date | None, zone: tzinfo | None) -> date | None:
@@ -125,28 +104,28 @@ def _local(moment: date | None, zone: tzinfo | None) -> date | None:
         return moment
     try:
         return moment.astimezone(zone)
-    except _BROKEN:
+    except BROKEN:
         return moment
 
 
 def _plus(start: date, component: Component) -> date | None:
     """Return the end of an event, computed from its start and duration."""
-    for value in _all(component, "DURATION"):
+    for value in values_of(component, "DURATION"):
         try:
             return start + value.dt if isinstance(value.dt, timedelta) else None
-        except _BROKEN:
+        except BROKEN:
             continue
     return None
 
 
 def _instance(component: Component) -> str:
     """Return the date of the repeated event that this one replaces; "" for none."""
-    moment = _moment(component, "RECURRENCE-ID")
+    moment = moment_of(component, "RECURRENCE-ID")
     return moment.isoformat() if moment else ""
 
 
 def _categories(component: Component) -> list[str]:
-    return [str(category) for value in _all(component, "CATEGORIES") for category in getattr(value, "cats", [])]
+    return [str(category) for value in values_of(component, "CATEGORIES") for category in getattr(value, "cats", [])]
 
 
 def _person(value: Any) -> str:
@@ -199,7 +178,7 @@ def _recurrence(rule: Any, zone: tzinfo | None) -> str:
             words += f", {int(parts['COUNT'][0])} times"
         until = _local(parts["UNTIL"][0], zone) if "UNTIL" in parts else None
         return words + (f" until {_day(until)}" if until else "")
-    except _BROKEN:
+    except BROKEN:
         return ""
 
 

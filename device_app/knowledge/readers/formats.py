@@ -133,7 +133,7 @@ def cleaned(document: Document) -> Document | None:
     key = printable(document.key)
     if len(key) > _LONGEST_KEY:
         key = hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
-    return Document(key, document.kind, title, blocks, document.date, people)
+    return Document(key, document.kind, title, blocks, document.date, people, document.event)
 
 
 def _one_line(text: str) -> str:

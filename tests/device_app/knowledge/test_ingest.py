@@ -381,3 +381,22 @@ def test_after_a_change_of_the_readers_only_what_they_read_differently_is_stored
     for documents, unchanged in ((1, 1), (0, 2)):
         report = Ingestion(store, FakeEmbedder()).run([tmp_path])
         assert (report.documents, report.unchanged) == (documents, unchanged)
+
+
+def test_a_calendar_that_an_earlier_version_read_is_read_again_once_for_its_events(
+    store: KnowledgeStore, folder: Path
+) -> None:
+    (folder / "a.ics").write_text(
+        "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:u\r\nSUMMARY:Tea\r\nDTSTART:20260314T100000\r\nEND:VEVENT\r\nEND:VCALENDAR"
+    )
+    add(store, folder)
+    before = store.database.execute("SELECT id FROM passages WHERE text LIKE '%Tea%'")
+    with store.database.transaction():  # as the schema's step leaves it
+        store.database.execute("DELETE FROM events")
+        store.database.execute("UPDATE documents SET hash = 'of the text alone' WHERE kind = 'event'")
+        store.database.execute("UPDATE files SET sha256 = NULL WHERE path = ?", (os.fsencode(folder / "a.ics"),))
+    embedder = CountingEmbedder()
+    assert add(store, folder, embedder=embedder).documents == 1
+    assert store.database.execute("SELECT uid FROM events") == [("u",)]
+    assert store.database.execute("SELECT id FROM passages WHERE text LIKE '%Tea%'") == before
+    assert (add(store, folder, embedder=embedder).documents, embedder.texts) == (0, [])
