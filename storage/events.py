@@ -22,6 +22,7 @@ class StoredEvent:
     passage: int
     kind: str
     title: str
+    people: tuple[str, ...]
     path: str
 
 
@@ -65,18 +66,10 @@ class EventStore:
         )
         return map(_event, rows)
 
-    def paths(self) -> list[bytes]:
-        """Return the paths of the files that hold entries of calendars."""
-        rows = self.database.execute(
-            "SELECT path FROM files WHERE id IN "
-            "(SELECT file_id FROM documents WHERE kind IN ('event', 'task')) ORDER BY path"
-        )
-        return [path for (path,) in rows]
-
 
 _SELECT = (
     "SELECT uid, start, seconds, zone, rules, added, left_out, last, replaces, revision, stamped, status, place, "
-    "(SELECT id FROM passages WHERE document_id = documents.id ORDER BY ordinal LIMIT 1), kind, title, path "
+    "(SELECT id FROM passages WHERE document_id = documents.id ORDER BY ordinal LIMIT 1), kind, title, people, path "
     "FROM events JOIN documents ON documents.id = document_id JOIN files ON files.id = file_id"
 )
 
@@ -98,8 +91,8 @@ def _event(row: Sequence[Any]) -> StoredEvent:
         status,
         place,
     )
-    passage, kind, title, path = document
-    return StoredEvent(event, passage, kind, title, show(path))
+    passage, kind, title, people, path = document
+    return StoredEvent(event, passage, kind, title, tuple(json.loads(people)), show(path))
 
 
 def _dumped(moments: Iterable[Moment]) -> str:

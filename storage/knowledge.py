@@ -111,6 +111,16 @@ class KnowledgeStore(PassageStore):
         )
         return [FileState(*row) for row in rows]
 
+    def files_with(self, kinds: Sequence[str]) -> list[FileState]:
+        """Return the states of the files that contain documents of these kinds."""
+        marks = ", ".join("?" * len(kinds))
+        rows = self.database.execute(
+            "SELECT path, size, mtime_ns, sha256, recipe FROM files WHERE id IN "
+            f"(SELECT file_id FROM documents WHERE kind IN ({marks})) ORDER BY path",
+            kinds,
+        )
+        return [FileState(*row) for row in rows]
+
     def paths_under(self, path: bytes) -> list[bytes]:
         """Return the paths of stored files at or under a path."""
         return [row[0] for row in self.database.execute(f"SELECT path FROM files WHERE {UNDER}", under(path))]

@@ -279,7 +279,8 @@ class Assistant:
                             said.append(event.text)
                             event.trace.first_token()
                             yield Wrote(event.text)
-                        left, stale = request.ledger.egress, request.looked.of(event.hits)
+                        looked, left = request.looked, request.ledger.egress
+                        stale = tuple(looked.stale) if event.written == "rule" else looked.of(event.hits)
                         whole = replace(event, egress=left, stale=stale, rounds=tuple(rounds))
                         answer = self._records.finished(turn, whole, request.typed)
                     yield answer or event

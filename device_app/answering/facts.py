@@ -30,7 +30,7 @@ from shared.prompt import Exchange
 from shared.trace import Trace
 from shared.types import Hit
 from storage.conversations import ConversationStore
-from storage.passages import Ids
+from storage.passages import Ids, show
 from storage.vectors import Vectors
 
 _CITED: Final = max(MOST_ATTEMPTS, LOOKED_THROUGH, NEAREST_SHOWN)
@@ -81,13 +81,15 @@ class Facts:
 
     def ruling(self, request: Request) -> Ruling:
         """Return the answer of a rule, if one understands the question and its answer is not marked as wrong."""
-        with request.trace.step("look up"):
-            if (ruled := self.everyday.answer(Asked(request.query, self.clock()))) and self._holds(
-                ruled, request.query
-            ):
+        while True:
+            with request.trace.step("look up"):
+                gone = frozenset(map(show, request.looked.gone))
+                ruled = self.everyday.answer(Asked(request.query, self.clock(), gone))
+                if not ruled or not self._holds(ruled, request.query):
+                    request.embed()  # from here on, it is always needed
+                    return Ruling(None)
+            if not self.freshness or not self.freshness.look_at(ruled.files, request.looked, request.trace, whole=True):
                 return Ruling(ruled)
-            request.embed()  # from here on, it is always needed
-        return Ruling(None)
 
     def _holds(self, ruled: Ruled, asked: Query) -> bool:
         """Return whether the person has not marked this answer to the question as wrong."""

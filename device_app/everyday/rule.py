@@ -16,6 +16,7 @@ from device_app.english.following import is_follow_up
 if TYPE_CHECKING:
     from device_app.english.query import Query
     from shared.types import StoredPassage
+    from storage.knowledge import FileState
 
 
 def local_now() -> datetime:
@@ -25,10 +26,14 @@ def local_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to a rule: its `query`, and the moment `now`, with the person's time zone."""
+    """A question to a rule: its `query`, and the moment `now`, with the person's time zone.
+
+    `gone` are the paths of files that were deleted since they were read: nothing of them belongs into an answer.
+    """
 
     query: Query
     now: datetime
+    gone: frozenset[str] = frozenset()
 
     @property
     def text(self) -> str:
@@ -62,13 +67,15 @@ class Ruled:
     `text` is Markdown, all that a person is shown; "[1]" cites the first of the `sources`. `understood` says in words
     how the question was read, its parts joined by " · ": "mails · from Rick Moen · October 2026". `items` are the
     records behind the text, which may be more than it shows; none if the store holds nothing of what was asked for,
-    which is an answer too.
+    which is an answer too. `files` are those that were looked through, as far as they are few: if one of them has
+    changed since, it is read again, and the rule is asked again.
     """
 
     text: str
     understood: str
     items: Sequence[Item] = ()
     sources: Sequence[StoredPassage] = ()
+    files: Sequence[FileState] = ()
 
 
 class Rule(Protocol):

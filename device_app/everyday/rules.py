@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from device_app.everyday.agenda import Agenda
 from device_app.everyday.arithmetic import Arithmetic
 from device_app.everyday.clock import Clock
 from device_app.everyday.days import Days
@@ -20,4 +21,5 @@ if TYPE_CHECKING:
 
 def everyday(store: KnowledgeStore) -> Everyday:
     """Return the rules over this store."""
-    return Everyday((Talk(store, partial(examples, store)), Clock(), Arithmetic(), Days(store), Listing(store), HearsayRule(store)))
+    talk = Talk(store, partial(examples, store))
+    return Everyday((talk, Clock(), Arithmetic(), Agenda(store), Days(store), Listing(store), HearsayRule(store)))

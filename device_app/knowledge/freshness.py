@@ -8,7 +8,7 @@ walks the folder. Independent of models and ranking.
 import os
 import shlex
 import stat
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -54,21 +54,24 @@ class Freshness:
 
     def look(self, passages: Collection[int], looked: Looked, trace: Trace) -> bool:
         """Check the files of these passages; return whether a search may now give other results."""
-        news = [
-            self._settle(file, looked, trace) for file in self.store.files_of(passages) if file.path not in looked.seen
-        ]
-        return any(news)
+        return self.look_at(self.store.files_of(passages), looked, trace)
+
+    def look_at(self, files: Iterable[FileState], looked: Looked, trace: Trace, *, whole: bool = False) -> bool:
+        """Check these files, as `look` does. With `whole`, a file that was read only in part counts as changed."""
+        return any([self._settle(file, looked, trace, whole) for file in files if file.path not in looked.seen])
 
     def are_gone(self, passages: Collection[int], looked: Looked) -> bool:
         """Return whether the file of any of these passages is gone."""
         return bool(looked.gone) and any(file.path in looked.gone for file in self.store.files_of(passages))
 
-    def _settle(self, file: FileState, looked: Looked, trace: Trace) -> bool:
+    def _settle(self, file: FileState, looked: Looked, trace: Trace, whole: bool) -> bool:
         """Check one file and update its state; return whether passages were added or removed."""
         looked.seen.add(file.path)
         condition, path, size = self._condition(file)
         if condition == "changed":
             return self._changed(file, path, size, looked, trace)
+        if condition == "same" and whole and file.sha256 is None:
+            return self._changed(file, path, size, looked, trace, "was not yet read to its end")
         name = show(file.path)
         if condition == "gone":
             looked.gone |= {file.path, *self._gone_with(path)}
@@ -79,7 +82,15 @@ class Freshness:
             looked.stale.append(Stale(name, "away", reason))
         return condition == "gone"
 
-    def _changed(self, file: FileState, path: Path, size: int, looked: Looked, trace: Trace) -> bool:
+    def _changed(
+        self,
+        file: FileState,
+        path: Path,
+        size: int,
+        looked: Looked,
+        trace: Trace,
+        what: str = "has changed since it was read",
+    ) -> bool:
         name, again = show(file.path), f"Read the file: jackdaw add {shlex.quote(show(os.fsencode(path)))}"
         if size > looked.room:
             why = f"is too large to read while you wait. {again}"
@@ -96,7 +107,7 @@ class Freshness:
                 why = f"takes too long to read while you wait. {again}"
             except JackdawError as error:  # another reader, a full disk: the old text stays
                 why = f"was not read again. {error}"
-        looked.stale.append(Stale(name, "changed", f"{name} has changed since it was read, and {why}"))
+        looked.stale.append(Stale(name, "changed", f"{name} {what}, and {why}"))
         return False
 
     def _condition(self, file: FileState) -> tuple[Condition, Path, int]:

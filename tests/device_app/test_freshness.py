@@ -230,3 +230,39 @@ def test_what_is_shown_in_the_stead_of_an_answer_is_looked_at_too(device: Device
     answer = fresh(device, "What did my zither cost?")
     assert shown[2] not in [Path(hit.passage.path).name for hit in answer.hits]
     assert states(answer) == [(shown[2], "gone")]
+
+
+def calendar(notes: Path, title: str) -> None:
+    lines = ["BEGIN:VCALENDAR", "BEGIN:VEVENT", f"UID:{title}", f"SUMMARY:{title}", "DTSTART:20200101T120000"]
+    (notes / "a.ics").write_text("\r\n".join([*lines, "RRULE:FREQ=DAILY", "END:VEVENT", "END:VCALENDAR", ""]))
+
+
+def test_a_calendar_that_changed_or_went_is_noticed_also_where_it_said_nothing(device: Device, notes: Path) -> None:
+    calendar(notes, "Tea")
+    device.ingestion().run([notes])
+    asked = "What is on tomorrow?"
+    assert "12:00 Tea [1]" in ask(device, asked).text
+    calendar(notes, "Coffee")
+    answer = ask(device, asked)
+    assert "12:00 Coffee [1]" in answer.text
+    assert answer.stale == ()
+    with device.knowledge.database.transaction():  # as the schema's step leaves a calendar of an earlier version
+        device.knowledge.database.execute("DELETE FROM events")
+        device.knowledge.database.execute("UPDATE documents SET hash = '' WHERE kind = 'event'")
+        device.knowledge.database.execute(
+            "UPDATE files SET sha256 = NULL WHERE path = ?", (os.fsencode(notes / "a.ics"),)
+        )
+    assert "12:00 Coffee [1]" in ask(device, asked).text
+    (notes / "a.ics").unlink()
+    answer = ask(device, asked)
+    assert answer.text.startswith("Nothing is planned tomorrow")
+    assert states(answer) == [("a.ics", "gone")]
+
+
+def test_a_large_calendar_that_changed_is_told(device: Device, notes: Path) -> None:
+    calendar(notes, "Tea")
+    device.ingestion().run([notes])
+    calendar(notes, "x" * 100_000)
+    answer = ask(device, "What is on tomorrow?")
+    assert "12:00 Tea [1]" in answer.text
+    assert states(answer) == [("a.ics", "changed")]

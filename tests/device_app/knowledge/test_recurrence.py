@@ -27,7 +27,7 @@ def in_the_middle_of_europe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def stored(event: CalendarEvent, title: str = "Rowing") -> StoredEvent:
-    return StoredEvent(event, 1, "event", title, "/a.ics")
+    return StoredEvent(event, 1, "event", title, (), "/a.ics")
 
 
 def event(**changed: object) -> CalendarEvent:

@@ -1,0 +1,241 @@
+"""Reads the days that a question about an agenda names: "this weekend", "Friday afternoon", "the next two weeks".
+
+`dates` gives every day that words may mean, which a search prefers; an agenda needs the one that is meant. Pure.
+"""
+
+import calendar
+import re
+from dataclasses import dataclass, replace
+from datetime import date, time, timedelta
+from typing import Final
+
+from device_app.english import dates
+
+_DAYS: Final = [name.lower() for name in calendar.day_name]
+_WEEKDAY: Final = "|".join(f"{day}|{day[:3]}" for day in _DAYS) + "|tues|weds|thur|thurs"
+_NUMBERS: Final = {
+    "two": 2,
+    "couple of": 2,
+    "few": 5,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "ten": 10,
+}
+_WHICH: Final = {"last": -1, "past": -1, "previous": -1, "next": 1, "following": 1, "coming": 1}
+_PARTS: Final = {
+    "early morning": (time(0), time(9)),
+    "morning": (time(0), time(12)),
+    "lunch": (time(12), time(14)),
+    "afternoon": (time(12), time(18)),
+    "evening": (time(18), time.max),
+    "night": (time(18), time.max),
+}
+_PART: Final = "early morning|morning|lunch(?:time)?|afternoon|evening|night"
+_CLOCK: Final = (
+    r"(?:(?P<{0}h>\d{{1,2}})(?:[:.h](?P<{0}m>\d\d))?(?: ?(?P<{0}p>[ap])\.?m\b\.?| ?o'?clock)?"
+    r"|(?P<{0}n>noon|midday|midnight))"
+)
+_LONGEST: Final = timedelta(days=366)
+"""The most days of an agenda."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Days from `first` to `last` and, if a part of the day is named, the times from `begins` to `ends` on each."""
+
+    first: date
+    last: date
+    begins: time | None = None
+    ends: time | None = None
+
+    @property
+    def is_one_day(self) -> bool:
+        """Whether the window is a day, or a part of it."""
+        return self.first == self.last
+
+
+_RELATIVE: Final = re.compile(
+    rf"""\b(?:
+        (?P<day>(?:the\ )?day\ after\ tomorrow|tomorrow|(?:the\ )?day\ before\ yesterday|yesterday|today|tonight
+            |last\ night|this\ (?={_PART}))
+        | (?P<weekend>(?:this|next|last|coming|following)\ )?weekend
+        | rest\ of\ (?:(?:the|this|my)\ (?P<rest>week|month|year|day)|(?P<rest_>today))
+        | (?:next|coming|following)\ (?P<count>\d{{1,2}}|{"|".join(_NUMBERS)})\ (?P<units>days|weeks|months)
+        | (?:(?P<which_>this|next|last|coming|following)\ )?(?P<weekday>{_WEEKDAY})
+            (?:\ (?:of\ )?(?P<of>this|next|last)\ week)?
+        | (?P<of_>this|next|last)\ week\ (?:on\ )?(?P<weekday_>{_WEEKDAY})
+        | (?P<which>this|next|last|coming|following|current)\ (?P<unit>week|month|year)
+        | (?<=\bthe\ )(?P<ordinal>\d{{1,2}})(?:st|nd|rd|th)(?!\ (?:of\ )?[a-z]{{3}})
+    )\b""",
+    re.VERBOSE,
+)
+_TO: Final = re.compile(r"(?:to|until|till|through|-|–|up to)(?: and including)?(?: on)?")
+_AND: Final = re.compile(r"(?:and|or|&)(?: on)?")
+_ON: Final = re.compile(r"\bon\b")
+_PART_OF_DAY: Final = re.compile(rf"(?:\b(?:in|during|at|over) )?(?:\bthe )?\b(?P<part>{_PART})\b")
+_TIME: Final = re.compile(
+    rf"\b(?:(?:between|from) {_CLOCK.format('a')} (?:and|to|until|till) {_CLOCK.format('b')}"
+    rf"|(?P<how>at|around|about|after|before|from|by|until) {_CLOCK.format('c')})(?!\w)"
+)
+
+
+def window_in(text: str, today: date, *, is_past: bool = False) -> tuple[Window, str] | None:
+    """Return the days that a text names, and the text without them; None if it names none, or two different ones.
+
+    `text` is in lower case with single spaces. A weekday or a date without a year is the next one from `today` on, or
+    with `is_past` the last one.
+    """
+    matches = list(_RELATIVE.finditer(text))
+    if matches:
+        windows = [_relative(match, today, is_past=is_past) for match in matches]
+        between = text[matches[0].end() : matches[-1].start()]
+        text = f"{text[: matches[0].start()]} {text[matches[-1].end() :]}"
+        window = windows[0] if len(windows) == 1 else _joined(windows, between.strip())
+        if window is None or dates.named(text, today):
+            return None
+    else:
+        window, text = _named(text, today, is_past=is_past)
+    part = _part_of_day(
+        text, default=window is not None and matches != [] and matches[0]["day"] in ("tonight", "last night")
+    )
+    if window is None and part:
+        window = Window(today, today)
+    if window is None or not timedelta(0) <= window.last - window.first <= _LONGEST:
+        return None
+    if part:
+        if not window.is_one_day:
+            return None
+        begins, ends, text = part
+        window = replace(window, begins=begins, ends=ends)
+    return window, " ".join(text.split())
+
+
+def _joined(windows: list[Window | None], between: str) -> Window | None:
+    """Return two windows as one: "from Friday to Sunday", "today and tomorrow"; None if they are not joined."""
+    first, last, *others = windows
+    if others or first is None or last is None or last.first <= first.first:
+        return None
+    if _TO.fullmatch(between):
+        return Window(first.first, last.last)
+    follows = last.first - first.last == timedelta(1)
+    return Window(first.first, last.last) if follows and _AND.fullmatch(between) else None
+
+
+def _relative(match: re.Match[str], today: date, *, is_past: bool) -> Window | None:
+    part = {name.rstrip("_"): found for name, found in match.groupdict().items() if found}
+    monday = today - timedelta(today.weekday())
+    if day := part.get("day"):
+        ahead = {"yesterday": -1, "last night": -1, "tomorrow": 1}.get(day, 0)
+        ahead += 2 if "after" in day else -2 if "before" in day else 0
+        return _days(today + timedelta(ahead))
+    if "weekend" in match[0]:
+        saturday = monday + timedelta(5 + 7 * _WHICH.get(part.get("weekend", "").strip(), -1 if is_past else 0))
+        if part.get("weekend", "").strip() == "coming":
+            saturday -= timedelta(7)
+        return Window(saturday, saturday + timedelta(1))
+    if rest := part.get("rest"):
+        return Window(today, _whole(rest, today, 0).last)
+    if count := part.get("count"):
+        number = _NUMBERS.get(count) or int(count)
+        days = number * {"days": 1, "weeks": 7, "months": 30}[part["units"]]
+        return Window(today, today + timedelta(days))
+    if weekday := part.get("weekday"):
+        index = next(index for index, name in enumerate(_DAYS) if name.startswith(weekday[:3]))
+        if week := part.get("of"):
+            return _days(monday + timedelta(index + 7 * _WHICH.get(week, 0)))
+        return _days(_weekday(index, today, part.get("which", ""), is_past=is_past))
+    if unit := part.get("unit"):
+        return _whole(unit, today, _WHICH.get(part["which"], 0))
+    return _ordinal(int(part["ordinal"]), today, is_past=is_past)
+
+
+def _weekday(index: int, today: date, which: str, *, is_past: bool) -> date:
+    """Return the next day of that name from today on, or with "next" from tomorrow on; the last one before today."""
+    if which == "last" or (is_past and not which):
+        return today - timedelta((today.weekday() - index - 1) % 7 + 1)
+    first = today + timedelta(_WHICH.get(which, 0))
+    return first + timedelta((index - first.weekday()) % 7)
+
+
+def _whole(unit: str, today: date, turn: int) -> Window:
+    """Return this week, month or year, the one after it (1), or the one before it (-1)."""
+    if unit in ("day", "today"):
+        return _days(today)
+    if unit == "week":
+        monday = today + timedelta(7 * turn - today.weekday())
+        return Window(monday, monday + timedelta(6))
+    if unit == "year":
+        return Window(date(today.year + turn, 1, 1), date(today.year + turn, 12, 31))
+    year, month = divmod(today.year * 12 + today.month - 1 + turn, 12)
+    return Window(date(year, month + 1, 1), date(year, month + 1, calendar.monthrange(year, month + 1)[1]))
+
+
+def _ordinal(day: int, today: date, *, is_past: bool) -> Window | None:
+    """Return the next such day of a month, or the last one: "on the 3rd"."""
+    turns = range(0, -13, -1) if is_past else range(13)
+    for turn in turns:
+        month = _whole("month", today, turn)
+        if 1 <= day <= month.last.day:
+            found = month.first.replace(day=day)
+            if found < today if is_past else found >= today:
+                return _days(found)
+    return None
+
+
+def _named(text: str, today: date, *, is_past: bool) -> tuple[Window | None, str]:
+    """Return the day, month or year that a text names, and the text without it."""
+    spans = sorted(set(dates.named(text, today)))
+    if not spans:
+        return None, text
+    passed = [span for span in spans if span[0] <= today]
+    coming = [span for span in spans if span[1] >= today]
+    first, last = (passed or spans)[-1] if is_past else (coming or spans)[0]
+    # `dates` takes a preposition along, which may belong to the question: "What is on 3 December?"
+    return Window(first, last), dates.without(_ON.sub("on on", text)).replace("on on", "on")
+
+
+def _part_of_day(text: str, *, default: bool) -> tuple[time, time, str] | None:
+    """Return the times from and to which a text names a part of a day, and the text without it.
+
+    `default`: the day was named as a night already.
+    """
+    if match := _TIME.search(text):
+        rest = f"{text[: match.start()]} {text[match.end() :]}"
+        if match["how"]:
+            moment = _clock(match, "c")
+            if moment is None:
+                return None
+            if match["how"] in ("after", "from"):
+                return moment, time.max, rest
+            if match["how"] in ("before", "by", "until"):
+                return time(0), moment, rest
+            return moment, moment, rest
+        begins, ends = _clock(match, "a"), _clock(match, "b")
+        if begins is None or ends is None or ends <= begins:
+            return None
+        return begins, ends, rest
+    if match := _PART_OF_DAY.search(text):
+        begins, ends = _PARTS[match["part"].removesuffix("time")]
+        return begins, ends, f"{text[: match.start()]} {text[match.end() :]}"
+    return (*_PARTS["night"], text) if default else None
+
+
+def _clock(match: re.Match[str], which: str) -> time | None:
+    """Return the time of a match; an hour from 1 to 7 without "am" is in the afternoon."""
+    if named := match[f"{which}n"]:
+        return time(0) if named == "midnight" else time(12)
+    hour, minute, half = int(match[f"{which}h"]), int(match[f"{which}m"] or 0), match[f"{which}p"]
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half == "p" else 0)
+    elif hour < 8 and not match[f"{which}m"]:
+        hour += 12
+    return time(hour, minute) if hour < 24 and minute < 60 else None
+
+
+def _days(day: date) -> Window:
+    return Window(day, day)

@@ -1,0 +1,218 @@
+"""Answers questions about an agenda from the events of the calendars that were read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from device_app.english.agenda import AgendaQuestion, read
+from device_app.english.stemming import stemmed
+from device_app.english.terms import plain, terms
+from device_app.english.windows import Window
+from device_app.everyday import agenda_wording as wording
+from device_app.everyday.agenda_wording import Citations
+from device_app.everyday.rule import Asked, Item, Ruled
+from shared.printable import counted
+from storage.events import EventStore
+
+if TYPE_CHECKING:
+    from device_app.knowledge.recurrence import Occurrence
+    from storage.knowledge import KnowledgeStore
+
+_AHEAD: Final = timedelta(days=400)
+"""How far ahead the next event is looked for, and how far back the last one."""
+
+_AN_HOUR: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class EventItem(Item):
+    """An event at one of its times. `starts` and `ends` are ISO 8601: with the device's offset, or days if it is all
+    day, `ends` being the last one. `moved_from` is the time that it had before, `status` what the calendar says.
+    """
+
+    TYPE: ClassVar[str] = "event"
+    title: str
+    starts: str
+    ends: str
+    all_day: bool
+    place: str
+    status: str
+    moved_from: str
+    kind: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Agenda:
+    """Says what is on, whether one is free, and when the next event is."""
+
+    store: KnowledgeStore
+    stands_alone: ClassVar[bool] = False
+
+    def answer(self, asked: Asked) -> Ruled | None:
+        """Return what the calendars say; None without calendars, and if they do not hold the event that is named."""
+        question = None if asked.query.is_limited else read(asked.text, asked.now.date())
+        if question is None or not (files := self.store.files_with(("event", "task"))):
+            return None
+        cites = Citations()
+        said = _Answering(self.store, asked, question, cites).said()
+        if said is None:
+            return None
+        text, occurrences = said
+        passages = self.store.passages(cites.passages)
+        return Ruled(
+            text[:1].upper() + text[1:],
+            wording.understood(question.window, question.subject if question.words else ""),
+            list(map(item, occurrences)),
+            [passages[passage] for passage in cites.passages],
+            files,
+        )
+
+
+def on_days(store: KnowledgeStore, first: date, last: date, gone: frozenset[str] = frozenset()) -> list[Occurrence]:
+    """Return what takes place on these days, and the tasks due then that are not done. Leaves out files in `gone`."""
+    from device_app.knowledge.recurrence import occurrences  # imports dateutil, which few questions need
+
+    events = (stored for stored in EventStore(store.database).between(first, last) if stored.path not in gone)
+    return [each for each in occurrences(events, first, last) if each.stored.event.status != "completed"]
+
+
+def item(occurrence: Occurrence) -> EventItem:
+    """Return an event at one of its times as an entry of `items`."""
+    stored, ends, moved = occurrence.stored, occurrence.ends, occurrence.instead_of
+    all_day = not isinstance(occurrence.begins, datetime)
+    return EventItem(
+        title=stored.title,
+        starts=occurrence.begins.isoformat(),
+        ends=(ends - timedelta(days=1) if all_day else ends).isoformat(),
+        all_day=all_day,
+        place=stored.event.place,
+        status=stored.event.status,
+        moved_from=moved.isoformat() if moved else "",
+        kind=stored.kind,
+        path=stored.path,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Answering:
+    """The answering of one question."""
+
+    store: KnowledgeStore
+    asked: Asked
+    question: AgendaQuestion
+    cites: Citations
+
+    @property
+    def today(self) -> date:
+        return self.asked.now.date()
+
+    def said(self) -> tuple[str, Sequence[Occurrence]] | None:
+        """Return the text, and the events that it rests on; None if the calendars do not hold the event that is named."""
+        question = self.question
+        if question.ask == "next" or question.window is None:
+            return self._next(question.window)
+        within = self._within(question.window)
+        if question.words and not within and not self._after(question.window):
+            return None
+        taking_place = [each for each in within if not each.is_cancelled]
+        if question.ask in ("free", "busy"):
+            return self._free(question.window, taking_place)
+        days = wording.window_name(question.window, self.today)
+        if not taking_place:
+            return self._nothing(question.window, days, within)
+        count = counted(len(taking_place), "event")
+        begin = {"any": f"Yes, {count} {days}:", "whether": f"Yes, {days}:", "count": f"{count} {days}:"}.get(
+            question.ask, f"{days}:" if question.window.is_one_day else f"{count} {days}:"
+        )
+        return f"{begin}\n\n{wording.listed(within, question.window, self.today, self.cites)}", within
+
+    def _nothing(self, window: Window, days: str, cancelled: Sequence[Occurrence]) -> tuple[str, Sequence[Occurrence]]:
+        """Say that nothing is on, what was cancelled, and what is next."""
+        verb = "was" if window.last < self.today else "is"
+        what = f"“{self.question.subject}” {verb} not" if self.question.words else f"nothing {verb}"
+        no = "No, " if self.question.ask in ("any", "whether") else ""
+        parts = [f"{no}{what} planned {days}."]
+        if cancelled:
+            parts.append(wording.listed(cancelled, window, self.today, self.cites))
+        if window.last >= self.today and (upcoming := self._after(window)):
+            parts.append(f"Next: {wording.in_words(upcoming[0], self.today, self.cites)}.")
+        return "\n\n".join(parts), cancelled
+
+    def _free(self, window: Window, taking_place: Sequence[Occurrence]) -> tuple[str, Sequence[Occurrence]]:
+        """Say whether no hours of the window are taken: whole days and tasks take none."""
+        days = wording.window_name(window, self.today)
+        taken = [each for each in taking_place if isinstance(each.begins, datetime) and each.stored.kind != "task"]
+        is_free = self.question.ask == "free"
+        if taken:
+            partly = "" if window.begins else ", not all day" if window.is_one_day else ", not all the time"
+            begin = f"No{partly}" if is_free else "Yes"
+        else:
+            begin = f"Yes, you are free {days}" if is_free else f"No, you are not busy {days}"
+            begin += ", as far as your calendars say" + ("; but there is" if taking_place else ".")
+        if not taking_place:
+            return begin, taking_place
+        return f"{begin}:\n\n{wording.listed(taking_place, window, self.today, self.cites)}", taking_place
+
+    def _next(self, window: Window | None) -> tuple[str, Sequence[Occurrence]] | None:
+        """Say when the next event of the subject is; if none is to come, when the last one was."""
+        upcoming = self._following(self.asked.now)
+        if window:
+            upcoming = [each for each in upcoming if window.first <= each.day <= window.last]
+        if upcoming:
+            return f"{wording.in_words(upcoming[0], self.today, self.cites)}.", upcoming[:1]
+        what = f"No “{self.question.subject}”" if self.question.words else "Nothing"
+        none = f"{what} is coming up in your calendars."
+        past = [each for each in self._on(self.today - _AHEAD, self.today) if not each.is_cancelled]
+        if past and self.question.words:
+            return f"{none} The last was {wording.in_words(past[-1], self.today, self.cites)}.", past[-1:]
+        return None if self.question.words else (none, ())
+
+    def _after(self, window: Window) -> list[Occurrence]:
+        """Return the events of the subject that begin after the window, and after now."""
+        end = time.max if window.ends is None else window.ends
+        return self._following(max(self.asked.now, datetime.combine(window.last, end).astimezone()))
+
+    def _following(self, moment: datetime) -> list[Occurrence]:
+        """Return the events of the subject that begin after a moment; whole days, that begin on a later day."""
+        return [
+            each
+            for each in self._on(moment.date(), moment.date() + _AHEAD)
+            if not each.is_cancelled
+            and (each.begins > moment if isinstance(each.begins, datetime) else each.day > moment.date())
+        ]
+
+    def _within(self, window: Window) -> list[Occurrence]:
+        """Return the events of the subject in the window; whole days are in any part of the day."""
+        return [each for each in self._on(window.first, window.last) if _is_in_part(each, window)]
+
+    def _on(self, first: date, last: date) -> list[Occurrence]:
+        found = on_days(self.store, first, last, self.asked.gone)
+        return [each for each in found if self._is_meant(each)]
+
+    def _is_meant(self, occurrence: Occurrence) -> bool:
+        """Return whether title, place and people have every word of the subject."""
+        if not self.question.words:
+            return True
+        stored = occurrence.stored
+        words = terms(plain(" ".join((stored.title, stored.event.place, *stored.people))))
+        return set(self.question.words) <= set(map(stemmed, words))
+
+
+def _is_in_part(occurrence: Occurrence, window: Window) -> bool:
+    begins, ends = occurrence.begins, occurrence.ends
+    if (
+        window.begins is None
+        or window.ends is None
+        or not isinstance(begins, datetime)
+        or not isinstance(ends, datetime)
+    ):
+        return True
+    first = datetime.combine(window.first, window.begins).astimezone()
+    last = datetime.combine(window.first, window.ends).astimezone()
+    if window.begins == window.ends:
+        last += _AN_HOUR
+    return begins < last and (ends > first or begins >= first)

@@ -1,0 +1,135 @@
+"""Words events at their times for a person: days, times, titles, places, with citations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from shared.printable import counted, safe_line
+
+if TYPE_CHECKING:
+    from device_app.english.windows import Window
+    from device_app.knowledge.recurrence import Occurrence
+
+SHOWN: Final = 40
+"""The most events that a text shows; `items` has them all."""
+
+_CITED: Final = 20
+_NEAR: Final = {-1: "yesterday", 0: "today", 1: "tomorrow"}
+
+
+@dataclass(slots=True)
+class Citations:
+    """The passages of the events that a text names, in order: their ids."""
+
+    passages: list[int] = field(default_factory=list)
+
+    def mark(self, occurrence: Occurrence) -> str:
+        """Return the mark that cites an event, such as " [1]"; "" after many."""
+        passage = occurrence.stored.passage
+        if passage not in self.passages:
+            if len(self.passages) >= _CITED:
+                return ""
+            self.passages.append(passage)
+        return f" [{self.passages.index(passage) + 1}]"
+
+
+def day_name(day: date, today: date) -> str:
+    """Return "Thursday, 26 November", with the year if it is another one than today's."""
+    return f"{day:%A}, {day.day} {day:%B}" + (f" {day.year}" if day.year != today.year else "")
+
+
+def near_name(day: date, today: date) -> str:
+    """Return the day, named as today, tomorrow or yesterday if it is one of these."""
+    near = _NEAR.get((day - today).days)
+    return f"{near}, {day_name(day, today)}" if near else f"on {day_name(day, today)}"
+
+
+def window_name(window: Window, today: date) -> str:
+    """Return the days of a window, as they stand in a sentence: "tomorrow, Thursday, 26 November"."""
+    if not window.is_one_day:
+        return f"from {day_name(window.first, today)} to {day_name(window.last, today)}"
+    hours = _hours(window)
+    return near_name(window.first, today) + (f", {hours}" if hours else "")
+
+
+def understood(window: Window | None, subject: str) -> str:
+    """Return how a question was read: "agenda · Friday, 27 November 2026, from 12:00 to 18:00 · “rowing”"."""
+    parts = ["agenda"]
+    if window:
+        first, last = (f"{day:%A}, {day.day} {day:%B} {day.year}" for day in (window.first, window.last))
+        hours = _hours(window)
+        parts.append((f"{first}, {hours}" if hours else first) if window.is_one_day else f"{first} to {last}")
+    return " · ".join([*parts, *([f"“{safe_line(subject)}”"] if subject else [])])
+
+
+def listed(occurrences: Sequence[Occurrence], window: Window, today: date, cites: Citations) -> str:
+    """Return the events as a list, below their days if these are several."""
+    shown = occurrences[:SHOWN]
+    if window.is_one_day:
+        lines = [_line(occurrence, window, today, cites) for occurrence in shown]
+    else:
+        lines = []
+        for day, some in groupby(shown, lambda occurrence: max(occurrence.day, window.first)):
+            lines += ["", f"**{day_name(day, today)}**", "", *(_line(each, window, today, cites) for each in some)]
+    if more := len(occurrences) - len(shown):
+        lines += ["", f"… and {counted(more, 'more event')}."]
+    return "\n".join(lines).strip("\n")
+
+
+def in_words(occurrence: Occurrence, today: date, cites: Citations) -> str:
+    """Return an event with its day, in one line: "tomorrow, Thursday, 26 November, 20:00–22:30: Book club [1]"."""
+    times = _times(occurrence, occurrence.day, today)
+    return (
+        f"{near_name(occurrence.day, today)}, {times.rstrip(':')}: {_what(occurrence, today)}{cites.mark(occurrence)}"
+    )
+
+
+def _line(occurrence: Occurrence, window: Window, today: date, cites: Citations) -> str:
+    times = _times(occurrence, window.first, today)
+    cancelled = "cancelled: " if occurrence.is_cancelled else ""
+    return f"- {cancelled}{times} {_what(occurrence, today)}{cites.mark(occurrence)}"
+
+
+def _what(occurrence: Occurrence, today: date) -> str:
+    """Return title and place, and the time from which the event was moved."""
+    stored, moved = occurrence.stored, occurrence.instead_of
+    parts = [safe_line(stored.title), safe_line(stored.event.place)]
+    if moved:
+        clock = f", {moved:%H:%M}" if isinstance(moved, datetime) else ""
+        parts.append(f"moved from {day_name(moved, today)}{clock}")
+    return " · ".join(filter(None, parts))
+
+
+def _times(occurrence: Occurrence, first: date, today: date) -> str:
+    """Return the times of an event on its day, or on the `first` day that is shown, if it begins before it."""
+    begins, ends = occurrence.begins, occurrence.ends
+    if occurrence.stored.kind == "task":
+        return f"due {begins:%H:%M}" if isinstance(begins, datetime) else "due"
+    if not isinstance(begins, datetime) or not isinstance(ends, datetime):
+        last = ends - timedelta(days=1)
+        since = f"since {day_name(begins, today)}, " if begins < first else ""
+        return f"{since}until {day_name(last, today)}:" if last > max(begins, first) else f"{since}all day:"
+    since = f"since {day_name(begins.date(), today)}, " if begins.date() < first else ""
+    if ends == begins:
+        return f"{since}{begins:%H:%M}"
+    if ends - begins < timedelta(days=1):
+        return f"{since}{begins:%H:%M}–{ends:%H:%M}"
+    return f"{since}{begins:%H:%M} until {day_name(ends.date(), today)}, {ends:%H:%M},"
+
+
+def _hours(window: Window) -> str:
+    if window.begins is None or window.ends is None:
+        return ""
+    if window.begins == window.ends:
+        return f"at {window.begins:%H:%M}"
+    if window.ends == time.max:
+        return f"from {window.begins:%H:%M} on"
+    return (
+        f"before {window.ends:%H:%M}"
+        if window.begins == time(0)
+        else f"from {window.begins:%H:%M} to {window.ends:%H:%M}"
+    )

@@ -1,0 +1,89 @@
+"""Which questions are about an agenda, and what they ask of it."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.english.agenda import read
+
+TODAY = date(2026, 11, 25)  # a Wednesday
+
+
+@pytest.mark.parametrize(
+    ("question", "ask", "words"),
+    [
+        ("What is on today?", "list", ""),
+        ("What's on tomorrow?", "list", ""),
+        ("what is on on friday", "list", ""),
+        ("What do I have on Friday?", "list", ""),
+        ("What have I got on this week?", "list", ""),
+        ("Show me my agenda for next week", "list", ""),
+        ("my calendar for 3 December", "list", ""),
+        ("What is on 3 December?", "list", ""),
+        ("Anything planned at the weekend?", "list", ""),
+        ("Hey, could you tell me what is on tomorrow, please?", "list", ""),
+        ("What does next week look like?", "list", ""),
+        ("what was on last Tuesday?", "list", ""),
+        ("Which appointments do I have in December?", "list", ""),
+        ("What is coming up?", "list", ""),
+        ("agenda", "list", ""),
+        ("Do I have anything on Saturday?", "any", ""),
+        ("Is there anything on next Tuesday?", "any", ""),
+        ("Do I have plans for tonight?", "any", ""),
+        ("How many appointments do I have next week?", "count", ""),
+        ("Am I free on Friday afternoon?", "free", ""),
+        ("Do I have time tomorrow between 2 and 4?", "free", ""),
+        ("Is Thursday evening free?", "free", ""),
+        ("Am I busy tomorrow at 3pm?", "busy", ""),
+        ("When is my next dentist appointment?", "next", "dentist"),
+        ("When's the next book club?", "next", "book club"),
+        ("What is my next appointment?", "next", ""),
+        ("What's next?", "next", ""),
+        ("When is book club this week?", "about", "book club"),
+        ("What time is rowing on Thursday?", "about", "row"),
+        ("Which meetings do I have with Petra next week?", "about", "petra"),
+        ("Do I have rowing tomorrow?", "whether", "row"),
+        ("Is the book club on Wednesday?", "whether", "book club"),
+    ],
+)
+def test_questions_about_an_agenda(question: str, ask: str, words: str) -> None:
+    asked = read(question, TODAY)
+    assert asked
+    assert (asked.ask, " ".join(asked.words)) == (ask, words)
+    assert asked.window or ask == "next"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is today?",
+        "When is the dentist?",
+        "What did I do on Saturday?",
+        "What did Anna say on Friday?",
+        "What was decided last week?",
+        "Who is coming tomorrow?",
+        "What is the weather tomorrow?",
+        "When is the next one?",
+        "Is it on Friday?",
+        "What is on the shopping list?",
+        "What is on the roof?",
+        "How many people came on Friday?",
+        "Is there anything about the drill in my mails from Friday?",
+        "What does Petra have on Friday?",
+        "Free on Friday",
+        "What happened today?",
+        "Do I have anything on Saturday or on 3 December?",
+        "x" * 500,
+        "?",
+        "",
+    ],
+)
+def test_other_questions(question: str) -> None:
+    assert read(question, TODAY) is None
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read_or_left_to_others(text: str) -> None:
+    read(text, TODAY)

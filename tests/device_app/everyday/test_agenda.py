@@ -1,0 +1,189 @@
+"""What the calendars say, in words and as records."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from device_app.english.query import parse
+from device_app.everyday.agenda import Agenda
+from device_app.everyday.rule import Asked, Ruled
+from device_app.knowledge.ingest import Ingestion
+from models.fake import FakeEmbedder
+from storage.database import Database
+from storage.knowledge import KnowledgeStore
+
+NOW = datetime(2026, 11, 25, 9)  # a Wednesday
+Ask = Callable[..., Ruled | None]
+
+EVENTS = """
+UID:row|SUMMARY:Rowing|LOCATION:Boathouse|DTSTART;TZID=Europe/Rome:20260303T061500|DURATION:PT90M|RRULE:FREQ=WEEKLY;BYDAY=TU,TH
+UID:row|SUMMARY:Rowing|DTSTART;TZID=Europe/Rome:20261127T070000|DURATION:PT1H|RECURRENCE-ID;TZID=Europe/Rome:20261126T061500
+UID:call|SUMMARY:Call with Petra|DTSTART;TZID=America/New_York:20261126T090000|DURATION:PT30M
+UID:dentist|SUMMARY:Dentist|DTSTART;TZID=Europe/Rome:20261130T093000|DURATION:PT1H|STATUS:CANCELLED
+UID:trip|SUMMARY:Kobarid|DTSTART;VALUE=DATE:20261204|DTEND;VALUE=DATE:20261207
+UID:old|SUMMARY:Dentist|DTSTART;TZID=Europe/Rome:20261005T100000|DURATION:PT1H
+UID:noon|SUMMARY:Lunch\\, *with* stars|DTSTART;TZID=Europe/Rome:20261125T123000|DURATION:PT1H
+"""
+TASKS = (
+    "UID:tax|SUMMARY:Tax return|DUE;VALUE=DATE:20261127\nUID:done|SUMMARY:Done|DUE;VALUE=DATE:20261127|STATUS:COMPLETED"
+)
+
+
+@pytest.fixture(autouse=True)
+def in_the_middle_of_europe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Where the device is."""
+    with monkeypatch.context() as changed:
+        changed.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeStore:
+    """A store with a calendar."""
+    folder = tmp_path_factory.mktemp("agenda")
+    lines = ["BEGIN:VCALENDAR"]
+    for kind, entries in (("VEVENT", EVENTS), ("VTODO", TASKS)):
+        for entry in entries.strip().split("\n"):
+            lines += [f"BEGIN:{kind}", *entry.split("|"), f"END:{kind}"]
+    (folder / "a.ics").write_text("\r\n".join([*lines, "END:VCALENDAR", ""]))
+    store = KnowledgeStore(Database(folder / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([folder / "a.ics"])
+    return store
+
+
+@pytest.fixture
+def ask(store: KnowledgeStore) -> Ask:
+    """Ask the calendar."""
+
+    def answer(question: str, **asked: frozenset[str]) -> Ruled | None:
+        now = NOW.astimezone()
+        return Agenda(store).answer(Asked(parse(question, now.date()), now, **asked))
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is on today?", "Today, Wednesday, 25 November:\n\n- 12:30–13:30 Lunch, *with* stars [1]"),
+        ("What is on tomorrow?", "Tomorrow, Thursday, 26 November:\n\n- 15:00–15:30 Call with Petra [1]"),
+        (
+            "What is on on Friday?",
+            "On Friday, 27 November:\n\n- due Tax return [1]\n"
+            "- 07:00–08:00 Rowing · moved from Thursday, 26 November, 06:15 [2]",
+        ),
+        (
+            "What is on on Monday?",
+            "Nothing is planned on Monday, 30 November.\n\n- cancelled: 09:30–10:30 Dentist [1]\n\n"
+            "Next: on Tuesday, 1 December, 06:15–07:45: Rowing · Boathouse [2].",
+        ),
+        (
+            "What is on at the weekend?",
+            "Nothing is planned from Saturday, 28 November to Sunday, 29 November.\n\n"
+            "Next: on Tuesday, 1 December, 06:15–07:45: Rowing · Boathouse [1].",
+        ),
+        (
+            "How many appointments do I have next week?",
+            "3 events from Monday, 30 November to Sunday, 6 December:\n\n**Monday, 30 November**\n\n"
+            "- cancelled: 09:30–10:30 Dentist [1]\n\n**Tuesday, 1 December**\n\n- 06:15–07:45 Rowing · Boathouse [2]\n\n"
+            "**Thursday, 3 December**\n\n- 06:15–07:45 Rowing · Boathouse [2]\n\n"
+            "**Friday, 4 December**\n\n- until Sunday, 6 December: Kobarid [3]",
+        ),
+        (
+            "What is on on 6 December?",
+            "On Sunday, 6 December:\n\n- since Friday, 4 December, all day: Kobarid [1]",
+        ),
+        ("Am I free tomorrow at 3 pm?", "No:\n\n- 15:00–15:30 Call with Petra [1]"),
+        (
+            "Am I free tomorrow morning?",
+            "Yes, you are free tomorrow, Thursday, 26 November, before 12:00, as far as your calendars say.",
+        ),
+        ("Am I free tomorrow?", "No, not all day:\n\n- 15:00–15:30 Call with Petra [1]"),
+        (
+            "Am I free on 5 December?",
+            "Yes, you are free on Saturday, 5 December, as far as your calendars say; but there is:\n\n"
+            "- since Friday, 4 December, until Sunday, 6 December: Kobarid [1]",
+        ),
+        ("Am I busy today?", "Yes:\n\n- 12:30–13:30 Lunch, *with* stars [1]"),
+        ("Do I have anything on Saturday?", "No, nothing is planned on Saturday, 28 November.\n\nNext: …"),
+        ("When is my next rowing?", "On Friday, 27 November, 07:00–08:00: Rowing · moved from …"),
+        ("What's next?", "Today, Wednesday, 25 November, 12:30–13:30: Lunch, *with* stars [1]."),
+        (
+            "When is my next dentist appointment?",
+            "No “dentist appointment” is coming up in your calendars. "
+            "The last was on Monday, 5 October, 10:00–11:00: Dentist [1].",
+        ),
+        (
+            "Do I have rowing tomorrow?",
+            "No, “rowing” is not planned tomorrow, Thursday, 26 November.\n\nNext: on Friday…",
+        ),
+        ("Do I have rowing on Tuesday?", "Yes, on Tuesday, 1 December:\n\n- 06:15–07:45 Rowing · Boathouse [1]"),
+        ("Which meetings with Petra do I have this week?", "1 event from Monday, 23 November to Sunday, 29 November:…"),
+    ],
+)
+def test_what_is_said(ask: Ask, question: str, expected: str) -> None:
+    ruled = ask(question)
+    assert ruled
+    if expected.endswith("…"):
+        assert ruled.text.startswith(expected[:-1])
+    else:
+        assert ruled.text == expected
+    assert len(ruled.sources) == len({mark for mark in range(1, 9) if f"[{mark}]" in ruled.text})
+    assert ruled.understood.startswith("agenda")
+
+
+@pytest.mark.parametrize(
+    "question", ["When is my next karate class?", "Do I have karate tomorrow?", "kind:mail today?"]
+)
+def test_what_the_calendars_lack_is_left_to_others(ask: Ask, question: str) -> None:
+    assert ask(question) is None
+
+
+def test_the_records_have_the_times_of_this_device(ask: Ask) -> None:
+    (call,) = (ruled := ask("What is on tomorrow?")) and ruled.items or ()
+    record = call.as_json()
+    path = record.pop("path")
+    assert os.path.basename(path) == "a.ics"  # noqa: PTH119
+    assert record == {
+        "type": "event",
+        "title": "Call with Petra",
+        "starts": "2026-11-26T15:00:00+01:00",
+        "ends": "2026-11-26T15:30:00+01:00",
+        "all_day": False,
+        "place": "",
+        "status": "",
+        "moved_from": "",
+        "kind": "event",
+    }
+    assert (ruled := ask("What is on on 6 December?"))
+    assert [(each.as_json()["starts"], each.as_json()["ends"]) for each in ruled.items] == [
+        ("2026-12-04", "2026-12-06")
+    ]
+
+
+def test_without_calendars_and_without_their_files_nothing_is_said(ask: Ask, tmp_path: Path) -> None:
+    empty = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    now = NOW.astimezone()
+    assert Agenda(empty).answer(Asked(parse("What is on today?", now.date()), now)) is None
+    assert (ruled := ask("What is on today?"))
+    gone = frozenset(os.fsdecode(file.path) for file in ruled.files)
+    assert (ruled := ask("What is on today?", gone=gone))
+    assert ruled.text == "Nothing is planned today, Wednesday, 25 November."
+
+
+def test_of_very_many_events_some_are_shown_and_all_are_records(tmp_path: Path) -> None:
+    hourly = ["BEGIN:VEVENT", "UID:h", "SUMMARY:Bell", "DTSTART:20261101T000000", "RRULE:FREQ=HOURLY", "END:VEVENT"]
+    (tmp_path / "a.ics").write_text("\r\n".join(["BEGIN:VCALENDAR", *hourly, "END:VCALENDAR", ""]))
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([tmp_path / "a.ics"])
+    now = NOW.astimezone()
+    ruled = Agenda(store).answer(Asked(parse("What is on this week?", now.date()), now))
+    assert ruled
+    assert (len(ruled.items), ruled.text.count("Bell [1]")) == (100, 40)
+    assert ruled.text.endswith("… and 60 more events.")
