@@ -157,11 +157,11 @@ def read(question: str, today: date) -> AgendaQuestion | None:
         window, text = named
     elif window_in(f"{text} today", today) is None:  # two different days, or a time without a day
         return None
-    rests = (_AT_END.sub("", text), _DANGLING.sub("", text))
+    remainders = (_AT_END.sub("", text), _DANGLING.sub("", text))
     for ask, phrases in _READ.items():
-        for rest in rests:
-            if (groups := phrases.read(rest)) is not None:
-                return _question(ask, window, groups.get("subject", ""), rest, today)
+        for remainder in remainders:
+            if (groups := phrases.read(remainder)) is not None:
+                return _question(ask, window, groups.get("subject", ""), remainder, today)
     return None
 
 

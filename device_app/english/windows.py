@@ -125,30 +125,34 @@ def _joined(windows: list[Window | None], between: str) -> Window | None:
 
 
 def _relative(match: re.Match[str], today: date, *, is_past: bool) -> Window | None:
-    part = {name.rstrip("_"): found for name, found in match.groupdict().items() if found}
-    monday = today - timedelta(today.weekday())
+    part = {name.rstrip("_"): group for name, group in match.groupdict().items() if group}
+    if part.keys() & {"day", "weekday", "ordinal"}:
+        day = _one_day(part, today, is_past=is_past)
+        return _days(day) if day else None
+    if "weekend" in match[0]:
+        which = part.get("weekend", "this ").strip()
+        turn = 0 if which == "coming" else _WHICH.get(which, -1 if is_past and "weekend" not in part else 0)
+        saturday = _monday(today) + timedelta(5 + 7 * turn)
+        return Window(saturday, saturday + timedelta(1))
+    if count := part.get("count"):
+        days = (_NUMBERS.get(count) or int(count)) * {"days": 1, "weeks": 7, "months": 30}[part["units"]]
+        return Window(today, today + timedelta(days))
+    if rest := part.get("rest"):
+        return Window(today, _whole(rest, today, 0).last)
+    return _whole(part["unit"], today, _WHICH.get(part["which"], 0))
+
+
+def _one_day(part: dict[str, str], today: date, *, is_past: bool) -> date | None:
+    """Return the day that these parts of a match name; None if there is none, as for "the 41st"."""
     if day := part.get("day"):
         ahead = {"yesterday": -1, "last night": -1, "tomorrow": 1}.get(day, 0)
         ahead += 2 if "after" in day else -2 if "before" in day else 0
-        return _days(today + timedelta(ahead))
-    if "weekend" in match[0]:
-        saturday = monday + timedelta(5 + 7 * _WHICH.get(part.get("weekend", "").strip(), -1 if is_past else 0))
-        if part.get("weekend", "").strip() == "coming":
-            saturday -= timedelta(7)
-        return Window(saturday, saturday + timedelta(1))
-    if rest := part.get("rest"):
-        return Window(today, _whole(rest, today, 0).last)
-    if count := part.get("count"):
-        number = _NUMBERS.get(count) or int(count)
-        days = number * {"days": 1, "weeks": 7, "months": 30}[part["units"]]
-        return Window(today, today + timedelta(days))
+        return today + timedelta(ahead)
     if weekday := part.get("weekday"):
         index = next(index for index, name in enumerate(_DAYS) if name.startswith(weekday[:3]))
         if week := part.get("of"):
-            return _days(monday + timedelta(index + 7 * _WHICH.get(week, 0)))
-        return _days(_weekday(index, today, part.get("which", ""), is_past=is_past))
-    if unit := part.get("unit"):
-        return _whole(unit, today, _WHICH.get(part["which"], 0))
+            return _monday(today) + timedelta(index + 7 * _WHICH.get(week, 0))
+        return _weekday(index, today, part.get("which", ""), is_past=is_past)
     return _ordinal(int(part["ordinal"]), today, is_past=is_past)
 
 
@@ -165,7 +169,7 @@ def _whole(unit: str, today: date, turn: int) -> Window:
     if unit in ("day", "today"):
         return _days(today)
     if unit == "week":
-        monday = today + timedelta(7 * turn - today.weekday())
+        monday = _monday(today) + timedelta(7 * turn)
         return Window(monday, monday + timedelta(6))
     if unit == "year":
         return Window(date(today.year + turn, 1, 1), date(today.year + turn, 12, 31))
@@ -173,15 +177,14 @@ def _whole(unit: str, today: date, turn: int) -> Window:
     return Window(date(year, month + 1, 1), date(year, month + 1, calendar.monthrange(year, month + 1)[1]))
 
 
-def _ordinal(day: int, today: date, *, is_past: bool) -> Window | None:
+def _ordinal(number: int, today: date, *, is_past: bool) -> date | None:
     """Return the next such day of a month, or the last one: "on the 3rd"."""
-    turns = range(0, -13, -1) if is_past else range(13)
-    for turn in turns:
+    for turn in range(0, -13, -1) if is_past else range(13):
         month = _whole("month", today, turn)
-        if 1 <= day <= month.last.day:
-            found = month.first.replace(day=day)
-            if found < today if is_past else found >= today:
-                return _days(found)
+        if 1 <= number <= month.last.day:
+            day = month.first.replace(day=number)
+            if day < today if is_past else day >= today:
+                return day
     return None
 
 
@@ -203,24 +206,24 @@ def _part_of_day(text: str, *, default: bool) -> tuple[time, time, str] | None:
     `default`: the day was named as a night already.
     """
     if match := _TIME.search(text):
-        rest = f"{text[: match.start()]} {text[match.end() :]}"
-        if match["how"]:
-            moment = _clock(match, "c")
-            if moment is None:
-                return None
-            if match["how"] in ("after", "from"):
-                return moment, time.max, rest
-            if match["how"] in ("before", "by", "until"):
-                return time(0), moment, rest
-            return moment, moment, rest
-        begins, ends = _clock(match, "a"), _clock(match, "b")
-        if begins is None or ends is None or ends <= begins:
-            return None
-        return begins, ends, rest
-    if match := _PART_OF_DAY.search(text):
-        begins, ends = _PARTS[match["part"].removesuffix("time")]
-        return begins, ends, f"{text[: match.start()]} {text[match.end() :]}"
-    return (*_PARTS["night"], text) if default else None
+        part = _between(match)
+    elif match := _PART_OF_DAY.search(text):
+        part = _PARTS[match["part"].removesuffix("time")]
+    else:
+        return (*_PARTS["night"], text) if default else None
+    return part and (*part, f"{text[: match.start()]} {text[match.end() :]}")
+
+
+def _between(match: re.Match[str]) -> tuple[time, time] | None:
+    """Return the times from and to which "after 5", "at noon", "between 2 and 4" are; None if there are no such."""
+    begins, ends = (_clock(match, "a"), _clock(match, "b")) if match["how"] is None else (_clock(match, "c"),) * 2
+    if begins is None or ends is None or begins > ends or (begins == ends and match["how"] is None):
+        return None
+    if match["how"] in ("after", "from"):
+        ends = time.max
+    elif match["how"] in ("before", "by", "until"):
+        begins = time(0)
+    return begins, ends
 
 
 def _clock(match: re.Match[str], which: str) -> time | None:
@@ -239,3 +242,7 @@ def _clock(match: re.Match[str], which: str) -> time | None:
 
 def _days(day: date) -> Window:
     return Window(day, day)
+
+
+def _monday(today: date) -> date:
+    return today - timedelta(today.weekday())

@@ -111,7 +111,7 @@ class _Answering:
         return self.asked.now.date()
 
     def said(self) -> tuple[str, Sequence[Occurrence]] | None:
-        """Return the text, and the events that it rests on; None if the calendars do not hold the event that is named."""
+        """Return the text, and the events that it rests on; None if the calendars lack the event that is named."""
         question = self.question
         if question.ask == "next" or question.window is None:
             return self._next(question.window)
@@ -190,8 +190,8 @@ class _Answering:
         return [each for each in self._on(window.first, window.last) if _is_in_part(each, window)]
 
     def _on(self, first: date, last: date) -> list[Occurrence]:
-        found = on_days(self.store, first, last, self.asked.gone)
-        return [each for each in found if self._is_meant(each)]
+        on = on_days(self.store, first, last, self.asked.gone)
+        return [each for each in on if self._is_meant(each)]
 
     def _is_meant(self, occurrence: Occurrence) -> bool:
         """Return whether title, place and people have every word of the subject."""

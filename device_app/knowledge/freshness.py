@@ -58,7 +58,8 @@ class Freshness:
 
     def look_at(self, files: Iterable[FileState], looked: Looked, trace: Trace, *, whole: bool = False) -> bool:
         """Check these files, as `look` does. With `whole`, a file that was read only in part counts as changed."""
-        return any([self._settle(file, looked, trace, whole) for file in files if file.path not in looked.seen])
+        news = [self._settle(file, looked, trace, whole) for file in files if file.path not in looked.seen]
+        return any(news)
 
     def are_gone(self, passages: Collection[int], looked: Looked) -> bool:
         """Return whether the file of any of these passages is gone."""

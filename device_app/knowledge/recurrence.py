@@ -108,8 +108,8 @@ def occurrences(events: Iterable[StoredEvent], first: date, last: date, most: in
         place = _instant(event.replaces, event) if event.replaces else None
         if place not in versions or _version(versions[place]) < _version(stored):
             versions[place] = stored
-    found = chain.from_iterable(_of_event(versions, first, last, most) for versions in by_uid.values())
-    return sorted(found, key=attrgetter("order"))
+    every = chain.from_iterable(_of_event(versions, first, last, most) for versions in by_uid.values())
+    return sorted(every, key=attrgetter("order"))
 
 
 def _of_event(

@@ -51,7 +51,7 @@ def put(store: KnowledgeStore, key: str, event: CalendarEvent | None, text: str 
 def stored(
     store: KnowledgeStore, first: date = date(2026, 5, 1), last: date = date(2026, 5, 31)
 ) -> list[CalendarEvent]:
-    return [found.event for found in EventStore(store.database).between(first, last)]
+    return [row.event for row in EventStore(store.database).between(first, last)]
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def stored(
 def test_an_event_comes_back_as_it_was_stored(event: CalendarEvent, store: KnowledgeStore) -> None:
     put(store, "a", event)
     assert stored(store) == [event]
-    (found,) = EventStore(store.database).between(date(2026, 5, 1), date(2026, 5, 31))
-    assert (found.kind, found.title, found.path) == ("event", "Rowing", "/home/a.ics")
-    assert store.passages([found.passage])[found.passage].text == "Rowing"
+    (row,) = EventStore(store.database).between(date(2026, 5, 1), date(2026, 5, 31))
+    assert (row.kind, row.title, row.path) == ("event", "Rowing", "/home/a.ics")
+    assert store.passages([row.passage])[row.passage].text == "Rowing"
 
 
 @pytest.mark.parametrize(

@@ -52,10 +52,10 @@ TODAY = date(2026, 11, 25)  # a Wednesday
     ],
 )
 def test_days_by_name(text: str, first: str, last: str) -> None:
-    found = window_in(f"what is on {text}", TODAY)
-    assert found
-    assert (found[0].first, found[0].last) == (date.fromisoformat(f"2026-{first}"), date.fromisoformat(f"2026-{last}"))
-    assert (found[0].begins, found[1].removesuffix(" the")) == (None, "what is on")
+    named = window_in(f"what is on {text}", TODAY)
+    assert named
+    assert (named[0].first, named[0].last) == (date.fromisoformat(f"2026-{first}"), date.fromisoformat(f"2026-{last}"))
+    assert (named[0].begins, named[1].removesuffix(" the")) == (None, "what is on")
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_days_by_name(text: str, first: str, last: str) -> None:
     ],
 )
 def test_parts_of_a_day(text: str, begins: time, ends: time) -> None:
-    found = window_in(f"am i free {text}", TODAY)
-    assert found
-    assert (found[0].begins, found[0].ends, found[1]) == (begins, ends, "am i free")
+    named = window_in(f"am i free {text}", TODAY)
+    assert named
+    assert (named[0].begins, named[0].ends, named[1]) == (begins, ends, "am i free")
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_no_days_or_several(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "day"), [("monday", "11-23"), ("wednesday", "11-18"), ("3 november", "11-03")])
 def test_what_was_on_is_asked_of_days_that_passed(text: str, day: str) -> None:
-    found = window_in(f"what was on {text}", TODAY, is_past=True)
-    assert found
-    assert found[0].first == date.fromisoformat(f"2026-{day}")
+    named = window_in(f"what was on {text}", TODAY, is_past=True)
+    assert named
+    assert named[0].first == date.fromisoformat(f"2026-{day}")
 
 
 WORDS = "what is on at from to the next last this week friday 3rd 31 february december in 99 pm am 25:00 next weekend 0"
@@ -112,5 +112,5 @@ WORDS = "what is on at from to the next last this week friday 3rd 31 february de
     st.lists(st.sampled_from(WORDS.split()), max_size=8), st.dates(date(1990, 1, 1), date(2090, 1, 1)), st.booleans()
 )
 def test_any_words_give_days_in_order_or_none(words: list[str], today: date, is_past: bool) -> None:
-    found = window_in(" ".join(words), today, is_past=is_past)
-    assert found is None or found[0].first <= found[0].last
+    named = window_in(" ".join(words), today, is_past=is_past)
+    assert named is None or named[0].first <= named[0].last

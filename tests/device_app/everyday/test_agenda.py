@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,8 @@ def ask(store: KnowledgeStore) -> Ask:
         (
             "How many appointments do I have next week?",
             "3 events from Monday, 30 November to Sunday, 6 December:\n\n**Monday, 30 November**\n\n"
-            "- cancelled: 09:30–10:30 Dentist [1]\n\n**Tuesday, 1 December**\n\n- 06:15–07:45 Rowing · Boathouse [2]\n\n"
+            "- cancelled: 09:30–10:30 Dentist [1]\n\n"
+            "**Tuesday, 1 December**\n\n- 06:15–07:45 Rowing · Boathouse [2]\n\n"
             "**Thursday, 3 December**\n\n- 06:15–07:45 Rowing · Boathouse [2]\n\n"
             "**Friday, 4 December**\n\n- until Sunday, 6 December: Kobarid [3]",
         ),
@@ -145,9 +147,13 @@ def test_what_the_calendars_lack_is_left_to_others(ask: Ask, question: str) -> N
     assert ask(question) is None
 
 
+def records(ruled: Ruled | None) -> list[dict[str, Any]]:
+    assert ruled
+    return [item.as_json() for item in ruled.items]
+
+
 def test_the_records_have_the_times_of_this_device(ask: Ask) -> None:
-    (call,) = (ruled := ask("What is on tomorrow?")) and ruled.items or ()
-    record = call.as_json()
+    (record,) = records(ask("What is on tomorrow?"))
     path = record.pop("path")
     assert os.path.basename(path) == "a.ics"  # noqa: PTH119
     assert record == {
@@ -161,19 +167,19 @@ def test_the_records_have_the_times_of_this_device(ask: Ask) -> None:
         "moved_from": "",
         "kind": "event",
     }
-    assert (ruled := ask("What is on on 6 December?"))
-    assert [(each.as_json()["starts"], each.as_json()["ends"]) for each in ruled.items] == [
-        ("2026-12-04", "2026-12-06")
-    ]
+    (trip,) = records(ask("What is on on 6 December?"))
+    assert (trip["starts"], trip["ends"], trip["all_day"]) == ("2026-12-04", "2026-12-06", True)
 
 
 def test_without_calendars_and_without_their_files_nothing_is_said(ask: Ask, tmp_path: Path) -> None:
     empty = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
     now = NOW.astimezone()
     assert Agenda(empty).answer(Asked(parse("What is on today?", now.date()), now)) is None
-    assert (ruled := ask("What is on today?"))
+    ruled = ask("What is on today?")
+    assert ruled
     gone = frozenset(os.fsdecode(file.path) for file in ruled.files)
-    assert (ruled := ask("What is on today?", gone=gone))
+    ruled = ask("What is on today?", gone=gone)
+    assert ruled
     assert ruled.text == "Nothing is planned today, Wednesday, 25 November."
 
 

@@ -39,8 +39,8 @@ def between(first: date, last: date, *events: CalendarEvent, most: int = 100) ->
     return occurrences(map(stored, events), first, last, most)
 
 
-def times(found: list[Occurrence]) -> list[str]:
-    return [f"{occurrence.begins:%d.%m. %H:%M}" for occurrence in found]
+def times(listed: list[Occurrence]) -> list[str]:
+    return [f"{occurrence.begins:%d.%m. %H:%M}" for occurrence in listed]
 
 
 MAY = date(2026, 5, 1), date(2026, 5, 31)
@@ -86,10 +86,10 @@ def test_a_single_occurrence_is_moved_cancelled_or_replaced_by_a_newer_version()
     again = event(start=datetime(2026, 5, 13, 7), replaces=datetime(2026, 5, 11, 10), revision=2)
     off = event(start=datetime(2026, 5, 18, 10), replaces=datetime(2026, 5, 18, 10), status="cancelled")
     away = event(start=datetime(2026, 6, 2, 10), replaces=datetime(2026, 5, 25, 10))
-    found = between(*MAY, again, whole, moved, off, away)
-    assert times(found) == ["04.05. 10:00", "13.05. 07:00", "18.05. 10:00"]
-    assert [occurrence.is_cancelled for occurrence in found] == [False, False, True]
-    assert [occurrence.instead_of and f"{occurrence.instead_of:%d.%m.}" for occurrence in found] == [
+    listed = between(*MAY, again, whole, moved, off, away)
+    assert times(listed) == ["04.05. 10:00", "13.05. 07:00", "18.05. 10:00"]
+    assert [occurrence.is_cancelled for occurrence in listed] == [False, False, True]
+    assert [occurrence.instead_of and f"{occurrence.instead_of:%d.%m.}" for occurrence in listed] == [
         None,
         "11.05.",
         None,
@@ -104,14 +104,14 @@ def test_the_newest_version_of_an_event_in_several_files_counts() -> None:
 
 
 def test_what_takes_place_is_listed_by_day_with_whole_days_first() -> None:
-    found = between(
+    listed = between(
         *MAY,
         event(uid="late", start=datetime(2026, 5, 2, 20)),
         event(uid="early", start=datetime(2026, 5, 2, 8)),
         event(uid="day", start=date(2026, 5, 2)),
         event(uid="before", start=datetime(2026, 5, 1, 23)),
     )
-    assert [occurrence.stored.event.uid for occurrence in found] == ["before", "day", "early", "late"]
+    assert [occurrence.stored.event.uid for occurrence in listed] == ["before", "day", "early", "late"]
 
 
 def test_of_an_event_that_takes_place_very_often_some_are_listed() -> None:
@@ -148,11 +148,11 @@ def test_a_search_that_begins_near_the_days_gives_what_one_from_the_start_gives(
     near, end = start + timedelta(days), start + timedelta(days + 900)
     try:
         expected = rrulestr(rule, dtstart=start).between(near, end, inc=True)
-        found = []
+        listed = []
         for moment in starts(rule, start, near):
             if moment > end:
                 break
-            found += [moment] if moment >= near else []
+            listed += [moment] if moment >= near else []
     except ValueError:  # hours that are never met
         return
-    assert found == expected
+    assert listed == expected

@@ -43,7 +43,7 @@ def read(tmp_path: Path, omitted: list[str]) -> Events:
     def events(*lines: str) -> list[CalendarEvent]:
         path = tmp_path / "a.ics"
         path.write_text("\r\n".join(["BEGIN:VCALENDAR", *lines, "END:VCALENDAR", ""]))
-        return [found.event for found in readers.read(path, on_omitted=omitted.append) if found.event]
+        return [document.event for document in readers.read(path, on_omitted=omitted.append) if document.event]
 
     return events
 
