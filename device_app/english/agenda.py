@@ -6,6 +6,7 @@ A whole text has to match, without the days that it names (`windows`).
 import re
 from dataclasses import dataclass
 from datetime import date, timedelta
+from difflib import get_close_matches
 from typing import Final, Literal
 
 from device_app.english.phrases import Phrases
@@ -14,12 +15,13 @@ from device_app.english.stop_words import word_set
 from device_app.english.terms import plain, terms
 from device_app.english.windows import Window, window_in
 
-Ask = Literal["list", "any", "count", "free", "busy", "next", "about", "whether"]
+Ask = Literal["list", "any", "count", "free", "busy", "next", "when", "about", "whether"]
 """What is asked: the events of some days, whether there are any, how many, whether one is free or busy then, the next
-event, an event of some days by its subject, or whether there is one.
+event, when an event is, an event of some days by its subject, or whether there is one.
 """
 
 _MOST_CHARACTERS: Final = 160
+_MOST_WORDS: Final = 6
 _AHEAD: Final = timedelta(days=6)
 
 _NAMES: Final = {
@@ -55,6 +57,7 @@ _PHRASES: Final[dict[Ask, str]] = {
         (show|give|tell|list|read|display|open|check|get|see|view) [me] [<my>]*
             (<calendar>|<things>|day|week|month) [for]
         (show|tell|list|give) [me] (what is|what's|whats) <planned> [<where>]
+        (show|tell|list|give) [me] (everything|all|all <things>|what is) [that is] [<planned>] [<where>] [for]
         [<my>]* (<calendar>|<things>) [for] [please]
         [<my>]* (<things>|<calendar>) (<planned>|(that|which) (are|is) <planned>) [<where>]
         (which|what) (<things>|<thing>) (<have>|<exists>|are|is|were|was) [<planned>]* [<around>]* [<where>]
@@ -95,10 +98,15 @@ _PHRASES: Final[dict[Ask, str]] = {
         (what is|what's) the next thing <planned> [<where>]
         when do <me> have [my|the|our|a|an] {subject} next
         """,
+    "when": """
+        (when|what time|at what time|when exactly|which day|what day) (is|are|do <me> have|does|do) [my|the|our|a|an]
+            {subject} [start|begin|take place|on|scheduled]* [<where>]
+        (when's|whens) [my|the|our|a|an] {subject} [on]
+        """,
     "about": """
-        (when|where|what time|at what time|when exactly) (is|are|was|were|do <me> have|does) [my|the|our|a|an] {subject}
+        (when|where|what time|at what time|which day|what day) (was|were|did|is|are|does) [my|the|our|a|an] {subject}
             [start|begin|end|finish|take place|on|scheduled]* [<where>]
-        (when's|where's|whens|wheres) [my|the|our|a|an] {subject} [on]
+        (where's|wheres) [my|the|our|a|an] {subject} [on]
         (which|what) <things> (<have>|<exists>|are|is) [<planned>]* (with|about|at|for) {subject}
         (which|what) <things> (with|about|at|for) {subject} (<have>|<exists>|are|is) [<planned>]*
         [show|list] [me] [<my>]* <things> (with|about|at|for) {subject}
@@ -110,6 +118,17 @@ _PHRASES: Final[dict[Ask, str]] = {
         """,
 }
 _READ: Final = {ask: Phrases.of(phrases, _NAMES) for ask, phrases in _PHRASES.items()}
+_DAY_WORDS: Final = word_set(
+    """today tomorrow yesterday tonight weekend morning afternoon evening monday tuesday wednesday thursday friday
+        saturday sunday appointment appointments calendar schedule"""
+)
+_NEARLY: Final = 0.86
+"""The similarity (difflib) from which a word is a day's, misspelled: one or two wrong letters."""
+
+_OF_A_DAY: Final = re.compile(
+    r"(?:today|tomorrow|tonight|yesterday|week|month|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day)'?s"
+)
+_WORD: Final = re.compile(r"[a-z']+")
 _POLITE: Final = re.compile(
     r"^(?:(?:please|ok|okay|so|hey|hi|hello|jackdaw|well|and now|could you|can you|would you|will you|tell me"
     r"|let me know|do you know|i would like to know|i want to know|i'd like to know|remind me) )+(?:if |whether )?"
@@ -137,7 +156,7 @@ _STEMS: Final = frozenset(map(stemmed, _GENERIC))
 class AgendaQuestion:
     """A question about an agenda. `words` are the stems that name what it is about, none for any event.
 
-    `window` is None only where the next event is asked for.
+    `window` is None only for "next" and "when".
     """
 
     ask: Ask
@@ -151,7 +170,7 @@ def read(question: str, today: date) -> AgendaQuestion | None:
     if len(question) > _MOST_CHARACTERS:
         return None
     text = " ".join(plain(question).replace("’", "'").replace(",", " ").rstrip(" ?!.").split())
-    text = _AT_END.sub("", _POLITE.sub("", text))
+    text = _AT_END.sub("", _POLITE.sub("", _WORD.sub(_spelled, text)))
     window: Window | None = None
     if named := window_in(text, today, is_past=bool(_WAS.search(text))):
         window, text = named
@@ -165,15 +184,25 @@ def read(question: str, today: date) -> AgendaQuestion | None:
     return None
 
 
+def _spelled(match: re.Match[str]) -> str:
+    """Return a word as it is spelled, if it is nearly the name of a day, without a genitive: "tomorow", "todays"."""
+    word = re.sub(r"'?s$", "", match[0]) if _OF_A_DAY.fullmatch(match[0]) else match[0]
+    if len(word) < 6 or word in _DAY_WORDS:
+        return word
+    return next(iter(get_close_matches(word, _DAY_WORDS, 1, _NEARLY)), word)
+
+
 def _question(ask: Ask, window: Window | None, subject: str, text: str, today: date) -> AgendaQuestion | None:
     if _POINTS & set(subject.split()):
         return None
     words = tuple(stem for word in terms(subject) if (stem := stemmed(word)) not in _STEMS) if subject else ()
-    if ask == "next":
+    if len(words) > _MOST_WORDS:
+        return None
+    if ask == "next" or (ask == "when" and window is None and words):
         return AgendaQuestion(ask, window, words, subject)
     if window is None and ask == "list":
         window = _unnamed(text, today)
-    if window is None or (ask in ("about", "whether") and not words):
+    if window is None or (ask in ("when", "about", "whether") and not words):
         return None
     if ask in ("free", "busy") and (window.last - window.first).days > 31:
         return None

@@ -42,6 +42,11 @@ _LONGEST: Final = timedelta(days=366)
 """The most days of an agenda."""
 
 
+_LATELY: Final = timedelta(days=31)
+_FAR: Final = timedelta(days=300)
+"""A date without a year that passed lately, and comes again this far ahead only, is the one that passed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """Days from `first` to `last` and, if a part of the day is named, the times from `begins` to `ends` on each."""
@@ -74,6 +79,11 @@ _RELATIVE: Final = re.compile(
 )
 _TO: Final = re.compile(r"(?:to|until|till|through|-|–|up to)(?: and including)?(?: on)?")
 _AND: Final = re.compile(r"(?:and|or|&)(?: on)?")
+_BETWEEN: Final = re.compile(r"\bbetween (?:the )?$")
+_BETWEEN_DATES: Final = re.compile(
+    r"\b(?:between|from) (?:the )?(?P<from>(?:\S+ ){0,3}?\S*\d\S*(?: \S+){0,2}?) (?:and|to|until|till) (?:the )?"
+    r"(?P<to>(?:\S+ )?\S*\d\S*(?: [a-z]+(?: \d{4})?)?)"
+)
 _ON: Final = re.compile(r"\bon\b")
 _PART_OF_DAY: Final = re.compile(rf"(?:\b(?:in|during|at|over) )?(?:\bthe )?\b(?P<part>{_PART})\b")
 _TIME: Final = re.compile(
@@ -89,11 +99,14 @@ def window_in(text: str, today: date, *, is_past: bool = False) -> tuple[Window,
     with `is_past` the last one.
     """
     matches = list(_RELATIVE.finditer(text))
+    if dated := _from_to(text, today):
+        return dated
     if matches:
         windows = [_relative(match, today, is_past=is_past) for match in matches]
         between = text[matches[0].end() : matches[-1].start()]
-        text = f"{text[: matches[0].start()]} {text[matches[-1].end() :]}"
-        window = windows[0] if len(windows) == 1 else _joined(windows, between.strip())
+        is_between = bool(_BETWEEN.search(text[: matches[0].start()]))
+        text = f"{_BETWEEN.sub('', text[: matches[0].start()])} {text[matches[-1].end() :]}"
+        window = windows[0] if len(windows) == 1 else _joined(windows, "to" if is_between else between.strip())
         if window is None or dates.named(text, today):
             return None
     else:
@@ -113,10 +126,28 @@ def window_in(text: str, today: date, *, is_past: bool = False) -> tuple[Window,
     return window, " ".join(text.split())
 
 
+def _from_to(text: str, today: date) -> tuple[Window, str] | None:
+    """Return the days from one date to another: "between 1 June and 15 June"; None for anything else."""
+    if not (match := _BETWEEN_DATES.search(text)):
+        return None
+    month = match["to"].partition(" ")[2]
+    begin = f"{match['from']} {month}" if match["from"].isdigit() else match["from"]
+    (first, before), (last, after) = (_named(named, today, is_past=False) for named in (begin, match["to"]))
+    if first is None or last is None or before.strip() or after.strip() or not first.first < last.first:
+        return None
+    if last.last - first.first > _LONGEST:
+        return None
+    return Window(first.first, last.last), " ".join(f"{text[: match.start()]} {text[match.end() :]}".split())
+
+
 def _joined(windows: list[Window | None], between: str) -> Window | None:
     """Return two windows as one: "from Friday to Sunday", "today and tomorrow"; None if they are not joined."""
     first, last, *others = windows
-    if others or first is None or last is None or last.first <= first.first:
+    if others or first is None or last is None:
+        return None
+    if last.first < first.first and last.is_one_day:  # of two weekdays, the second follows the first
+        last = _days(last.first + timedelta(7))
+    if last.first <= first.first:
         return None
     if _TO.fullmatch(between):
         return Window(first.first, last.last)
@@ -196,6 +227,8 @@ def _named(text: str, today: date, *, is_past: bool) -> tuple[Window | None, str
     passed = [span for span in spans if span[0] <= today]
     coming = [span for span in spans if span[1] >= today]
     first, last = (passed or spans)[-1] if is_past else (coming or spans)[0]
+    if passed and today - passed[-1][1] <= _LATELY and first - today >= _FAR:
+        first, last = passed[-1]
     # `dates` takes a preposition along, which may belong to the question: "What is on 3 December?"
     return Window(first, last), dates.without(_ON.sub("on on", text)).replace("on on", "on")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -15,7 +15,7 @@ from device_app.everyday import agenda_wording as wording
 from device_app.everyday.agenda_wording import Citations
 from device_app.everyday.rule import Asked, Item, Ruled
 from shared.printable import counted
-from storage.events import EventStore
+from storage.events import EventStore, StoredEvent
 
 if TYPE_CHECKING:
     from device_app.knowledge.recurrence import Occurrence
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _AHEAD: Final = timedelta(days=400)
 """How far ahead the next event is looked for, and how far back the last one."""
+
+_NEARBY: Final = timedelta(days=60)
+"""How far from today a cancelled event is named beside the one that takes place."""
 
 _AN_HOUR: Final = timedelta(hours=1)
 
@@ -72,12 +75,27 @@ class Agenda:
         )
 
 
-def on_days(store: KnowledgeStore, first: date, last: date, gone: frozenset[str] = frozenset()) -> list[Occurrence]:
-    """Return what takes place on these days, and the tasks due then that are not done. Leaves out files in `gone`."""
+def on_days(
+    store: KnowledgeStore,
+    first: date,
+    last: date,
+    gone: frozenset[str] = frozenset(),
+    is_meant: Callable[[StoredEvent], bool] = lambda _: True,
+) -> list[Occurrence]:
+    """Return what takes place on these days, and the tasks due then that are not done.
+
+    Leaves out the files in `gone`, and events that are not meant.
+    """
     from device_app.knowledge.recurrence import occurrences  # imports dateutil, which few questions need
 
-    events = (stored for stored in EventStore(store.database).between(first, last) if stored.path not in gone)
-    return [each for each in occurrences(events, first, last) if each.stored.event.status != "completed"]
+    events = [stored for stored in EventStore(store.database).between(first, last) if stored.path not in gone]
+    meant = {stored.event.uid for stored in events if is_meant(stored)}
+    some = (stored for stored in events if stored.event.uid in meant)
+    return [
+        each
+        for each in occurrences(some, first, last)
+        if each.stored.event.status != "completed" and is_meant(each.stored)
+    ]
 
 
 def item(occurrence: Occurrence) -> EventItem:
@@ -113,6 +131,8 @@ class _Answering:
     def said(self) -> tuple[str, Sequence[Occurrence]] | None:
         """Return the text, and the events that it rests on; None if the calendars lack the event that is named."""
         question = self.question
+        if question.window is None and question.ask == "when":
+            return self._when()
         if question.ask == "next" or question.window is None:
             return self._next(question.window)
         within = self._within(question.window)
@@ -157,6 +177,17 @@ class _Answering:
             return begin, taking_place
         return f"{begin}:\n\n{wording.listed(taking_place, window, self.today, self.cites)}", taking_place
 
+    def _when(self) -> tuple[str, Sequence[Occurrence]] | None:
+        """Say when the next event of the subject is, and which others of these days were cancelled."""
+        if not (upcoming := self._following(self.asked.now)):
+            return None
+        occurrences = [
+            upcoming[0],
+            *(each for each in self._on(self.today - _NEARBY, self.today + _NEARBY) if each.is_cancelled),
+        ]
+        first, *others = (wording.in_words(each, self.today, self.cites) for each in occurrences)
+        return "\n".join((f"{first}.", *(f"\nCancelled: {other}." for other in others))), occurrences
+
     def _next(self, window: Window | None) -> tuple[str, Sequence[Occurrence]] | None:
         """Say when the next event of the subject is; if none is to come, when the last one was."""
         upcoming = self._following(self.asked.now)
@@ -190,14 +221,12 @@ class _Answering:
         return [each for each in self._on(window.first, window.last) if _is_in_part(each, window)]
 
     def _on(self, first: date, last: date) -> list[Occurrence]:
-        on = on_days(self.store, first, last, self.asked.gone)
-        return [each for each in on if self._is_meant(each)]
+        return on_days(self.store, first, last, self.asked.gone, self._is_meant)
 
-    def _is_meant(self, occurrence: Occurrence) -> bool:
+    def _is_meant(self, stored: StoredEvent) -> bool:
         """Return whether title, place and people have every word of the subject."""
         if not self.question.words:
             return True
-        stored = occurrence.stored
         words = terms(plain(" ".join((stored.title, stored.event.place, *stored.people))))
         return set(self.question.words) <= set(map(stemmed, words))
 

@@ -25,8 +25,9 @@ UID:row|SUMMARY:Rowing|LOCATION:Boathouse|DTSTART;TZID=Europe/Rome:20260303T0615
 UID:row|SUMMARY:Rowing|DTSTART;TZID=Europe/Rome:20261127T070000|DURATION:PT1H|RECURRENCE-ID;TZID=Europe/Rome:20261126T061500
 UID:call|SUMMARY:Call with Petra|DTSTART;TZID=America/New_York:20261126T090000|DURATION:PT30M
 UID:dentist|SUMMARY:Dentist|DTSTART;TZID=Europe/Rome:20261130T093000|DURATION:PT1H|STATUS:CANCELLED
+UID:dentist2|SUMMARY:Dentist|DTSTART;TZID=Europe/Rome:20261210T110000|DURATION:PT1H
 UID:trip|SUMMARY:Kobarid|DTSTART;VALUE=DATE:20261204|DTEND;VALUE=DATE:20261207
-UID:old|SUMMARY:Dentist|DTSTART;TZID=Europe/Rome:20261005T100000|DURATION:PT1H
+UID:old|SUMMARY:Vet|DTSTART;TZID=Europe/Rome:20261005T100000|DURATION:PT1H
 UID:noon|SUMMARY:Lunch\\, *with* stars|DTSTART;TZID=Europe/Rome:20261125T123000|DURATION:PT1H
 """
 TASKS = (
@@ -117,9 +118,15 @@ def ask(store: KnowledgeStore) -> Ask:
         ("When is my next rowing?", "On Friday, 27 November, 07:00–08:00: Rowing · moved from …"),
         ("What's next?", "Today, Wednesday, 25 November, 12:30–13:30: Lunch, *with* stars [1]."),
         (
-            "When is my next dentist appointment?",
-            "No “dentist appointment” is coming up in your calendars. "
-            "The last was on Monday, 5 October, 10:00–11:00: Dentist [1].",
+            "When is my dentist appointment?",
+            "On Thursday, 10 December, 11:00–12:00: Dentist [1].\n\n"
+            "Cancelled: on Monday, 30 November, 09:30–10:30: Dentist [2].",
+        ),
+        ("When is my next dentist appointment?", "On Thursday, 10 December, 11:00–12:00: Dentist [1]."),
+        (
+            "When is my next vet appointment?",
+            "No “vet appointment” is coming up in your calendars. "
+            "The last was on Monday, 5 October, 10:00–11:00: Vet [1].",
         ),
         (
             "Do I have rowing tomorrow?",
