@@ -253,7 +253,7 @@ class Assistant:
             self.bank.served(state.kept.serving, request.query, request.vector, request.trace.elapsed_ms())
             return
         writer.settle(concluded)
-        is_plain = request.search_query == request.query and concluded.action.kind != "together"
+        is_plain = request.search_query == request.query and concluded.action.kind not in ("together", "quote")
         is_told = answer.found and not (answer.guess and state.hits)  # a guess says nothing about the files
         if is_plain and is_told and state.retrieved:
             self._records.keep(request, answer, state.retrieved.newest, writer.fingerprint())

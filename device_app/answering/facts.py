@@ -142,6 +142,8 @@ class Facts:
             with request.trace.step("quote"):
                 parts = self.retriever.embedder, self.retriever.people
                 quoted = quoting.quoted(request.query, search_query, hits, *parts)
+        elif hits and quotes and not request.is_follow_up:
+            quoted = quoting.corrected(request.query, hits, self.clock().date())
         is_on_phone = any(passage_is_of_phone(hit.passage) for hit in hits[: max(options.plan.passages, _CITED)])
         local_only = private.ON_PHONE if is_on_phone and not options.send else ""
         return Retrieved(hits, self._missing(search_query, hits), quoted, newest, local_only)

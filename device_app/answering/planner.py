@@ -279,8 +279,9 @@ def _refusal(request: Request) -> str:
 
 def _here(request: Request, retrieved: Retrieved, reasons: tuple[str, ...], lacks: str = "") -> Action:
     """Return the action that answers from the files alone."""
-    kind: Kind = "quote" if retrieved.quoted else "generate" if request.decode else "prefill"
-    return Action(kind, reasons, lacks)
+    if retrieved.quoted:
+        return Action("quote", (*filter(None, (retrieved.quoted.why,)), *reasons), lacks)
+    return Action("generate" if request.decode else "prefill", reasons, lacks)
 
 
 def _after(request: Request, retrieved: Retrieved, concluded: Concluded) -> Action:

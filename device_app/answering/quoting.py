@@ -6,13 +6,14 @@ A quote is exact, unlike a small model's summary.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Final
 
 from device_app.english import discourse
 from device_app.english.dates import Span
 from device_app.english.query import Query
 from device_app.english.terms import searched
-from device_app.knowledge import quotes
+from device_app.knowledge import corrections, quotes
 from device_app.knowledge.known_people import KnownPeople
 from device_app.question.options import Options
 from models.engine import Embedder
@@ -21,16 +22,19 @@ from shared.types import Hit
 _NUMBERED: Final = re.compile(r"\b(?=\w*[^\W\d])\w*\d\w*\b")
 """Matches a name with a digit in it."""
 
+CORRECTED: Final = "a newer message or file changes what was said before"
+
 PASSAGES: Final = 3
 """The most passages quoted: another speaker is often in another passage. For a question about a day, all are quoted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """The quoted sentences as a Markdown list below a heading, and the passages they are from."""
+    """The quoted sentences as Markdown, and the passages they are from; `why` is the reason for quoting, if unusual."""
 
     text: str
     hits: Sequence[Hit]
+    why: str = ""
 
 
 def search_query(asked: Query, options: Options) -> Query:
@@ -72,6 +76,25 @@ def _names(speaker: str, people: KnownPeople | None) -> frozenset[str]:
     """Return the names under which somebody speaks, as `speech.spoken` gives them."""
     written = people.directory.written(speaker) if people else []
     return frozenset(person.partition(" <")[0] for person in (*written, speaker))
+
+
+def corrected(asked: Query, near: Sequence[Hit], today: date) -> Quoted | None:
+    """Return what a newer passage moves, cancels or replaces of the question's subject, beside what was said before.
+
+    Each is quoted with the day on which it was written. Return None if nothing was corrected.
+    """
+    if (changed := corrections.correction(asked, near, today)) is None:
+        return None
+    text = f"Changed on {_written(changed.newer)}: “{changed.change}” [1]"
+    if changed.older is None:
+        return Quoted(text, [changed.newer], CORRECTED)
+    before = f"Before, on {_written(changed.older)}: “{changed.before}” [2]"
+    return Quoted(f"{text}\n\n{before}", [changed.newer, changed.older], CORRECTED)
+
+
+def _written(hit: Hit) -> str:
+    day = date.fromisoformat((hit.passage.date or "")[:10])
+    return f"{day.day} {day:%B} {day.year}"
 
 
 def _named(hit: Hit) -> str:

@@ -1,0 +1,131 @@
+"""Recognises sentences that change what was said before: moved, cancelled, replaced. Pure.
+
+Each must have the new value itself, or say that there is none, so that it answers a question by itself.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from device_app.english import dates
+from device_app.english.stop_words import HOW_ASKED, word_set
+from device_app.english.terms import plain, terms
+
+Aspect = Literal["time", "place", "other"]
+"""What a question asks about: when, where, or another property that may be replaced, such as a price."""
+
+_TIME: Final = r"\d{1,2}[:.]\d\d(?!\d)|\d{1,2} ?[ap]\.?m\b|\bnoon\b|\bmidnight\b|\b\d{1,2} o'clock"
+_DAY: Final = (
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\btomorrow\b|\bnext week\b|\b\d{1,2}(?:st|nd|rd|th)?(?: of)? "
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+    r"[a-z]* \d{1,2}\b|\b\d{4}-\d\d-\d\d\b|\b\d{1,2}\. ?\d{1,2}\."
+)
+_WHEN: Final = re.compile(rf"{_TIME}|{_DAY}")
+_VERBS: Final = (
+    r"moved?(?! in| out)|reschedul(?:ed?|ing)|postponed?|push(?:ed)?|shift(?:ed)?|brought forward|put (?:off|back)|"
+    r"delayed|changed?|relocated?|adjourned|deferred"
+)
+_MOVED: Final = re.compile(
+    rf"\b(?:(?:is|are|was|were|be|been|being|got|has|have|had|we|i|you|us|they|to)(?: \w+)? (?:{_VERBS})|(?:{_VERBS}) "
+    rf"(?:it|the|our|your|my|this|that)|(?:{_VERBS}) (?:from|to))\b"
+)
+_NEW: Final = re.compile(r"\bnew (?P<what>[a-z]+)\b(?=.{0,60}?(?:\bis\b|\bare\b|\bwill be\b|:|\bfrom\b))")
+_NEW_TIME: Final = word_set("date time day slot appointment deadline start schedule")
+_NEW_PLACE: Final = word_set("place venue location address room meeting")
+_INSTEAD: Final = re.compile(r"\binstead\b|\bno longer\b|\brather than\b")
+_CANCELLED: Final = re.compile(
+    r"\b(?:is|are|was|were|been|be|had to|have to|must) (?:\w+ )?(?:cancel(?:l?ed)?|called off|scrapped)\b"
+    r"|\b(?:(?:will|does|do|did) not|won't|doesn't) (?:take place|happen)\b|\bnot taking place\b"
+    r"|^(?:the )?\w+ cancell?ed\b"
+)
+_NOT: Final = re.compile(
+    rf"(?:\b(?:not|never|cannot|nothing|if|unless|should)|n't)\b(?: \w+){{0,3}} (?:{_VERBS}|cancell?ed)\b"
+)
+_OLD: Final = re.compile(r"\bfrom\b.{1,40}\bto\b|\binstead of\b|\brather than\b|\bno longer\b|\bnot on\b")
+_ACCEPTED: Final = re.compile(
+    r"\b(?:sure|works|sounds good|sounds great|perfect|no problem|fine|ok|okay|yes|agreed|confirmed|absolutely|"
+    r"of course|that's good|will do|done)\b"
+)
+_REFUSED: Final = re.compile(
+    r"\b(?:sorry|unfortunately|can't|cannot|won't work|doesn't work|not possible|no,|rather not)"
+)
+_ASKS_WHEN: Final = re.compile(
+    r"^(?:when|(?:at |on |from |until |since )?(?:what|which) (?:time|day|date)|(?:until|from|since) when|how late)\b"
+    r"|\bwhat (?:is|was|'s) the (?:new )?(?:date|time|day|deadline)\b"
+)
+_ASKS_WHETHER_ON: Final = re.compile(
+    r"^(?:is|was|are|were|does|did|has|will)\b.*\b(?:still on|cancell?ed|take place|taking place|postponed|moved)\b"
+)
+_ASKS_WHERE: Final = re.compile(r"^(?:where|(?:in |at )?(?:which|what) (?:place|room|venue|address))\b")
+_ASKS_VALUE: Final = re.compile(
+    r"^(?:how (?:much|many|often)|what(?: is|'s| was| are) (?:the|my|our|your|his|her|\w+'s))\b"
+)
+_OF_THE_ASPECT: Final = HOW_ASKED | word_set(
+    "still take place taking cancelled canceled postponed moved start starts begin begins on time today now week "
+    "new hour room venue address still"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A sentence that changes something. `is_proposal`: it counts only once it is accepted.
+
+    `has_old`: the sentence names what held before, too. `replaces` is what there is a new one of: "dose", or "".
+    """
+
+    kind: Literal["moved", "cancelled", "replaced"]
+    is_proposal: bool
+    has_old: bool
+    has_time: bool
+    replaces: str = ""
+
+    def answers(self, aspect: Aspect, subject: list[str]) -> bool:
+        """Return whether the sentence answers a question about this property of a subject, given by its words."""
+        if self.kind == "cancelled":
+            return aspect == "time"
+        if self.replaces and self.replaces not in _NEW_TIME | _NEW_PLACE:
+            return self.replaces in subject
+        if aspect == "time":
+            return self.has_time
+        return aspect == "place" and (self.kind == "moved" or self.replaces in _NEW_PLACE) and not self.has_time
+
+
+def change(sentence: str) -> Change | None:
+    """Return what a sentence changes; None if it changes nothing, or says that something does not change."""
+    text = plain(sentence).replace("’", "'")
+    if _NOT.search(text):
+        return None
+    is_proposal, has_old, has_time = text.rstrip().endswith("?"), bool(_OLD.search(text)), bool(_WHEN.search(text))
+    if _CANCELLED.search(text):
+        return None if is_proposal else Change("cancelled", False, has_old, has_time)
+    if new := _NEW.search(text):
+        return Change("replaced", is_proposal, has_old, has_time, new["what"])
+    if _MOVED.search(text) or (_INSTEAD.search(text) and has_time):
+        return Change("moved", is_proposal, has_old, has_time)
+    return None
+
+
+def is_accepted(reply: str) -> bool:
+    """Return whether a reply accepts what the sentence before it proposes."""
+    text = plain(reply).replace("’", "'")
+    return bool(_ACCEPTED.search(text)) and not _REFUSED.search(text)
+
+
+def says_when(sentence: str) -> bool:
+    """Return whether a sentence has a day or a time."""
+    return bool(_WHEN.search(plain(sentence)))
+
+
+def aspect(question: str) -> Aspect | None:
+    """Return which property that may change a question asks about; None if it asks about another thing."""
+    text = plain(question).replace("’", "'").strip()
+    if _ASKS_WHEN.search(text) or _ASKS_WHETHER_ON.search(text):
+        return "time"
+    if _ASKS_WHERE.search(text):
+        return "place"
+    return "other" if _ASKS_VALUE.search(text) else None
+
+
+def subject(question: str) -> list[str]:
+    """Return the words that name what a question is about, without days and words of the asked property."""
+    return [word for word in terms(dates.without(question)) if word not in _OF_THE_ASPECT and not word.isdigit()]

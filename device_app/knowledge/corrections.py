@@ -1,0 +1,139 @@
+"""Finds what was corrected later: a newer passage that moves, cancels or replaces what an older one says.
+
+A rule over the passages retrieved for a question, their dates and their people. It is conservative: all words that name
+the subject must be in the newer passage, and what held before must be known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final
+
+from device_app.english import changes, dates
+from device_app.english.changes import Aspect, Change
+from device_app.english.query import Query
+from device_app.english.terms import plain, searched, stands_in
+from device_app.english.units import Unit, units
+from shared.types import Hit, StoredPassage
+
+_LATELY: Final = timedelta(days=60)
+"""How long a change of a time without a day counts."""
+
+_MOST_TERMS: Final = 6
+_WAS: Final = ("was", "were", "did", "had")
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A change, in the words of the `newer` passage, and the sentence of an `older` one that it overtakes.
+
+    `older` is None if the change itself says what held before.
+    """
+
+    newer: Hit
+    change: str
+    older: Hit | None = None
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Changing:
+    hit: Hit
+    sentence: str
+    unit: Unit
+    change: Change
+
+    def says_all(self, subject: Sequence[str]) -> bool:
+        """Return whether the sentence itself says what held before, or names the subject and its new date."""
+        is_named = self.change.kind == "replaced" and _has_half(plain(self.unit.text), subject)
+        return self.change.has_old or is_named
+
+
+def correction(asked: Query, hits: Sequence[Hit], today: date) -> Correction | None:
+    """Return the newest change of what the question asks about; None if nothing of it was changed, or if unsure."""
+    aspect = changes.aspect(asked.text)
+    subject = changes.subject(asked.text)
+    if aspect is None or asked.is_limited or not 1 <= len(subject) <= _MOST_TERMS:
+        return None
+    about = [hit for hit in hits if _is_dated(hit) and _is_about(hit.passage, subject)]
+    changing = [each for hit in about for each in _changes(hit, aspect, subject) if _is_of_now(each, asked, today)]
+    if not changing:
+        return None
+    newest = max(changing, key=lambda each: each.hit.passage.date or "")
+    older = next(_before(newest, about, aspect, subject), None)
+    if older is None and not newest.says_all(subject):
+        return None
+    return Correction(newest.hit, newest.sentence, *(older or ()))
+
+
+def _changes(hit: Hit, aspect: Aspect, subject: list[str]) -> Iterator[_Changing]:
+    every = list(units(hit.passage))
+    for unit, reply in zip(every, [*every[1:], None], strict=True):
+        change = None if unit.is_row else changes.change(unit.text)
+        if change is None or not change.answers(aspect, subject) or not _is_near(unit, subject):
+            continue
+        sentence = unit.text
+        if change.is_proposal:
+            if reply is None or not changes.is_accepted(reply.text):
+                continue
+            sentence = f"{sentence} {reply.text}"
+        yield _Changing(hit, sentence, unit, change)
+
+
+def _before(newest: _Changing, about: Sequence[Hit], aspect: Aspect, subject: list[str]) -> Iterator[tuple[Hit, str]]:
+    """Yield the sentences of older passages that said when, by rank of their passages."""
+    newer = newest.hit.passage
+    for hit in about:
+        if (hit.passage.date or "") >= (newer.date or "") or not _share_people(hit.passage, newer):
+            continue
+        for unit in units(hit.passage):
+            if aspect == "time" and not changes.says_when(unit.text):
+                continue
+            if _is_near(unit, subject) and changes.change(unit.text) is None and unit.text not in newest.sentence:
+                yield hit, unit.text
+                break
+
+
+def _is_of_now(changing: _Changing, asked: Query, today: date) -> bool:
+    """Return whether the change is of the asked days; without these, whether its own days are not over."""
+    passage = changing.hit.passage
+    written = date.fromisoformat((passage.date or "")[:10])
+    if written > today:
+        return False
+    spans = dates.named(changing.unit.text, written) or [(written, written)]
+    if asked.days:
+        return any(
+            first <= last_asked and first_asked <= last
+            for first, last in spans
+            for first_asked, last_asked in asked.days
+        )
+    if any(word in plain(asked.text).split() for word in _WAS):
+        return True
+    return max(last for _, last in spans) >= today or (today - written <= _LATELY and spans == [(written, written)])
+
+
+def _is_dated(hit: Hit) -> bool:
+    """Return whether it is known when the passage was written: the date of an event is when it takes place."""
+    return hit.side == "device" and bool(hit.passage.date) and hit.passage.kind not in ("event", "task")
+
+
+def _is_about(passage: StoredPassage, subject: Sequence[str]) -> bool:
+    """Return whether the passage has every word of the subject, or a person whose name begins with it."""
+    text, people = searched(passage), plain(" ".join(passage.people))
+    return all(stands_in(word, [text]) or (len(word) > 3 and word in people) for word in subject)
+
+
+def _is_near(unit: Unit, subject: Sequence[str]) -> bool:
+    """Return whether the sentence, with what is around it, has at least half of the subject's words."""
+    return _has_half(plain(f"{unit.text} {unit.around}"), subject)
+
+
+def _has_half(text: str, subject: Sequence[str]) -> bool:
+    return 2 * sum(stands_in(word, [text]) for word in subject) >= len(subject)
+
+
+def _share_people(older: StoredPassage, newer: StoredPassage) -> bool:
+    """Return whether somebody is in both passages, unless one has no people."""
+    return not older.people or not newer.people or bool(set(older.people) & set(newer.people))

@@ -1,0 +1,100 @@
+"""Sentences that move, cancel or replace something, and the questions that they answer."""
+
+import pytest
+
+from device_app.english.changes import aspect, change, is_accepted, subject
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind", "has_old", "is_proposal"),
+    [
+        ("Your dentist appointment is moved from 10 March to Thursday 19 March at 16:15.", "moved", True, False),
+        ("The opening is therefore moved to Saturday 17 October.", "moved", False, False),
+        ("We moved the meeting to 4 pm.", "moved", False, False),
+        ("The call has been rescheduled to Friday.", "moved", False, False),
+        ("The trip was postponed until May 3.", "moved", False, False),
+        ("Would it be possible to push our session to 10:30am instead of 10:00am?", "moved", True, True),
+        ("Can we reschedule our training session to Friday instead?", "moved", False, True),
+        ("Let's meet at 5 pm instead of 4 pm.", "moved", True, False),
+        ("The new date for the handover is Friday 21 August.", "replaced", False, False),
+        ("New dose from 11 June: 5 mg in the morning.", "replaced", False, False),
+        ("Book club is cancelled.", "cancelled", False, False),
+        ("The regatta had to be called off.", "cancelled", False, False),
+        ("The course will not take place on Saturday.", "cancelled", False, False),
+    ],
+)
+def test_sentences_that_change_something(sentence: str, kind: str, has_old: bool, is_proposal: bool) -> None:
+    changed = change(sentence)
+    assert changed
+    assert (changed.kind, changed.has_old, changed.is_proposal) == (kind, has_old, is_proposal)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "This appointment will not be moved.",
+        "The date cannot be changed.",
+        "If the meeting is cancelled, call me.",
+        "Is the book club cancelled?",
+        "Yesterday we moved into the new flat.",
+        "He has not moved since.",
+        "Let's keep pushing forward!",
+        "I would take the bus instead.",
+        "The dentist is on Tuesday at nine.",
+        "We got a new sofa.",
+        "",
+    ],
+)
+def test_sentences_that_change_nothing(sentence: str) -> None:
+    assert change(sentence) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "answers"),
+    [
+        ("When is the dentist?", "The dentist is moved to 19 March.", True),
+        ("When is the dentist?", "The dentist moved to a new practice, it was moved to Harbour Street.", False),
+        ("Where is the dentist?", "The dentist was moved to Harbour Street.", True),
+        ("Where is the dentist?", "The dentist was moved to 19 March.", False),
+        ("Is the book club still on?", "Book club is cancelled.", True),
+        ("Where is the book club?", "Book club is cancelled.", False),
+        ("What is the dose of the medicine?", "New dose from 11 June: 5 mg.", True),
+        ("What is the price of the medicine?", "New dose from 11 June: 5 mg.", False),
+    ],
+)
+def test_a_change_answers_a_question_about_what_it_changes(question: str, sentence: str, answers: bool) -> None:
+    changed, asked = change(sentence), aspect(question)
+    assert changed
+    assert asked
+    assert changed.answers(asked, subject(question)) == answers
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "words"),
+    [
+        ("When is my dentist appointment?", "time", ["dentist", "appointment"]),
+        ("what time is my session with Jennifer on 16 june?", "time", ["session", "jennifer"]),
+        ("which day is my training with jennifer this week?", "time", ["training", "jennifer"]),
+        ("Is the book club still on?", "time", ["book", "club"]),
+        ("Where is the party?", "place", ["party"]),
+        ("How much is the new dose?", "other", ["dose"]),
+        ("Who has the drill?", None, ["drill"]),
+        ("Why was the opening moved?", None, ["opening"]),
+        ("What did Anna say about the meeting?", None, ["anna", "meeting"]),
+    ],
+)
+def test_what_is_asked_of_which_subject(question: str, asked: str | None, words: list[str]) -> None:
+    assert (aspect(question), subject(question)) == (asked, words)
+
+
+@pytest.mark.parametrize(
+    ("reply", "accepted"),
+    [
+        ("Sure, 10:30am works for me! See you then!", True),
+        ("Petra: OK, see you on Friday.", True),
+        ("Sorry, Friday works badly.", False),
+        ("What about Monday?", False),
+    ],
+)
+def test_a_proposal_counts_once_it_is_accepted(reply: str, accepted: bool) -> None:
+    assert is_accepted(reply) == accepted

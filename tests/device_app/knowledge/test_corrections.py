@@ -1,0 +1,113 @@
+"""What was corrected later: the newest change among retrieved passages, with what it overtakes."""
+
+from datetime import date
+
+import pytest
+
+from device_app.english.query import parse
+from device_app.knowledge.corrections import correction
+from shared.types import Hit, StoredPassage
+
+TODAY = date(2026, 3, 8)
+PETRA, BO = "Petra <petra@x.org>", "Bo <bo@x.org>"
+PLAN = ("2026-02-01", "Garden meeting", "The garden meeting is on Monday 16 March at 10:00 in the hall.")
+MOVED = (
+    "2026-03-01",
+    "Garden meeting",
+    "Dear all. The garden meeting is moved to Tuesday 17 March at 11:00. See you there.",
+)
+AGAIN = ("2026-03-05", "Re: Garden meeting", "The garden meeting has been moved to Friday 20 March at 9:00.")
+OFF = ("2026-03-07", "Garden meeting", "The garden meeting is cancelled.")
+OTHER = ("2026-03-06", "Board", "The board meeting is moved to Thursday 19 March at 11:00.")
+ASKED = "When is the garden meeting?"
+
+
+def hit(
+    written: str, title: str, text: str, kind: str = "mail", people: tuple[str, ...] = (PETRA,), number: int = 1
+) -> Hit:
+    return Hit(StoredPassage(number, text, 0, 1, None, number, title, kind, written, people, "/a"), 1.0, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("question", "passages", "change", "before"),
+    [
+        (ASKED, [PLAN, MOVED], MOVED, PLAN),
+        (ASKED, [MOVED, PLAN], MOVED, PLAN),
+        (ASKED, [PLAN, MOVED, AGAIN], AGAIN, PLAN),
+        (ASKED, [PLAN, MOVED, AGAIN, OTHER], AGAIN, PLAN),
+        (ASKED, [PLAN, MOVED, OFF], OFF, PLAN),
+        ("Is the garden meeting still on?", [PLAN, OFF], OFF, PLAN),
+        ("When is the garden meeting in March?", [PLAN, MOVED], MOVED, PLAN),
+        (ASKED, [PLAN], None, None),
+        (ASKED, [MOVED], None, None),  # without what held before
+        (ASKED, [PLAN, OTHER], None, None),
+        ("Who comes to the garden meeting?", [PLAN, MOVED], None, None),
+        ("When is the garden meeting in May?", [PLAN, MOVED], None, None),
+        ("When is the tulip garden meeting?", [PLAN, MOVED], None, None),
+        ("When is it?", [PLAN, MOVED], None, None),
+        ("from:petra when is the garden meeting?", [PLAN, MOVED], None, None),
+    ],
+)
+def test_the_newest_change_answers_beside_what_it_overtakes(
+    question: str,
+    passages: list[tuple[str, str, str]],
+    change: tuple[str, str, str] | None,
+    before: tuple[str, str, str] | None,
+) -> None:
+    corrected = correction(parse(question, TODAY), [hit(*passage) for passage in passages], TODAY)
+    if change is None:
+        assert corrected is None
+        return
+    assert corrected
+    assert corrected.change in change[2]
+    assert (corrected.newer.passage.date, corrected.older and corrected.older.passage.date) == (
+        change[0],
+        before and before[0],
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_changed"),
+    [("Li Hua: Sure, 10:30am works for me!", True), ("Li Hua: Sorry, I can't.", False), ("", False)],
+)
+def test_a_proposal_in_a_chat_counts_with_its_acceptance(reply: str, is_changed: bool) -> None:
+    text = (
+        f"JenniferMoore: Hey! Would it be possible to push our session tomorrow to 10:30am instead of 10:00am?\n{reply}"
+    )
+    chat = hit("2026-03-08T09:00:00", "JenniferMoore and LiHua", text, "chat", ("JenniferMoore", "LiHua"))
+    asked = parse("what time is my session with Jennifer on 9 March?", TODAY)
+    corrected = correction(asked, [chat], TODAY)
+    assert bool(corrected) == is_changed
+    if corrected:
+        assert corrected.change.endswith("works for me!")
+        assert "10:30am instead of" in corrected.change
+
+
+def test_a_new_date_says_itself_what_it_is_of() -> None:
+    mail = hit("2026-03-03", "Chimney", "I am sorry. The new date for the handover is Friday 21 August.")
+    corrected = correction(parse("What day is the handover?", TODAY), [mail], TODAY)
+    assert corrected
+    assert corrected.older is None
+
+
+@pytest.mark.parametrize(
+    ("newer", "is_changed"),
+    [
+        (hit(*MOVED), True),
+        (hit(*MOVED, people=(BO,)), False),
+        (hit(*MOVED, people=()), True),
+        (hit(*MOVED, kind="event"), False),  # its date is when it takes place
+        (hit("2026-03-20", *MOVED[1:]), False),  # from the future
+        (hit("2025-03-01", *MOVED[1:]), False),  # older than the plan, and over
+        (Hit(hit(*MOVED).passage, 1.0, 0.9, side="server"), False),
+    ],
+)
+def test_dates_people_and_kinds_decide(newer: Hit, is_changed: bool) -> None:
+    assert bool(correction(parse(ASKED, TODAY), [hit(*PLAN), newer], TODAY)) == is_changed
+
+
+def test_what_is_over_is_no_answer_to_when_it_is_but_to_when_it_was() -> None:
+    later = date(2026, 6, 1)
+    hits = [hit(*PLAN), hit(*MOVED)]
+    assert correction(parse(ASKED, later), hits, later) is None
+    assert correction(parse("When was the garden meeting?", later), hits, later)
