@@ -31,7 +31,7 @@ def test_nobody_else_owns_our_package_names() -> None:
 def test_the_default_install_is_light() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     names = {re.split(r"[^\w-]", requirement)[0] for requirement in project["dependencies"]}
-    assert not names & {"torch", "transformers", "sentence-transformers", "faiss-cpu", "faiss"}
+    assert not names & {"torch", "transformers", "sentence-transformers", "faiss-cpu", "faiss", "onnx"}
     assert project["requires-python"] == ">=3.11"
 
 

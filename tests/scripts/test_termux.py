@@ -22,6 +22,7 @@ changes() {
 }
 case "$name $*" in
   'dpkg --print-architecture') echo "${ARCHITECTURE:-aarch64}" ;;
+  'dpkg --configure -a') ;;
   dpkg-query*)
     shift 3
     for package; do
