@@ -69,6 +69,7 @@ class Phone:
     def __init__(self, folder: Path) -> None:
         self.prefix = folder / "com.termux" / "files" / "usr"
         self.home = folder / "home"
+        self.script = SCRIPT
         self.wheel = self.home / "jackdaw-0.1.0-py3-none-any.whl"
         self.log = self.prefix / "var" / "state" / "log"
         self.log.parent.mkdir(parents=True)
@@ -88,7 +89,7 @@ class Phone:
     def run(self, *arguments: str, typed: str = "", **facts: str) -> subprocess.CompletedProcess[str]:
         """Run the script with these arguments; `facts` are variables that the stand-ins read."""
         environment = {"PATH": str(self.prefix / "bin"), "PREFIX": str(self.prefix), "HOME": str(self.home), **facts}
-        command = [str(self.prefix / "bin" / "sh"), str(SCRIPT), *arguments]
+        command = [str(self.prefix / "bin" / "sh"), str(self.script), *arguments]
         return subprocess.run(
             command, env=environment, cwd=self.home, input=typed, capture_output=True, text=True, check=False
         )
@@ -203,6 +204,24 @@ def test_what_cannot_be_is_refused_with_a_reason(
     refused = phone.run(*arguments, **facts)
     assert (refused.returncode, phone.changes()) == (code, [])
     assert re.search(reason, refused.stderr)
+
+
+def test_the_script_alone_says_what_it_needs(phone: Phone) -> None:
+    phone.wheel.unlink()
+    folder = phone.home / "downloads"
+    folder.mkdir()
+    phone.script = folder / "termux"
+    shutil.copy(SCRIPT, phone.script)
+    refused = phone.run("--yes")
+    assert (refused.returncode, phone.changes()) == (2, [])
+    assert "there is no jackdaw-*.whl here" in refused.stderr
+
+
+def test_another_package_manager_is_named(phone: Phone) -> None:
+    (phone.prefix / "bin" / "dpkg").unlink()
+    refused = phone.run("--yes")
+    assert (refused.returncode, phone.changes()) == (1, [])
+    assert "has no dpkg" in refused.stderr
 
 
 def test_another_program_of_the_name_is_left_alone(phone: Phone) -> None:
