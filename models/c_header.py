@@ -15,7 +15,7 @@ _MOST_ELEMENTS = 1 << 16
 _MOST_STARS = 8
 _MOST_STEPS = 8  # from one constant to the next that defines it
 _NEAR = 80  # characters before a brace that tell what it opens
-_QUOTED = re.compile(r"""/\*.*?(?:\*/|\Z)|//[^\n]*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?""", re.S)
+_QUOTED = re.compile(r"""/\*.*?(?:\*/|\Z)|//(?:[^\n\\]+|\\.)*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?""", re.S)
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)((?:[^\n\\]+|\\.)*)", re.M | re.S | re.A)
 _DEFINITION = re.compile(r"\s+(\w+)\s+(\S.*)", re.S | re.A)
 _LINKAGE = re.compile(r'extern\s*""\s*\Z')
@@ -24,10 +24,11 @@ _CALLBACK = re.compile(r"typedef\b(.*?)\(\s*\*\s*(\w+)\s*\)\s*\((.*)\)\s*\Z", re
 _LAST_WORD = re.compile(r"(.*)\b(\w+)\s*\Z", re.S | re.A)
 _DEPRECATED = re.compile(r'DEPRECATED\s*\((.*),\s*""\s*\)\s*\Z', re.S)
 _TOKEN = re.compile(r"\w+|[^\w\s]", re.A)
+_NAME = re.compile(r"[A-Za-z_]\w*", re.A)
 _FIELD = re.compile(r"\s*((?:\*\s*)*)(\w+)\s*(?:\[\s*(\w+)\s*\])?\s*", re.A)
 _ARGUMENT = re.compile(r"((?:\* ?)*)(\w*) ?(\[ (?:\w+ )?\])?", re.A)
-_NUMBER = re.compile(r"(-?)\s*(0[xX][0-9a-fA-F]{1,16}|\d{1,18})[uUlL]{0,3}", re.A)
-_SHIFT = re.compile(r"(\d{1,9})[uUlL]{0,3}\s*<<\s*(\d{1,2})", re.A)
+_NUMBER = re.compile(r"(-?)\s*(0[xX][0-9a-fA-F]{1,16}|0|[1-9]\d{0,17})[uUlL]{0,3}", re.A)
+_SHIFT = re.compile(r"([1-9]\d{0,8})[uUlL]{0,3}\s*<<\s*(\d{1,2})", re.A)
 _DROPPED = re.compile(r"const|volatile|restrict|extern|struct|[A-Z_]+_API", re.A)
 _COMBINED = frozenset(("unsigned", "signed", "long", "short", "int", "char", "float", "double"))
 _CONDITIONS = frozenset(("if", "ifdef", "ifndef", "elif", "else", "endif"))
@@ -167,10 +168,11 @@ class Header:
         return " ".join(words[:size]), " ".join(words[size:])
 
     def _enum(self, name: str, shown: str) -> str:
-        for inside, attributes in self._declared.get(("enum", name), ()):
-            values = self._enumerators(inside, _MOST_STEPS).values()
-            if attributes or any(not -(1 << 31) <= value < 1 << 32 for value in values):
-                raise HeaderError(f"has {shown}, an enum of another size than int")
+        inside, attributes = self._only("enum", name)
+        values = self._enumerators(inside, _MOST_STEPS).values()
+        count = sum(not part.isspace() for part in inside.split(",") if part)
+        if attributes or len(values) < count or not all(-(1 << 31) <= value < 1 << 32 for value in values):
+            raise HeaderError(f"has {shown}, an enum whose size is not understood")
         return "int"
 
     def _resolved(self, base: str, stars: int, shown: str) -> str:
@@ -178,7 +180,7 @@ class Header:
         passed: set[str] = set()
         while base not in PRIMITIVES and ("struct", base) not in self._declared and base not in self._macros:
             if base in passed:
-                raise HeaderError(f"has {shown}, whose type is defined by itself")
+                break
             passed.add(base)
             if ("callback", base) in self._declared:
                 base, stars = "void", stars + 1
@@ -224,18 +226,22 @@ class Header:
                 value = self._value(text, values, steps)
             elif value is not None:
                 value += 1
-            if value is not None:
+            if not _NAME.fullmatch(name):
+                value = None
+            elif value is not None:
                 values[name] = value
         return values
 
     def _value(self, text: str, known: Mapping[str, int], steps: int) -> int | None:
         """Return the value of a number, a shifted number, or a constant's name; None for anything else."""
+        while text.startswith("(") and text.endswith(")"):
+            text = text[1:-1].strip()
         if number := _NUMBER.fullmatch(text):
             value = int(number[2], 16 if number[2][:2] in ("0x", "0X") else 10)
             return -value if number[1] else value
         if shift := _SHIFT.fullmatch(text):
             return int(shift[1]) << int(shift[2])
-        return self._named(text, known, steps) if re.fullmatch(r"[A-Za-z_]\w*", text, re.A) else None
+        return self._named(text, known, steps) if _NAME.fullmatch(text) else None
 
 
 def _declarations(text: str) -> Iterator[str]:

@@ -1,14 +1,19 @@
 """The reader of C headers: what it understands, what it refuses, and that no text makes it fail otherwise."""
 
 import ctypes
+import random
+import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.c_declarations import HeaderError, Signature
+from models.c_declarations import PRIMITIVES, HeaderError, Signature
 from models.c_header import Header
 from models.c_types import CTypes
+from models.llama_header import HEADERS
+from scripts.layouts_compared import compiled, read
 
 SAMPLE = """
 #ifndef SAMPLE_H
@@ -116,7 +121,7 @@ def test_a_constant_has_its_value(name: str, value: int) -> None:
         ("struct s { };", "in a way that is not understood"),
         ("struct s { unheard a; };", "'unheard a' in the struct s, whose type is not declared"),
         ("struct s { struct t a; };", "'struct t a' in the struct s, whose type is not declared"),
-        ("typedef a b; typedef b a; struct s { a x; };", "whose type is defined by itself"),
+        ("typedef a b; typedef b a; struct s { a x; };", "whose type is not declared"),
         ("struct s { int a;\n#ifdef X\n int b;\n#endif\n};", "the struct s differently under some condition"),
         ("struct s { int a; }; struct s { float a; };", "the struct s in several ways"),
         ("#pragma pack(1)\nstruct s { char a; int b; };", "by a pragma"),
@@ -127,8 +132,12 @@ def test_a_constant_has_its_value(name: str, value: int) -> None:
         ("struct s { int a[N + 1]; };", "which is not understood"),
         ("struct s { long double a; };", "whose type is not declared"),
         ("struct s { int (*a)(void); };", "which is not understood"),
-        ("enum e : char { A }; struct s { enum e a; };", "an enum of another size than int"),
-        ("enum e { A = 1 << 40 }; struct s { enum e a; };", "an enum of another size than int"),
+        ("enum e : char { A }; struct s { enum e a; };", "an enum whose size is not understood"),
+        ("enum e { A = 1 << 40 }; struct s { enum e a; };", "an enum whose size is not understood"),
+        ("enum e { A = 1 | 2 }; struct s { enum e a; };", "an enum whose size is not understood"),
+        ("enum e { A, B } __attribute__((packed)); struct s { enum e a; };", "lacks e"),
+        ("enum __attribute__((packed)) e { A, B }; struct s { enum e a; };", "lacks e"),
+        ("struct s { int a[010]; };", "whose size is not understood"),
         ("#define int char\nstruct s { int a; };", "which is not understood"),
         ("struct s { ALIGNED int a; };", "which is not understood"),
     ],
@@ -156,7 +165,30 @@ def test_a_function_that_is_not_understood_for_sure_is_refused(text: str) -> Non
         Header(text).function("f")
 
 
-@pytest.mark.parametrize("text", ["", "#define N 1\n#define N 2", "#define N (1 + 2)", "#define N M\n#define M N"])
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("struct s { int a; // a comment that goes on \\\n int b;\n int c; };", "a c"),
+        ('struct s { int a; /* "; */ int b; };', "a b"),
+        ("typedef struct t t; struct s { t * a; };", "a"),
+        ("struct s { int a, /* none\n */ b[1]; } made;", "a b"),
+    ],
+)
+def test_comments_and_names_of_opaque_structs_are_understood_as_in_c(text: str, fields: str) -> None:
+    assert [field.name for field in Header(text).struct("s")] == fields.split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "enum e { M OLD(a, b), N };",
+        "enum e { M = 010, N };",
+        "#define N 1\n#define N 2",
+        "#define N (1 + 2)",
+        "#define N M\n#define M N",
+    ],
+)
 def test_a_constant_that_is_not_one_number_is_refused(text: str) -> None:
     with pytest.raises(HeaderError, match="does not define N as one number"):
         Header(text).constant("N")
@@ -186,6 +218,28 @@ def test_types_are_those_of_the_declarations() -> None:
     assert (params.kind.offset, params.model.offset, params.pairs.offset, params.is_on.offset) == (8, 16, 48, 104)
     assert types.type("sample_model*") is types.type("sample_model*") is not types.type("sample_memory*")
     assert types.type("void") is None
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
+def test_structs_made_at_random_have_the_compilers_layouts(tmp_path: Path) -> None:
+    draw = random.Random(0)
+    bases = [*PRIMITIVES, "token", "callback", "enum kind", "struct opaque *", "opaque_t"]
+    lines = ["#include <stdint.h>", "#include <stdbool.h>", "#include <stddef.h>", "#define COUNT 5"]
+    lines += ["typedef int16_t token; typedef struct opaque * opaque_t; enum kind { A = -1, B = (1 << 3), C };"]
+    lines += ["typedef bool (*callback)(const void * data, enum kind kind);"]
+    for number in range(150):
+        members = []
+        for place in range(draw.randint(1, 9)):
+            stars, elements = draw.choice(("", "", "", "*", "**")), draw.choice(("", "", "", "[3]", "[COUNT]"))
+            members.append(f"{draw.choice(('', 'const '))}{draw.choice(bases)} {stars}m{place}{elements};")
+        lines.append(f"struct s{number} {{ {' '.join(members)} }};")
+        bases.append(f"struct s{number}")
+    (tmp_path / "llama.h").write_text("\n".join(lines), "utf-8")
+    for name in HEADERS[1:]:
+        (tmp_path / name).touch()
+    layouts, unread = read(Header("\n".join(lines)))
+    assert (len(layouts), unread) == (150, [])
+    assert layouts == compiled(layouts, [tmp_path])
 
 
 def ask_everything(header: Header) -> None:
