@@ -54,10 +54,9 @@ def build() -> str:
 
 
 def described() -> str:
-    """Return which library is loaded and what binds it, as half a sentence."""
+    """Return which library is loaded and what binds it."""
     api = bindings()
-    binding = f"by {header}" if (header := getattr(api, "header", None)) else "by llama-cpp-python's bindings"
-    return f"{api._lib._name} is used, {binding}"
+    return f"{api._lib._name}, bound by {getattr(api, 'header', _PACKAGE)}"
 
 
 def keeps_states() -> bool:

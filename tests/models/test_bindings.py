@@ -100,6 +100,19 @@ def test_without_llama_cpp_the_error_says_what_to_install(monkeypatch: pytest.Mo
         llama_bindings._loaded.__wrapped__()
 
 
+def test_the_build_names_the_library_and_the_kernels_that_are_installed_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Path(bindings()._lib._name).stat()
+    assert llama_bindings.build() == f"{bindings().LLAMA_STATE_SEQ_VERSION} {library.st_size} {library.st_mtime_ns}"
+    kernels = tmp_path / "libggml-cpu.so"
+    kernels.write_bytes(b"kernels")
+    monkeypatch.delenv(BINDINGS_VARIABLE, raising=False)
+    monkeypatch.setattr(llama_bindings, "load_kernels", lambda api, installed: kernels)
+    _, build = llama_bindings._loaded.__wrapped__()
+    assert build == f"{llama_bindings.build()} 7 {kernels.stat().st_mtime_ns}"
+
+
 def test_states_of_an_unknown_version_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llama_bindings, "STATE_VERSIONS", frozenset((4,)))
     engine = LlamaCppEngine(LlamaModel(tiny_model(tmp_path / "tiny.gguf", "llama")), context=128, threads=1)
