@@ -47,7 +47,7 @@ def test_without_a_choice_the_header_binds() -> None:
         assert type(bindings()).__name__ == KINDS["header"]
 
 
-@pytest.mark.parametrize("kv_type", ["f16", "q8_0"])
+@pytest.mark.parametrize("kv_type", ["q8_0", pytest.param("f16", marks=pytest.mark.long)])
 def test_both_bindings_compute_the_same_to_the_bit(kv_type: str, tmp_path: Path) -> None:
     wide = {f"llama.attention.{part}_length": 64 for part in ("key", "value")}  # llama.cpp cannot move q8_0 of less
     model = tiny_model(tmp_path / "tiny.gguf", "llama", {**words(), **wide})
