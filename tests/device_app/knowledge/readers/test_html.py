@@ -57,6 +57,7 @@ def test_the_charset_a_page_declares_is_used(read: Read) -> None:
     assert page.blocks[0].text == "Привет"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "hostile", ["<!--", "<![", "<?", "<a ", "<a b='", "</", "<", "<a b=c/", "<div>", "<table><tr><td>", "&", "<title>"]
 )

@@ -125,6 +125,7 @@ def test_what_is_no_mail_is_refused(read: Read) -> None:
         read("a.eml", "Dear diary,\nno headers here.\nNone.\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "data",
     [

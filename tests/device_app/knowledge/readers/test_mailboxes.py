@@ -52,6 +52,7 @@ def test_a_mail_beyond_the_limit_is_cut_and_the_next_one_read(read: Read) -> Non
     assert len(texts[0][1]) < 1100
 
 
+@pytest.mark.long
 def test_a_mailbox_is_read_as_a_stream(tmp_path: Path) -> None:
     path = tmp_path / "a.mbox"
     path.write_text(mail(1, "One.") + mail(2, "Two."))

@@ -188,6 +188,7 @@ def test_broken_rich_text_is_refused(read: Read, data: bytes) -> None:
         read("a.rtf", data)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("piece", [b"{\\field{\\*\\fldinst ", b"\\f1", b"\\'e9", b"}{", b"\\bin1 ", b"{\\*", b"\\u1 "])
 def test_rich_text_without_end_takes_linear_time(read: Read, piece: bytes) -> None:
     with pytest.raises(UnreadableFile):
