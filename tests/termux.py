@@ -191,14 +191,15 @@ ANSWERS: Mapping[str, Any] = {
     "termux-sms-list": MESSAGES,
     "termux-speech-to-text": "when is the dentist\n",
     "termux-toast": "",
+    "termux-tts-engines": [{"name": "com.google.android.tts", "label": "Speech", "default": True}],
     "termux-tts-speak": "",
+    "termux-volume": [{"stream": "music", "volume": 5, "max_volume": 15}],
     "termux-wake-lock": "",
     "termux-wake-unlock": "",
     "sv-enable": "",
     "sv-disable": "",
     "pkg": "",
     "pm": "package:com.termux  installer=org.fdroid.fdroid\npackage:com.termux.api  installer=org.fdroid.fdroid\n",
-    "getprop": "14\n",
 }
 """What each command prints: text as it is, anything else as JSON."""
 
@@ -221,6 +222,7 @@ class Phone:
                 (self.bin / tool).symlink_to(path)
         for name, answer in ANSWERS.items():
             self.answers(name, answer)
+        self.script("getprop", "case $1 in *release) echo 14;; *sdk) echo 34;; *model) echo SM8550;; esac")
 
     @property
     def environment(self) -> dict[str, str]:

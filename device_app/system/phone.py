@@ -4,7 +4,6 @@ A `termux-*` command talks to the companion app Termux:API. It hangs where that 
 `error` where Android's permission is: so each call is bounded in time and output, and its problem is worded.
 """
 
-import json
 import os
 import shutil
 import sys
@@ -85,6 +84,8 @@ def call(name: str, *arguments: str, seconds: float | None = None) -> Reply:
 
 def call_json(name: str, *arguments: str, seconds: float | None = None) -> tuple[object, Reply]:
     """Run a command that prints JSON; return the value, None where there is a problem, and the reply."""
+    import json
+
     reply = call(name, *arguments, seconds=seconds)
     if reply.problem:
         return None, reply
@@ -106,6 +107,8 @@ def _denied(name: str, printed: bytes) -> str:
     """Return what an answer that denies says; "" for any other."""
     if len(printed) > 2_000 or b'"error"' not in printed:
         return ""
+    import json
+
     try:
         said = json.loads(printed)
     except ValueError:

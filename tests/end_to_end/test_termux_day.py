@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.termux import ROOT, Phone, Wrong, battery
@@ -39,13 +40,19 @@ def test_a_day_on_a_phone(phone: Phone) -> None:
     phone.answers("termux-battery-status", battery(3))
     asked = phone.json("ask", DRILL, code=None)
     assert asked["origin"] == "device"  # an empty battery keeps nobody from asking
-    waits = phone.json("daemon", "run-once", "--when-idle", code=3, own={**SOON, "JACKDAW_DAEMON_MAINS": "false"})
-    assert re.fullmatch(r"the battery is under \d+%", waits["stopped"])
     phone.answers("termux-battery-status", battery(80, "PLUGGED_AC"))
     locked = phone.calls("termux-wake-lock")
     worked = phone.json("daemon", "run-once", "--when-idle", own=SOON)
     assert (worked["stopped"], len(worked["steps"]) > 0) == (None, True)
     assert phone.calls("termux-wake-lock") == locked  # a job of Android's is none of the person's
+
+
+@pytest.mark.long
+def test_an_empty_battery_is_left_alone(phone: Phone) -> None:
+    add_notes(phone)
+    phone.answers("termux-battery-status", battery(3))
+    waits = phone.json("daemon", "run-once", "--when-idle", code=3, own={**SOON, "JACKDAW_DAEMON_MAINS": "false"})
+    assert re.fullmatch(r"the battery is under \d+%", waits["stopped"])
 
 
 @pytest.mark.long
@@ -147,6 +154,24 @@ def test_a_traveller_sees_the_day_of_the_place(phone: Phone) -> None:
         assert offset in Path(kept).read_text().rpartition("Shared on ")[2]
     assert phone.json("ask", DRILL, code=None, own={"TZ": "Asia/Tokyo"})["sources"]
     assert phone.json("ask", DRILL, code=None, own={"TZ": "America/New_York"})["sources"]
+
+
+MOST_AT_REST = 160_000_000
+"""Bytes of memory that the app may take until something is typed."""
+
+
+@pytest.mark.long
+@pytest.mark.weights
+def test_the_resting_app_takes_little_memory(phone: Phone, terminal: Callable[..., Any], weights: Path) -> None:
+    data = phone.home / ".local" / "share" / "jackdaw"
+    data.mkdir(parents=True)
+    (data / "weights").symlink_to(weights)
+    app = terminal(phone.command(fakes=False), phone.environment, 40, 20)
+    app.awaits("ready")
+    app.settles()
+    process = psutil.Process(app._pid)
+    assert process.memory_info().rss <= MOST_AT_REST
+    assert process.children(recursive=True) == []
 
 
 @pytest.mark.long

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from device_app.commands.knowledge import absolute
 from device_app.knowledge.readers.formats import READERS
+from device_app.system.phone import storage_advice
 from shared.errors import UsageError
 from storage.passages import show
 
@@ -68,11 +69,13 @@ def checked(typed: str) -> Path:
         exists = os.path.lexists(path)
     except (ValueError, RuntimeError):
         exists, path = False, Path(typed)
+    if exists and os.access(path, os.R_OK | (os.X_OK if _is_directory(path) else 0)):
+        return path
+    if advice := storage_advice(path):
+        raise UsageError(f"{advice}.")
     if not exists:
         raise UsageError(f"There is no file or folder {path}. Check the name; Tab completes it.")
-    if not os.access(path, os.R_OK | (os.X_OK if _is_directory(path) else 0)):
-        raise UsageError(f"You may not read {path}. Change its permissions, or name another.")
-    return path
+    raise UsageError(f"You may not read {path}. Change its permissions, or name another.")
 
 
 def named(path: bytes, environment: Mapping[str, str]) -> str:

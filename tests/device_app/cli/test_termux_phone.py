@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from device_app.tui.edge import places
+from shared.errors import UsageError
 from storage.paths import Paths
 from tests.termux import Phone, Wrong
 
@@ -132,7 +134,10 @@ def test_storage_that_is_denied_is_asked_for_and_nothing_is_forgotten(
     folder = phone.home / "storage" / "shared" / "notes"
     outcome = jackdaw("add", str(folder))
     assert (outcome.code, "Run termux-setup-storage" in outcome.err) == (2, True)
+    with pytest.raises(UsageError, match="Run termux-setup-storage"):  # as the app looks at what is typed
+        places.checked("~/storage/shared/notes")
     folder.mkdir(parents=True)
+    assert places.checked("~/storage/shared/notes") == folder
     (folder / "drill.md").write_text("Petra has borrowed the blue drill.")
     assert jackdaw("add", str(folder)).code == 0
 

@@ -66,6 +66,7 @@ def test_the_report_is_shown_and_written_and_holds_nothing_private(jackdaw: Any,
     assert not (phone.home / "jackdaw-report.json").exists()
     report = json.loads(outcome.out)
     assert report["platform"]["system"] == "android"
+    assert [report["platform"][name] for name in ("android", "api", "chip")] == ["14", "34", "SM8550"]
     assert report["platform"]["apps"] == {"com.termux": "org.fdroid.fdroid", "com.termux.api": "org.fdroid.fdroid"}
     assert report["commands"]["termux-battery-status"].startswith("answers in ")
     assert report["model"]["name"] == "a file"

@@ -58,6 +58,7 @@ def test_what_ends_at_once_takes_nothing(phone: Phone, folder: Path, monkeypatch
     assert phone.calls() == []
 
 
+@pytest.mark.long
 def test_the_last_of_two_gives_it_back(phone: Phone, folder: Path) -> None:
     with awake(folder):
         held(folder, 1)

@@ -45,6 +45,7 @@ async def test_a_swipe_scrolls_and_recalls_no_question(person: Any, notes: Path)
         assert chat.composer.text == DRILL
 
 
+@pytest.mark.long
 async def test_the_model_is_loaded_once_something_is_typed_and_let_go_while_memory_is_short(
     person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
