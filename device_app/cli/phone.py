@@ -118,8 +118,11 @@ def status(as_json: bool) -> None:
     known = facts(paths, environment)
     if as_json:
         print_json({"facts": known})
-    else:
-        print_table(("", "", "What to do"), [(fact.name, fact.said, fact.remedy) for fact in known])
+        return
+    for fact in known:
+        click.echo(f"{fact.name}: {safe_line(fact.said)}")
+        if fact.remedy:
+            click.echo(f"    {safe_line(fact.remedy)}")
 
 
 @command.command(

@@ -1,6 +1,6 @@
 """Service definitions that keep the daemon running: the files to write and the commands to run for each manager.
 
-Pure but for `install` and `uninstall`. Uses no package manager and needs only the person's own rights.
+Pure but for `program`, `install` and `uninstall`. Uses no package manager and needs only the person's own rights.
 """
 
 import plistlib

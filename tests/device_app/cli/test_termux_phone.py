@@ -55,6 +55,7 @@ def test_setting_up_shows_first_and_writes_on_request(jackdaw: Any, phone: Phone
     assert facts["termux"]["said"] == "Termux 0.119.0-beta.3, from F-Droid"
     assert facts["termux-url-opener"]["said"] == "is there"
     assert facts["daemon"]["said"] == "is installed"
+    assert "termux-url-opener: is there\n" in jackdaw("phone", "status").out
     removed = jackdaw("phone", "remove")
     assert (removed.code, hook.read_text()) == (0, mine)
     assert jackdaw("phone", "remove").code == 3
@@ -66,6 +67,7 @@ def test_a_phone_without_services_has_the_job(jackdaw: Any, phone: Phone) -> Non
     phone.goes_wrong(Wrong.MISSING, "sv-enable")
     outcome = jackdaw("phone", "setup", "-y")
     assert outcome.code == 0
+    assert "commands: sv-enable missing\n    Run: pkg install termux-services\n" in jackdaw("phone", "status").out
     assert "the command sv-enable is not installed" in outcome.err
     assert "Run: pkg install termux-services" in outcome.err
     phone.goes_wrong(Wrong.FAILS, "termux-job-scheduler")
