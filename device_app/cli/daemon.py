@@ -24,6 +24,7 @@ from device_app.settings import load
 from device_app.system import services
 from device_app.system.awake import awake
 from device_app.system.notice import Notice, ahead
+from device_app.system.phone import is_phone
 from models.threads import threads
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
@@ -50,7 +51,8 @@ def _device() -> Device:
     """Return a device that computes with the number of threads set for the daemon."""
     device = opened()
     settings = device.settings
-    own = settings.daemon.threads or max(1, threads(0) // 2)
+    usable = threads(0)  # on a phone, its big cores: two of them beat four in the background
+    own = settings.daemon.threads or (min(2, usable) if is_phone() else max(1, usable // 2))
     device.settings = replace(
         settings, model=replace(settings.model, threads=own), embedder=replace(settings.embedder, threads=own)
     )

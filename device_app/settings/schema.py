@@ -214,7 +214,10 @@ class Daemon:
         float, Meta(ge=0, le=1000, description="Joules this device uses for 10^9 operations, to estimate energy.")
     ] = 0.1
     threads: Annotated[
-        int, Meta(ge=0, le=1024, description="Threads for background work; 0 uses one per two physical cores.")
+        int,
+        Meta(
+            ge=0, le=1024, description="Threads for background work; 0 uses one per two physical cores, on a phone two."
+        ),
     ] = 0
 
 

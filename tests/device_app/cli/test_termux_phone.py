@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from device_app.cli import daemon
 from device_app.tui.edge import places
 from shared.errors import UsageError
 from storage.paths import Paths
 from tests.termux import Phone, Wrong
+
+TERMUX = "/data/data/com.termux/files/usr"
 
 
 @pytest.fixture
@@ -182,10 +185,10 @@ def test_reading_pauses_by_the_notifications_button(jackdaw: Any, phone: Phone, 
 @pytest.mark.parametrize(
     ("prefix", "arguments", "setting", "mouse"),
     [
-        ("/data/data/com.termux/files/usr", (), None, False),
-        ("/data/data/com.termux/files/usr", ("--mouse",), None, True),
-        ("/data/data/com.termux/files/usr", (), "true", True),
-        ("/data/data/com.termux/files/usr", ("--no-mouse",), "true", False),
+        (TERMUX, (), None, False),
+        (TERMUX, ("--mouse",), None, True),
+        (TERMUX, (), "true", True),
+        (TERMUX, ("--no-mouse",), "true", False),
         ("/usr", (), None, True),
         ("/usr", (), "false", False),
         ("/usr", ("--mouse",), "false", True),
@@ -217,3 +220,13 @@ def test_a_phone_takes_no_mouse_and_draws_seldom(
         "FPS": "15" if "com.termux" in prefix else "120",
         "ANIMATIONS": "none" if "com.termux" in prefix else None,
     }
+
+
+@pytest.mark.parametrize(("prefix", "big", "used"), [(TERMUX, 4, 2), (TERMUX, 1, 1), ("/usr", 8, 4), ("/usr", 1, 1)])
+def test_work_ahead_takes_two_big_cores_of_a_phone(
+    monkeypatch: pytest.MonkeyPatch, prefix: str, big: int, used: int
+) -> None:
+    monkeypatch.setenv("PREFIX", prefix)
+    monkeypatch.setattr("device_app.cli.daemon.threads", lambda _: big)
+    device = daemon._device()
+    assert (device.settings.model.threads, device.settings.embedder.threads) == (used, used)

@@ -9,6 +9,7 @@ from device_app.system import phone_files
 from device_app.system.phone_files import read_record, remove, standing, units, write
 from device_app.system.services import Unit
 from shared.errors import NotWritable
+from tests.termux import Phone
 
 PROGRAM = Path("/data/data/com.termux/files/usr/bin/jackdaw")
 
@@ -33,6 +34,16 @@ def test_the_hooks_call_one_command_with_what_is_shared(tmp_path: Path) -> None:
     ]
     assert f"env 'JACKDAW_HOME=/a b' {PROGRAM} phone share -- \"$1\"" in address.text
     assert shortcut.text.endswith(f"exec env 'JACKDAW_HOME=/a b' {PROGRAM}\n")
+
+
+@pytest.mark.parametrize("shared", ["https://a.b/?q=$(id)&x='\"`id`", "-y", "/h/a b\n;c.txt", ""])
+def test_what_is_shared_arrives_whole(phone: Phone, record: Path, shared: str) -> None:
+    phone.script("jackdaw", "")
+    address, file, shortcut = units(phone.bin / "jackdaw", phone.environment)
+    for unit in (address, file, shortcut):
+        write(unit, record)
+        phone.shell([unit.path, shared])
+    assert phone.calls() == [*[["jackdaw", "phone", "share", "--", shared]] * 2, ["jackdaw"]]
 
 
 def test_a_file_is_written_known_again_and_removed(unit: Unit, record: Path) -> None:
