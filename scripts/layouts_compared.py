@@ -28,7 +28,7 @@ from models.llama_header import HEADERS
 from scripts.places import step
 
 RELEASES = ("0.3.10", "0.3.16", "0.3.19", "0.3.23", "0.3.27", "0.3.30", "0.3.34", "0.3.36")
-"""Releases of llama-cpp-python, the oldest of July 2025."""
+"""Releases of llama-cpp-python, from the summer of 2025 on."""
 
 TABLE = Path(__file__).parent.parent / "models" / "LAYOUTS.md"
 
