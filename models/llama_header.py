@@ -103,7 +103,11 @@ def declared(installed: Installed, file: FactsFile | None) -> Declarations:
     """Return what the headers declare; the file keeps it while they stay the same. Raises HeaderError and OSError."""
     texts = [_read(installed.headers / name) for name in HEADERS]
     kept = file.load().get(HEADERS[0]) if file else None
-    if isinstance(kept, list) and len(kept) == 2 and kept[0] == _digest(*texts, str(kept[1]).encode()):
+    if (
+        isinstance(kept, list)
+        and len(kept) == 2
+        and kept[0] == _digest(*texts, str(kept[1]).encode("utf-8", "replace"))
+    ):
         return _decoded(kept[1])
     from models.c_header import Header  # only now: its patterns take some ms to compile
 

@@ -188,7 +188,9 @@ def test_what_was_read_is_kept_for_the_owner_alone_and_used(
     assert (again.GGML_TYPE_Q8_0, again.LLAMA_STATE_SEQ_VERSION) == (8, 3)
 
 
-@pytest.mark.parametrize("damage", ["cut", "emptied", "of another type", "a wrong layout", "a byte"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "emptied", "of another type", "a wrong layout", "half a character", "a byte"]
+)
 def test_a_damaged_kept_file_is_read_again(copied: Installed, tmp_path: Path, damage: str) -> None:
     load(copied, tmp_path)
     kept = tmp_path / llama_header.FILE
@@ -198,6 +200,7 @@ def test_a_damaged_kept_file_is_read_again(copied: Installed, tmp_path: Path, da
         "emptied": "",
         "of another type": json.dumps({"llama.h": {"a": 1}}),
         "a wrong layout": json.dumps({"llama.h": [json.loads(written)["llama.h"][0], "[]"]}),
+        "half a character": json.dumps({"llama.h": ["", "\ud800"]}),
         "a byte": written.replace("n_batch", "n_botch", 1),
     }[damage]
     kept.write_text(damaged, "utf-8")
