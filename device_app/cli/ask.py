@@ -93,7 +93,7 @@ def command(
     The companion server may write it, unless the request holds a text or a name of your files, or follows on something.
     With --send any request may leave, without your files: it is shown first.
     Cited files that have changed are read again first if that is quick; changed files that are not are named.
-    Kinds are chat, data, event, mail, note, page, paper, table, task.
+    Kinds are call, chat, contact, data, event, mail, note, page, paper, table, task.
     With --again the last question is answered again. Its turn stays as it was if that gives no answer.
     Exit code 3: nothing relevant was found, nothing was asked yet, or what was found does not answer it.
     Exit code 1: the model failed or wrote nothing.

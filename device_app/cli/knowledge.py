@@ -242,7 +242,10 @@ def show_file(path: str, as_json: bool) -> None:
 @command.command("remove", examples=(("Forget a folder", "jackdaw knowledge remove ~/notes/old"),))
 @click.argument("path")
 def remove(path: str, as_json: bool) -> None:
-    """Forget the file PATH, or the folder PATH and everything in it. Your files themselves are not touched."""
+    """Forget the file PATH, or the folder PATH and everything in it. Your files themselves are not touched.
+
+    With phone:messages, phone:contacts or phone:calls, they may no longer be read either.
+    """
     name = os.fsencode(absolute(path))
     with opened() as device, _alone(device):
         removed = forget(device, name)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from device_app.knowledge.phone.sources import PREFIX, is_of_phone
+
 if TYPE_CHECKING:
     from device_app.device import Device
     from device_app.knowledge.ingest import Ingestion
@@ -15,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def absolute(path: str) -> Path:
-    """Return a path as the store keeps it: absolute, with `~` and `..` resolved and symbolic links kept."""
+    """Return a path as the store keeps it: absolute, with `~` and `..` resolved and symbolic links kept.
+
+    The name of a phone's source, such as phone:messages, stays.
+    """
+    if is_of_phone(path):
+        return Path(path)
     return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 (resolve() would follow links)
 
 
@@ -67,15 +74,20 @@ def unlock(device: Device, report: IngestReport, path: Path, passwords: Sequence
 def remove(device: Device, path: bytes) -> Removed:
     """Remove a file, or a folder and everything in it, from the store. The caller holds the lock, see `reading.alone`.
 
+    With what was read of a phone's source, the consent to read it goes.
+
     Raises StoreError, NotWritable.
     """
     from device_app.ahead.daemon import forget_last
+    from storage.phone_sources import PhoneSources
     from storage.wrong_answers import WrongAnswers
 
     known = device.knowledge.paths_under(path)
     with device.database.transaction():
         for file in known:
             device.knowledge.remove_file(file)
+        if is_of_phone(path):
+            PhoneSources(device.database).stop(os.fsdecode(path).removeprefix(PREFIX))
         device.knowledge.clear_skipped(path)
         folders = device.knowledge.forget_folders(path)
     WrongAnswers(device.database).prune()

@@ -13,6 +13,9 @@ _SENT = re.compile(
     r"outbox|skickat|verzonden)(?:\.mbox|\.sbd|/|\\|$)",
     re.IGNORECASE,
 )
+_DAY = re.compile(r", \d{4}-\d\d-\d\d$")
+"""The day at the end of a chat's title."""
+
 _LEAST_MAILS, _LEAST_SENDERS = 5, 3
 """The fewest mails, and senders of them, from which a recipient of most may be the mailbox's owner."""
 
@@ -73,7 +76,7 @@ def _chatter(chats: Iterable[Said]) -> Guess | None:
     """Return who is in most chats; of a single chat with somebody whose name is its title, the other person."""
     members: dict[tuple[str, str], set[str]] = {}
     for day in chats:
-        members.setdefault((day.path, day.title.rpartition(", ")[0] or day.title), set()).update(day.people)
+        members.setdefault((day.path, _DAY.sub("", day.title)), set()).update(day.people)
     among = Counter(person for people in members.values() for person in people)
     if not among:
         return None

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final, TypeVar
 
 from device_app.english import naming
@@ -164,7 +165,10 @@ class KnownPeople:
 
     def guessed(self) -> tuple[list[str], list[Guess]]:
         """Return everything that the person may be called, and the guesses which that is from; empty if unknown."""
-        proofs = guesses(self._said("mail"), self._said("chat"))
+        # A conversation that was kept as a text is a note; who is in it together makes it the same chat as another.
+        notes = (replace(each, title=", ".join(sorted(each.people))) for each in self._said("note"))
+        chats = chain(self._said("chat"), (note for note in notes if len(note.people) > 1))
+        proofs = guesses(self._said("mail"), chats)
         if not proofs:
             return [], []
         mine = [proof.written for proof in proofs]

@@ -47,6 +47,11 @@ def test_a_few_mails_let_guess_nothing() -> None:
     assert guesses(mails("/m/inbox", (BEN, ANNA), (CARL, ANNA)), []) == []
 
 
+def test_chats_of_a_title_with_a_comma_stay_apart() -> None:
+    mine = [Said("/a", "Cook, Ann", ("Cook", "LiHua")), Said("/a", "Cook, Bea", ("Cook", "LiHua"))]
+    assert guesses([], [*mine, Said("/a", "Dan", ("Dan", "LiHua"))])[0].written == "LiHua"
+
+
 def test_who_is_in_most_chats() -> None:
     (guess,) = guesses([], chats(Ben=("Ben", "LiHua"), Club=("LiHua", "Carl", "Dora"), Carl=("Carl", "LiHua")))
     assert (guess.written, guess.reason) == ("LiHua", "in 3 of 3 chats")

@@ -1,5 +1,6 @@
 """Reading a phone's sources into the store: what is new, what is older, after a kill, and when consent ends."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -10,6 +11,7 @@ import pytest
 
 from device_app.ahead.phone import phone_sources, read
 from device_app.commands import phone_sources as commands
+from device_app.commands.knowledge import absolute, remove
 from device_app.device import Device
 from device_app.knowledge.phone.days import PAGE
 from device_app.knowledge.phone.reading import PhoneReading
@@ -179,6 +181,13 @@ def test_withdrawn_consent_stops_the_reading_and_deletes_what_was_read(device: D
     assert device.knowledge.file(MESSAGES.path) is None
     assert device.people.directory.called("anna") == []
     assert run(device, log).report.documents == 0
+
+
+def test_whoever_removes_a_source_like_a_file_withdraws_the_consent(device: Device) -> None:
+    run(device, Log(3))
+    remove(device, os.fsencode(absolute("phone:messages")))
+    assert not stored(device)
+    assert [state.name for state in commands.states(device) if state.allowed] == ["contacts", "calls"]
 
 
 def test_contacts_name_the_numbers_of_chats(device: Device) -> None:
