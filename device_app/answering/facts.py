@@ -56,7 +56,7 @@ class Facts:
         asked = query.whole(question) if model_only else query.parse(question, self.clock().date())
         stands_alone = options.send or (bool(model_only) and intents.stands_alone(question))
         earlier, search_query = self._thread(asked, options, None if stands_alone else conversation)
-        local_only = "" if options.send else self._local_only(asked, conversation)
+        local_only = "" if options.send else self._local_only(asked, conversation, has_server=has_server)
         if has_server and model_only and not (local_only or options.send):
             local_only = private.HOLDS_TEXT if given.may_hold_text(question) else self._names_known(asked)
         first, embed = has_server and self._has_phone(), self.embedded(asked)
@@ -169,13 +169,13 @@ class Facts:
         is_known = names.holds_known_name(asked.text, self.retriever.keywords, self.retriever.store)
         return private.NAMES_KNOWN if is_known else ""
 
-    def _local_only(self, asked: Query, conversation: int | None) -> str:
+    def _local_only(self, asked: Query, conversation: int | None, *, has_server: bool) -> str:
         """Return why the question must stay on this device; "" if a server may be asked."""
         follows = (
             conversation is not None and private.may_follow(asked) and bool(self.conversations.turns(conversation))
         )
         reason = private.reason(asked, follows, self.retriever.store.has_path)
-        return reason or (private.ON_PHONE if self._is_about_phone(asked) else "")
+        return reason or (private.ON_PHONE if has_server and self._is_about_phone(asked) else "")
 
     def _has_phone(self) -> bool:
         """Return whether anything was read on a phone."""

@@ -58,6 +58,7 @@ def passage_is_of_phone(passage: StoredPassage) -> bool:
 def fetch(source: Source, skip: int, most: int) -> Sequence[object]:
     """List a page of a source by its command. Raises PhoneSilent, with what to do."""
     from device_app.system import phone
+    from device_app.system.commands import MOST_BYTES
 
     arguments = ("-l", str(most), "-o", str(skip), *source.arguments) if source.is_paged else source.arguments
     if phone.find(source.command) is None and not phone.is_phone():
@@ -66,6 +67,9 @@ def fetch(source: Source, skip: int, most: int) -> Sequence[object]:
             "nothing to read."
         )
     listed, reply = phone.call_json(source.command, *arguments, seconds=SECONDS)
+    if source.is_paged and most > 1 and f"{MOST_BYTES:,} bytes" in reply.problem:  # long messages
+        half = most // 2
+        return [*fetch(source, skip + half, most - half), *fetch(source, skip, half)]
     if not isinstance(listed, list):
         problem = reply.problem or f"{source.command} prints no list. Update the app Termux:API"
         raise PhoneSilent(f"The {source.name} cannot be read: {problem}.")

@@ -1,6 +1,8 @@
 """What is read and heard on a simulated phone: messages by consent, notifications, a question by voice."""
 
 import json
+import shlex
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -93,6 +95,26 @@ def test_a_command_that_hangs_is_ended_and_read_again_later(
     assert "did not answer" in done.err
     phone.answers("termux-sms-list", MESSAGES)
     assert printed("phone", "sources", "read")["read"]["messages"]["documents"] == 1
+
+
+def test_messages_of_more_than_a_megabyte_are_read_in_smaller_pages(phone: Phone, printed: Printed) -> None:
+    long = [{**MESSAGES[0], "_id": place, "body": f"Page {place}. " + "tea " * 4_900} for place in range(60)]
+    stored = phone.home / "long.json"
+    stored.write_text(json.dumps(long))
+    page = (
+        f"import json, sys; print(json.dumps(json.load(open({str(stored)!r}))[int(sys.argv[2]) :][: int(sys.argv[1])]))"
+    )
+    phone.script("termux-sms-list", f"{sys.executable} -c {shlex.quote(page)} $2 $4")
+    assert printed("phone", "sources", "allow", "messages", "--yes")["documents"] >= 1
+    assert len(phone.calls("termux-sms-list")) > 2
+    assert printed("search", '"page 59"')["files"]["results"]
+
+
+def test_the_daemon_reads_what_is_new(phone: Phone, jackdaw: Jackdaw, printed: Printed) -> None:
+    printed("phone", "sources", "allow", "messages", "--yes")
+    phone.answers("termux-sms-list", [*MESSAGES, {**MESSAGES[0], "_id": 50, "received": "2026-08-14 08:00:00"}])
+    steps = printed("daemon", "run-once")["steps"]
+    assert "1 document (1 passage) of your messages" in [step["subject"] for step in steps]
 
 
 def test_notifications_are_shown_and_not_kept(phone: Phone, jackdaw: Jackdaw, printed: Printed) -> None:
