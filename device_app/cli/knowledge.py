@@ -16,6 +16,7 @@ import click
 
 from device_app.cli.models import ensure_models, yes_option
 from device_app.cli.opening import opened
+from device_app.cli.people import people
 from device_app.commands.knowledge import absolute, read, unlock
 from device_app.commands.knowledge import remove as forget
 from device_app.commands.sharing import file_of
@@ -264,6 +265,9 @@ def remove(path: str, as_json: bool) -> None:
             )
     else:
         click.echo(f"Forgotten: the folder {safe_line(path)}. No file in it had been read.")
+
+
+command.add_command(people)
 
 
 @contextmanager

@@ -54,3 +54,18 @@ def test_what_is_no_name_is_refused_with_the_next_step(name: str, chats: None, j
 
 def test_from_me_says_so_if_it_is_not_known_who_that_is(chats: None, jackdaw: Jackdaw) -> None:
     assert "jackdaw me" in jackdaw("search", "from:me").err
+
+
+def test_a_question_says_so_too(chats: None, jackdaw: Jackdaw) -> None:
+    assert "Who you are is not known yet (jackdaw me)." in jackdaw("ask", "from:me who has tea?").err
+
+
+def test_everybody_is_listed_with_where_each_name_is_from(chats: None, jackdaw: Jackdaw) -> None:
+    listed = json.loads(jackdaw("knowledge", "people", "--json").out)["people"]
+    assert [person["name"] for person in listed] == ["Li Hua", "Ben", "James"]
+    assert listed[0]["names"] == [
+        {"written": "Li Hua", "source": "chat", "count": 1},
+        {"written": "LiHua", "source": "chat", "count": 1},
+    ]
+    assert "LiHua · 1 document, chat" in jackdaw("knowledge", "people", "li hua").out
+    assert jackdaw("knowledge", "people", "nobody").code == 3
