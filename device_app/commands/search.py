@@ -49,6 +49,7 @@ class Searcher:
     _among: dict[SearchFilters, Ids | None] = field(default_factory=dict)
     _index: PeopleIndex | None = None
     _is_typing: bool = False
+    _names: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _values: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def search(
@@ -69,12 +70,12 @@ class Searcher:
         """
         self._forget_if_changed()
         asked = searching.parse(text, today)
+        self._names = self.device.people.directory.in_one_word(asked.words)
         search, notes = self._with_known_kinds(asked)
         unfinished = search.words[-1] if typing and search.words and searching.ends_in_word(text) else ""
         search, corrections = self._corrected(search, unfinished)
         self._is_typing = typing
-        notes = (*asked.notes, *notes, *self.device.people.notes(search.filters))
-        results = Results(search, corrections, notes)
+        results = Results(search, corrections, (*asked.notes, *notes, *self.device.people.notes(search.filters)))
         if search.is_empty:
             return replace(results, notes=(*results.notes, "there is nothing to search for: type a word or a filter"))
         if side is not Side.CONVERSATIONS:
@@ -124,10 +125,10 @@ class Searcher:
         """Replace words that neither a file nor a conversation holds by the likeliest word one letter away."""
         used = {}
         for word in search.words:
-            if word not in self._spelled:
+            if word not in self._spelled and word not in self._names:
                 others = tuple(other for other in search.words if other not in (word, unfinished))
                 self._spelled[word] = self._spelling(word, others) if spelling.is_correctable(word) else None
-            if (spelled := self._spelled[word]) and not (word == unfinished and self._passages.with_prefix(word)):
+            if (spelled := self._spelled.get(word)) and not (word == unfinished and self._passages.with_prefix(word)):
                 used[word] = spelled
         words = tuple(dict.fromkeys(used.get(word, word) for word in search.words))
         text = re.sub(r"\w+", lambda match: used.get(plain(match[0]), match[0]), search.text)
@@ -153,7 +154,8 @@ class Searcher:
     def _expressions(self, table: FullText, search: Search, unfinished: str) -> tuple[list[str], list[str]]:
         """Return FTS5 expressions for the words, and for the phrases, which are all required."""
         longer = table.with_prefix(unfinished) if len(unfinished) >= _LEAST_BEGINNING else []
-        words = [any_of([word, *(longer if word == unfinished else ())]) for word in search.words]
+        names = self._names
+        words = [any_of([word, *names.get(word, ()), *(longer if word == unfinished else ())]) for word in search.words]
         return words, [quoted(phrase) for phrase in search.phrases]
 
     # Files

@@ -4,10 +4,12 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from functools import cached_property
+from itertools import chain, pairwise
 from typing import Final, TypeVar
 
 from device_app.english import naming
+from device_app.english.terms import plain
 from device_app.knowledge.guessing import Guess, Said, guesses
 from device_app.knowledge.people import STATED, Person, Sighting, resolve
 from device_app.knowledge.phone.sources import PREFIX, is_of_phone
@@ -27,7 +29,7 @@ _NAMED: Final = 4
 F = TypeVar("F", bound=Filters)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Directory:
     """Everybody, looked up by name, address or number."""
 
@@ -92,6 +94,24 @@ class Directory:
             # In quotation marks, as JSON has it, a name matches as a whole.
             each += [json.dumps(written, ensure_ascii=False) for written in self.written(name)[:MOST_NAMES]]
         return tuple(dict.fromkeys(each))
+
+    def in_one_word(self, words: Sequence[str]) -> dict[str, list[str]]:
+        """Return the words that are part of a name which documents write in one word, each with those names.
+
+        "jake" and "watson", one after the other, both stand for "jakewatson".
+        """
+        joined: dict[str, list[str]] = {}
+        for pair in pairwise(words):
+            if (name := "".join(pair)) in self._joined_names:
+                for word in pair:
+                    joined.setdefault(word, []).append(name)
+        return joined
+
+    @cached_property
+    def _joined_names(self) -> frozenset[str]:
+        """The names of several words that documents write in one, in small letters: "jakewatson"."""
+        names = (name for person in self.people for name in self._names(person))
+        return frozenset(plain(name) for name in names if name.isalnum() and len(naming.words(name)) > 1)
 
     def names_from_phone(self) -> set[str]:
         """Return the words of the names of everybody on the phone, as `naming.words` gives them."""

@@ -69,3 +69,12 @@ def test_everybody_is_listed_with_where_each_name_is_from(chats: None, jackdaw: 
     ]
     assert "LiHua · 1 document, chat" in jackdaw("knowledge", "people", "li hua").out
     assert jackdaw("knowledge", "people", "nobody").code == 3
+
+
+@pytest.mark.parametrize("words", [("li", "hua"), ("Li Hua",), ("who:lihua",)])
+def test_a_name_that_is_written_in_one_word_is_searched_in_two(
+    words: tuple[str, ...], chats: None, jackdaw: Jackdaw
+) -> None:
+    done = json.loads(jackdaw("search", *words, "--json").out)
+    assert len(done["files"]["results"]) == 2
+    assert done["corrections"] == []
