@@ -92,6 +92,7 @@ def remove(device: Device, path: bytes) -> Removed:
         folders = device.knowledge.forget_folders(path)
     WrongAnswers(device.database).prune()
     device.qkv_tree.prune()
+    device.people.keep()
     forget_last(device.paths)
     left = (Path(os.fsdecode(folder)) for folder in device.knowledge.folders())
     watched = next((folder for folder in left if Path(os.fsdecode(path)).is_relative_to(folder)), None)

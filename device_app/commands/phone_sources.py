@@ -82,5 +82,4 @@ def forget(device: Device, source: Source) -> int:
 
     count = device.knowledge.count_documents(source.path)
     remove(device, source.path)
-    device.people.keep()
     return count

@@ -7,6 +7,7 @@ number is compared by its last nine digits, which its forms with and without the
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 from device_app.english.stop_words import word_set
 
@@ -18,6 +19,9 @@ _MOST_CHARACTERS = 200
 """The characters that are read of a name: what is longer is no name."""
 
 _TITLES = word_set("dr prof mr mrs ms mx sir herr frau dipl ing mme mlle m")
+_KEPT = 1 << 15
+"""The names whose parts are kept in memory: the same are compared again and again."""
+
 _SELF = word_set("me myself i")
 
 _ENCLOSED = re.compile(r"\([^)]*\)|\[[^\]]*\]")
@@ -38,6 +42,7 @@ class Named:
     number: str = ""
 
 
+@lru_cache(_KEPT)
 def split(person: str) -> Named:
     """Split what a document says of a person: "Anna Berg <anna@berg.org>", "+49 170 1234567", "JakeWatson"."""
     text = person[:_MOST_CHARACTERS].strip()
@@ -54,6 +59,7 @@ def split(person: str) -> Named:
     return Named(text)
 
 
+@lru_cache(_KEPT)
 def words(name: str) -> tuple[str, ...]:
     """Return the words of a name for comparison, the first name first; without titles and what is in brackets."""
     text = _VIA.sub("", _ENCLOSED.sub(" ", name[:_MOST_CHARACTERS]))

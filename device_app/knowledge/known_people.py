@@ -45,17 +45,29 @@ class Directory:
         if naming.is_self(name):
             return [self.me] if self.me else []
         if key := naming.number_key(name) or naming.address_key(name):
-            return [person for person in self.people if key in self._keys(person)]
-        wanted_words, whole = set(naming.words(name)), naming.name_key(name)
+            return [person for person in self._by_key.get(key, ()) if key in self._keys(person)]
+        wanted_words = set(naming.words(name))
+        likely = min((self._by_key.get(f"{word} ", ()) for word in wanted_words), key=len, default=())
+        whole = (*likely, *self._by_key.get(naming.name_key(name), ()))
         return [
             person
-            for person in self.people
-            if wanted_words
-            and any(
-                wanted_words <= set(naming.words(each)) or whole == naming.name_key(each)
+            for person in {id(person): person for person in whole}.values()
+            if any(
+                wanted_words <= set(naming.words(each)) or naming.name_key(name) == naming.name_key(each)
                 for each in self._names(person)
             )
         ]
+
+    @cached_property
+    def _by_key(self) -> dict[str, list[Person]]:
+        """Everybody by name, number and address as they are compared, and by each word of a name, with a space."""
+        by_key: dict[str, list[Person]] = {}
+        for person in self.people:
+            names = self._names(person)
+            by_words = {f"{word} " for name in names for word in naming.words(name)}
+            for key in {*self._keys(person), *map(naming.name_key, names), *by_words} - {""}:
+                by_key.setdefault(key, []).append(person)
+        return by_key
 
     def written(self, name: str) -> list[str]:
         """Return how the people that a typed name stands for are written in documents.

@@ -1,10 +1,13 @@
 """`jackdaw me`: guessed, confirmed, used, forgotten."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from storage.database import Database
+from storage.paths import Paths
 from tests.device_app.cli.conftest import Jackdaw
 
 CHATS = {
@@ -78,3 +81,9 @@ def test_a_name_that_is_written_in_one_word_is_searched_in_two(
     done = json.loads(jackdaw("search", *words, "--json").out)
     assert len(done["files"]["results"]) == 2
     assert done["corrections"] == []
+
+
+def test_who_is_in_no_file_any_more_is_forgotten(chats: None, jackdaw: Jackdaw, tmp_path: Path, paths: Paths) -> None:
+    assert jackdaw("knowledge", "remove", str(tmp_path / "chats")).code == 0
+    with closing(Database(paths.database)) as database:
+        assert database.execute("SELECT * FROM person_names") == []
