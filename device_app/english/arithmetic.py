@@ -11,12 +11,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
 from typing import Final
 
 from device_app.english.lexicon import NUMBERS, TENS
+from device_app.english.phrases import load
 
 _MOST_CHARACTERS: Final = 200
 _MOST_DIGITS: Final = 30
@@ -47,45 +48,15 @@ _WORDS: Final = (
     (re.compile(r"[−–]"), "-"),
     (re.compile(r"\*\*"), "^"),
 )
-_PHRASED: Final = (
-    (r"(?:divide|split|share) (?P<a>{N}) (?:by|between|among|in|into|through|across) (?P<b>{N})(?: \w+)?(?: equally)?", "{a}/{b}"),
-    (r"(?:if )?(?:we|i|you|they) (?:divide|split|share) (?P<a>{N}) (?:by|between|among|in|into) (?P<b>{N})(?: \w+)?,? (?:how much|what) (?:does|do|is|will|would|must|should)"
-    r"(?: \w+){{1,4}}", "{a}/{b}"),
-    (r"multiply (?P<a>{N}) (?:by|with|times|and) (?P<b>{N})", "{a}*{b}"),
-    (r"(?:subtract|take|deduct) (?P<a>{N}) (?:away )?from (?P<b>{N})", "{b}-{a}"),
-    (r"add (?P<a>{N}) (?:to|and|plus|with) (?P<b>{N})", "{a}+{b}"),
-    (r"(?:take |subtract |deduct )?(?P<a>\d[\d.,]*)% off (?:of )?(?P<b>{N})", "{b}-{a}%"),
-    (r"(?P<b>{N}) (?:with|less|minus|after) (?:an? )?(?P<a>\d[\d.,]*)% (?:off|discount|reduction|rebate)", "{b}-{a}%"),
-    (r"(?:add )?(?P<a>\d[\d.,]*)% (?:vat|tax|tip|more)?(?: ?(?:to|on|on top of|onto)) (?P<b>{N})(?: bill)?", "{a}% of {b}"),
-    (r"(?P<b>{N}) (?:plus|with|and|incl\w*) (?P<a>\d[\d.,]*)% (?:vat|tax|tip|more|interest|extra|on top)", "{b}+{a}%"),
-    (r"(?:what )?(?:percentage|percent|%|share|part) (?:of (?P<b>{N}) is (?P<a>{N})|is (?P<a2>{N}) of (?P<b2>{N}))", "{a}/{b}*100"),
-    (r"(?P<a>{N}) is (?:what|how many|which) (?:percentage|percent|%) of (?P<b>{N})", "{a}/{b}*100"),
-    (r"(?:a |the )?(?P<f>third|quarter|fifth|tenth|half|double|twice|triple|three times) (?:of )?(?P<a>{N})", "{a}{f}"),
-    (r"(?:the )?(?:average|mean) of (?P<list>{N}(?:(?:,|\s|and)+{N})+)", "({list})/{count}"),
-    (r"(?:the )?(?:product) of (?P<a>{N}) and (?P<b>{N})", "{a}*{b}"),
-    (r"(?:the )?(?:difference) (?:between|of) (?P<a>{N}) and (?P<b>{N})", "{a}-{b}"),
-    (r"(?P<a>{N}) (?:to the|raised to the|to the power) (?P<b>\d+)(?:st|nd|rd|th)?(?: power)?", "{a}^{b}"),
-    (r"(?P<a>{N}) (?:a|per|each|every) (?P<each>day|week|month) (?:for|over|during|in) (?P<b>{N}) (?P=each)s?", "{a}*{b}"),
-    (r"(?P<b>{N}) \w+ (?:at|for|of) (?P<a>{N}) (?:each|apiece|a piece|per piece)", "{a}*{b}"),
-    (r"(?P<b>{N}) times (?P<a>{N}) (?:each)?", "{a}*{b}"),
+_AMOUNT = re.compile(r"[€$£]?(\d[\d.,]*%?)(?: ?(?:euros?|eur|dollars?|pounds?|francs?|€|\$|£))?")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)|(?P<mark>[-+*/^%()])|(?P<of>of\b|sqrt\b))"
 )
-"""Sums as they are told, with numbers in digits, and how they are written."""
+_PARTS: Final = frozenset(("half", "third", "quarter", "fifth", "tenth", "twice", "double"))
+"""Words that are no plain numbers, though the lexicon has numbers for some."""
 
-_FACTORS: Final = {
-    "third": "/3", "quarter": "/4", "fifth": "/5", "tenth": "/10", "half": "/2", "double": "*2", "twice": "*2",
-    "triple": "*3", "three times": "*3",
-}  # fmt: skip
-_NUMBER: Final = r"[€$£]?\d[\d.,]*(?:\s?(?:euros?|eur|dollars?|pounds?|francs?|€|\$|£))?"
-_UNIT = r"(?:\s?(?:euros?|dollars?|pounds?|francs?|€|\$|£))?"
-_EVERY = re.compile(
-    rf"if i (?:pay|spend|save|earn|get|put aside) [€$£]?(?P<amount>\d[\d.,]*){_UNIT} (?:a|per|each|every) (?P<each>day|week|month|"
-    rf"quarter),? (?:what|how much) (?:is|does|do|would|will) (?:that|it|i)(?: \w+)?(?: (?:to|for|in|over|after|up to))? (?:a year|one year|1 year|"
-    r"the year|(?P<times>\d+) (?P=each)s?)"
-)
-"""An amount that is paid again and again, for a year or a number of times."""
-
-_ADDED = re.compile(r"(?:add(?: up)?|(?:the )?(?:sum|total) of|sum(?: up)?)\s+(?P<numbers>\d[\d.,]*(?:(?:,|\s|\band\b|\bplus\b)+\d[\d.,]*)+)")
-_TOKEN = re.compile(r"\s*(?:(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)|(?P<mark>[-+*/^%()])|(?P<of>of\b|sqrt\b))")
+_SUMS: Final = load("sums")
 _DATE = re.compile(r"\s*\d{1,4}(?:[-/]\d{1,4}){2}\s*|\s*\d{1,2}[:/]\d{2}\s*|\s*\d{4}-\d{1,2}\s*")
 """A day, a time or a fraction-like date, which is no arithmetic: 2026-03-14, 12:30, 3/14."""
 
@@ -115,15 +86,8 @@ def read(question: str) -> Sum | None:
 def _of_words(text: str) -> str:
     """Return the text with words for numbers and operators in signs."""
     text = re.sub(r"[a-z]+(?:-[a-z]+)?", lambda match: _number(match[0]), text)
-    text = re.sub(r"\s*(?:\bper ?cent\b)", "%", text)
-    if told := _told(text):
-        return told
-    if match := _ADDED.fullmatch(text):
-        numbers = re.findall(r"[^\s,]+", re.sub(r"\band\b", " ", match["numbers"]))
-        return "+".join(number.strip(",") for number in numbers)
-    if match := _EVERY.fullmatch(text):
-        times = match["times"] or {"month": "12", "week": "52", "quarter": "4", "day": "365"}[match["each"]]
-        return f"{match['amount']}*{times}"
+    text = re.sub(r"\s*\bper ?cent\b", "%", text)
+    text = _told(" ".join(re.sub(r",(?=\s)", "", _ORDINAL.sub("", text)).split())) or text
     for pattern, mark in _WORDS:
         text = pattern.sub(mark, text)
     return text
@@ -131,20 +95,31 @@ def _of_words(text: str) -> str:
 
 def _told(text: str) -> str:
     """Return a sum that is told in words as it is written; "" if it is none."""
-    for pattern, written in _PHRASED:
-        if match := re.fullmatch(pattern.format(N=_NUMBER), text):
-            parts = {name.rstrip("2"): words for name, words in match.groupdict().items() if words}
-            numbers = re.findall(r"\d[\d.,]*\d|\d", parts.get("list", ""))
-            parts |= {"list": "+".join(numbers), "count": str(len(numbers)), "f": _FACTORS.get(parts.get("f", ""), "")}
-            return re.sub(r"[€$£]|euros?|eur|dollars?|pounds?|francs?|[.,](?=[\s)/*+^-]|$)", "", written.format(**parts))
+    for written, phrases in _SUMS.items():
+        for parts in phrases.readings(text):
+            if (amounts := _amounts(parts)) is not None:
+                return written.format(**amounts)
     return ""
+
+
+def _amounts(parts: Mapping[str, str]) -> dict[str, str] | None:
+    """Return the numbers of a told sum; None if one of its parts is none."""
+    amounts: dict[str, str] = {}
+    for name, words in parts.items():
+        each = re.split(r"\s+(?:and|plus)\s+|\s+(?=[€$£]?\d)", words)
+        matches = [_AMOUNT.fullmatch(word.rstrip(",.")) for word in each]
+        if not all(matches) or (name != "list" and len(matches) > 1):
+            return None
+        numbers = [match[1].rstrip(",.") for match in matches if match]
+        amounts |= {name: "+".join(numbers), "count": str(len(numbers))}
+    return amounts
 
 
 def _number(word: str) -> str:
     tens, _, ones = word.partition("-")
     if ones and tens in TENS and ones in NUMBERS:
         return str(int(TENS[tens]) + int(NUMBERS[ones]))
-    return NUMBERS.get(word, word)
+    return word if word in _PARTS else NUMBERS.get(word, word)
 
 
 def _computes(tokens: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Reads conversions of plain units: "convert 30 celsius to fahrenheit", "5 feet in metres", "how many km are 3 miles"."""
+"""Reads conversions of plain units: "Convert 30 celsius to fahrenheit", "5 feet in metres"."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from device_app.english.phrases import Phrases, bare
+from device_app.english.phrases import bare, load
 
 _MOST_CHARACTERS: Final = 120
 
@@ -19,34 +19,35 @@ _UNITS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "yd": ("0.9144", "yard"), "mi": ("1609.344", "mile"),
     },
     "mass": {
-        "mg": ("0.000001", "milligram"), "g": ("0.001", "gram gramme"), "kg": ("1", "kilo kilogram"), "t": ("1000", "tonne"),
+        "mg": ("0.000001", "milligram"), "g": ("0.001", "gram gramme"), "kg": ("1", "kilo kilogram"),
+        "t": ("1000", "tonne"),
         "oz": ("0.028349523125", "ounce"), "lb": ("0.45359237", "pound lbs"), "st": ("6.35029318", "stone stones"),
     },
     "volume": {
         "ml": ("0.001", "millilitre milliliter"), "cl": ("0.01", "centilitre"), "dl": ("0.1", "decilitre deciliter"),
         "l": ("1", "litre liter"),
     },
-    "area": {"m²": ("1", "m2 sqm"), "ha": ("10000", "hectare"), "acre": ("4046.8564224", "acres"), "km²": ("1000000", "km2")},
+    "area": {
+        "m²": ("1", "m2 sqm"), "ha": ("10000", "hectare"), "acre": ("4046.8564224", "acres"),
+        "km²": ("1000000", "km2"),
+    },
     "speed": {"km/h": ("1", "kmh kph"), "mph": ("1.609344", ""), "m/s": ("3.6", ""), "kn": ("1.852", "knot")},
     "time": {
         "s": ("1", "second sec"), "min": ("60", "minute mins"), "h": ("3600", "hour hr hrs"), "days": ("86400", "day"),
         "weeks": ("604800", "week"),
     },
-    "data": {"kB": ("1", "kilobyte kb"), "MB": ("1000", "megabyte mb"), "GB": ("1000000", "gigabyte gb"), "TB": ("1000000000", "terabyte tb")},
+    "data": {
+        "kB": ("1", "kilobyte kb"), "MB": ("1000", "megabyte mb"), "GB": ("1000000", "gigabyte gb"),
+        "TB": ("1000000000", "terabyte tb"),
+    },
     "pressure": {"bar": ("1", ""), "psi": ("0.0689475729", ""), "kPa": ("0.01", "kpa")},
     "temperature": {"°C": ("C", "celsius centigrade c"), "°F": ("F", "fahrenheit f"), "K": ("K", "kelvin k")},
 }  # fmt: skip
 """Each unit of a quantity: its size, and other names for it, to which an "s" may be added."""
 
-_PHRASES: Final = """
-    [convert|change|turn|express|translate] {amount} (to|in|into|as) {unit}
-    (what is|what's|whats|how much is|how many is) {amount} (in|to|as|into) {unit}
-    how (many|much) {unit} (is|are|in|are in|are there in|is in|is there in|make|makes|do i get from|does) {amount} [make|have|in total]
-    how (many|much) {unit} (are|is|has|have|does|do)* (in|there in|there are in|go into|fit into|make up|make) {amount} [have]
-    {amount} (in|to|as|into) {unit}
-    {amount} (is|are|equals|makes) how (many|much) {unit}
-    """
-_AMOUNT = re.compile(r"(?P<number>[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|an?|half an?)\s*(?:degrees?\s+|°\s*)?(?P<unit>[^\d\s].*)")
+_AMOUNT = re.compile(
+    r"(?P<number>[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|an?|half an?)\s*(?:degrees?\s+|°\s*)?(?P<unit>[^\d\s].*)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +89,12 @@ def _converted(amount: Decimal, size: str, other: str) -> Decimal:
 
 
 def _named(units: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    named = {}
+    named: dict[str, tuple[str, str]] = {}
     for unit, (size, names) in units.items():
         for name in (unit.lower(), *names.split()):
             named |= dict.fromkeys((name, f"{name}s"), (unit, size))
     return named
 
 
-_READ: Final = Phrases.of(_PHRASES, {})
+_READ: Final = load("measures")["convert"]
 _BY_NAME: Final = {quantity: _named(units) for quantity, units in _UNITS.items()}

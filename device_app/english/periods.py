@@ -25,27 +25,37 @@ _NAMES: Final = [
     *(name.lower() for name in (*calendar.month_name[1:], *calendar.day_name)),
     *("yesterday", "tomorrow", "today", "weekend", "christmas", "easter"),
 ]
-_KNOWN_WORDS: Final = frozenset("marched marches matched matches monthly mondays fridays sundays sunder".split())
+_KNOWN_WORDS: Final = frozenset(
+    ["marched", "marches", "matched", "matches", "monthly", "mondays", "fridays", "sundays", "sunder"]
+)
 _LEAST_LETTERS, _LIKE = 5, 0.83
 
 _COUNT = rf"(?P<count>\d{{1,4}}|an?|{'|'.join(map(re.escape, NUMBERS))})"
 _UNIT = r"(?P<unit>days?|weeks?|fortnights?|months?|years?)"
-_RANGE = re.compile(r"\b(?:between|from)\s+(?P<first>.{1,30}?)\s+(?:and|to|until|till|through|-)\s+(?P<last>.{1,30})", re.I)
-_LAST = re.compile(rf"\b(?:(?:in|over|during|within|for)\s+)?(?:the\s+)?(?P<turn>last|past|next|coming)\s+{_COUNT}\s+{_UNIT}\b", re.I)
+_RANGE = re.compile(
+    r"\b(?:between|from)\s+(?P<first>.{1,30}?)\s+(?:and|to|until|till|through|-)\s+(?P<last>.{1,30})", re.I
+)
+_LAST = re.compile(
+    rf"\b(?:(?:in|over|during|within|for)\s+)?(?:the\s+)?(?P<turn>last|past|next|coming)\s+{_COUNT}\s+{_UNIT}\b", re.I
+)
 _AGO = re.compile(rf"\b{_COUNT}\s+{_UNIT}\s+(?P<turn>ago|from (?:now|today)|before (?:now|today)|after today)\b", re.I)
 _IN = re.compile(rf"\bin\s+{_COUNT}\s+{_UNIT}(?:['’]s? time)?(?!\s+of)\b", re.I)
 _AROUND_DAYS = re.compile(
-    r"\b(?:the\s+)?(?:(?P<before>day before yesterday)|(?P<after>day after tomorrow)|(?P<turn>last|this|next|coming|past)?\s*"
+    r"\b(?:the\s+)?(?:(?P<before>day before yesterday)|(?P<after>day after tomorrow)|"
+    r"(?P<turn>last|this|next|coming|past)?\s*"
     r"(?P<weekend>weekend))\b",
     re.I,
 )
 _FEAST = re.compile(
-    r"\b(?P<feast>christmas(?: (?:eve|day))?|new year['’]?s?(?: (?:eve|day))?|easter(?: (?:sunday|monday))?|good friday|halloween|"
+    r"\b(?P<feast>christmas(?: (?:eve|day))?|new year['’]?s?(?: (?:eve|day))?|easter(?: (?:sunday|monday))?|"
+    r"good friday|halloween|"
     r"valentine['’]?s day)\b(?:,?\s+(?P<year>(?:19|20)\d\d))?",
     re.I,
 )
 _OF_MONTH = re.compile(
-    rf"(?<!\d )(?<!\d[snrt][tdh] )\b(?:from|of|dated)\s+(?=(?:{'|'.join(calendar.month_name[1:])})\b(?!\s+\d{{1,2}}\b)|(?:19|20)\d\d\b)", re.I
+    rf"(?<!\d )(?<!\d[snrt][tdh] )\b(?:from|of|dated)\s+"
+    rf"(?=(?:{'|'.join(calendar.month_name[1:])})\b(?!\s+\d{{1,2}}\b)|(?:19|20)\d\d\b)",
+    re.I,
 )
 _BEFORE = re.compile(r"\b(?:(?P<open>since|after)|(?P<until>before|until|till))\s+(?:the\s+)?$", re.I)
 _DANGLING = re.compile(r"[\s,]*\b(?:(?:on|in|during|from|of|for|at|around)\s+)?(?:the\s+)?$", re.I)
@@ -76,7 +86,9 @@ def read(text: str, today: date, *, ahead: bool = False) -> Period | None:
     for match in _RANGE.finditer(text):
         if between := _between(match, today, ahead=ahead):
             return between
-    mentions = _joined(sorted((*_own(text, today), *dates.mentions(text, today)), key=lambda each: (each.start, -each.end)))
+    mentions = _joined(
+        sorted((*_own(text, today), *dates.mentions(text, today)), key=lambda each: (each.start, -each.end))
+    )
     if len(mentions) != 1 or not (span := _chosen(mentions[0].spans, today, ahead=ahead)):
         return None
     start, end = mentions[0].start, mentions[0].end
@@ -146,7 +158,11 @@ def _own(text: str, today: date) -> Iterator[Mention]:
     for pattern, sign in ((_AGO, -1), (_IN, 1)):
         for match in pattern.finditer(text):
             turn = match.groupdict().get("turn") or ""
-            day = moved(today, count_of(match["count"]) * (1 if turn.lower().startswith(("from", "after")) else sign), match["unit"])
+            day = moved(
+                today,
+                count_of(match["count"]) * (1 if turn.lower().startswith(("from", "after")) else sign),
+                match["unit"],
+            )
             yield Mention(*match.span(), ((day, day),) if day else ())
     for match in _AROUND_DAYS.finditer(text):
         if match["weekend"]:
@@ -159,7 +175,9 @@ def _own(text: str, today: date) -> Iterator[Mention]:
             yield Mention(*match.span(), ((day, day),))
     for match in _FEAST.finditer(text):
         years = [int(match["year"])] if match["year"] else [today.year - 1, today.year, today.year + 1]
-        yield Mention(*match.span(), tuple((day, day) for year in years for day in [_feast(match["feast"].lower(), year)]))
+        yield Mention(
+            *match.span(), tuple((day, day) for year in years for day in [_feast(match["feast"].lower(), year)])
+        )
 
 
 def _feast(name: str, year: int) -> date:
@@ -173,7 +191,9 @@ def _feast(name: str, year: int) -> date:
         "halloween": date(year, 10, 31),
         "valentines day": date(year, 2, 14),
     }
-    other = date(year, 1, 1) if plain.startswith("new") else sunday if plain.startswith("easter") else date(year, 12, 25)
+    other = (
+        date(year, 1, 1) if plain.startswith("new") else sunday if plain.startswith("easter") else date(year, 12, 25)
+    )
     return days.get(plain, other)
 
 
@@ -196,7 +216,10 @@ def _within(month: Mention, year: Mention) -> tuple[Span, ...]:
     if len(year.spans) != 1 or year.spans[0][0].timetuple().tm_yday != 1 or year.spans[0][1].month != 12:
         return ()
     try:
-        firsts = [(first.replace(year=year.spans[0][0].year), last.replace(year=year.spans[0][0].year)) for first, last in month.spans]
+        firsts = [
+            (first.replace(year=year.spans[0][0].year), last.replace(year=year.spans[0][0].year))
+            for first, last in month.spans
+        ]
     except ValueError:
         return ()
     return tuple(dict.fromkeys(firsts))

@@ -1,17 +1,19 @@
-"""Phrases as rules list them: patterns of whole texts that read like the texts.
+"""Phrases as the files in `forms` list them: patterns of whole texts that read like the texts.
 
-A phrase is written as it is said, in lower case. `(a|b)` is either, `(a|b)*` any number of them; `[a]` may be left out, `[a]*` may also be repeated;
-`<name>` stands for a phrase of that name, `…` for one to eight words, `{name}` for such words that are returned, and
-`{name:phrase}` for a phrase that is returned.
-A line begins a phrase, and one that is indented more goes on with it.
+A phrase is written as it is said, in lower case. `(a|b)` is either, `(a|b)*` any number of them; `[a]` may be left
+out, `[a]*` may also be repeated; `<name>` stands for a phrase of that name, `…` for one to twelve words, `{name}` for
+such words that are returned, and `{name:phrase}` for a phrase that is returned. A line begins a phrase, and one that is
+indented goes on with it. `== form` begins the phrases of a form, and `== names` those that others name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
+from importlib.resources import files
 from typing import Final, Self
 
 _TOKEN = re.compile(
@@ -20,21 +22,21 @@ _TOKEN = re.compile(
 _WORD = re.compile(r"[^\W\d_]+")
 _LEAST_LETTERS, _LIKE = 5, 0.87
 _MARKS: Final = {"(": "(?:", ")": ")", ")*": ")*", "[": "(?:", "]": ")?", "]*": ")*", "|": "|"}
-_ANY: Final = r"(?: [^\s,;?]+){1,8}?"
+_ANY: Final = r"(?: [^\s,;?]+){1,12}?"
 
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
-_BEFORE = re.compile(
-    r"(?:(?:hey|hi|hello|jackdaw|ok|okay|so|well|and|please|pls|sorry|btw|just|(?:can|could|would|will) (?:you|u)(?: please)?"
-    r"|(?:please )?tell me|do you know|i(?:'d| would) like to (?:know|see|have)|i (?:want|need) to (?:know|see)|let me (?:know"
-    r"|see)|remind me|quickly|quick question|i wonder|i was wondering|any idea)\b[\s,:.!]*)+(?=\S)",
-    re.IGNORECASE,
+_POLITE: Final = (
+    "hey|hi|hello|jackdaw|ok|okay|so|well|and|please|pls|sorry|btw|just|(?:can|could|would|will) (?:you|u)(?: please)?|"
+    "(?:please )?tell me|do you know|i(?:'d| would) like to (?:know|see|have)|i (?:want|need) to (?:know|see)|"
+    "let me (?:know|see)|remind me|quickly|quick question|i wonder|i was wondering|any idea"
 )
-_BEHIND = re.compile(
-    r"(?:[\s,]+(?:please|pls|thanks|thank you|jackdaw|exactly|again|by the way|btw|in my files|do you know|for me|if any|if you"
-    r" can|at all))+$",
-    re.IGNORECASE,
+_ADDED: Final = (
+    "please|pls|thanks|thank you|jackdaw|exactly|again|by the way|btw|in my files|do you know|for me|if any|if you can|"
+    "at all"
 )
+_BEFORE = re.compile(rf"(?:(?:{_POLITE})\b[\s,:.!]*)+(?=\S)", re.IGNORECASE)
+_BEHIND = re.compile(rf"(?:[\s,]+(?:{_ADDED}))+$", re.IGNORECASE)
 
 
 def bare(text: str) -> str:
@@ -46,18 +48,32 @@ def bare(text: str) -> str:
     return re.sub(r"[\s.?!,…]+$", "", _BEHIND.sub("", said))
 
 
+@dataclass(frozen=True)
+class _Phrase:
+    """A phrase. `needs` are sets of words: a text that it matches has a word of each. Compiled when one may match."""
+
+    text: str
+    names: Mapping[str, str]
+    needs: tuple[frozenset[str], ...]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(_translated(self.text, self.names))
+
+
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """Patterns of whole texts."""
+    """Phrases that texts are compared with as a whole."""
 
-    patterns: tuple[re.Pattern[str], ...]
+    phrases: tuple[_Phrase, ...]
     vocabulary: frozenset[str]
 
     @classmethod
-    def of(cls, phrases: str, names: Mapping[str, str]) -> Self:
-        """Return these phrases, compiled; `names` are the phrases that they name."""
-        patterns = tuple(re.compile(_translated(phrase, names)) for phrase in _split(phrases))
-        return cls(patterns, frozenset(_WORD.findall(f"{phrases} {' '.join(names.values())}")))
+    def of(cls, phrases: Sequence[str], names: Mapping[str, str]) -> Self:
+        """Return these phrases; `names` are the phrases that they name."""
+        words = {name: _words(text, names) for name, text in names.items()}
+        split = tuple(_Phrase(phrase, names, tuple(_needs(phrase, words))) for phrase in phrases)
+        return cls(split, frozenset(_WORD.findall(" ".join((*phrases, *names.values())))))
 
     def read(self, text: str) -> dict[str, str] | None:
         """Return the words that the first matching phrase names, without those that it lacks; None if none matches.
@@ -68,8 +84,9 @@ class Phrases:
 
     def readings(self, text: str) -> Iterator[dict[str, str]]:
         """Yield what each phrase that matches the text names, in the order of the phrases."""
-        for pattern in self.patterns:
-            if match := pattern.fullmatch(f" {text}"):
+        words = frozenset(text.split())
+        for phrase in self.phrases:
+            if all(words & needed for needed in phrase.needs) and (match := phrase.pattern.fullmatch(f" {text}")):
                 yield {name.rpartition("_")[0]: words.strip() for name, words in match.groupdict().items() if words}
 
     def corrected(self, text: str) -> str:
@@ -86,16 +103,51 @@ class Phrases:
         return " ".join(map(right, text.split()))
 
 
-def _split(phrases: str) -> Iterator[str]:
-    lines = [line for line in phrases.splitlines() if line.strip()]
-    first = min(len(line) - len(line.lstrip()) for line in lines)
-    phrase = ""
-    for line in lines:
-        if phrase and len(line) - len(line.lstrip()) == first:
-            yield phrase
-            phrase = ""
-        phrase += f" {line}"
-    yield phrase
+def load(name: str) -> dict[str, Phrases]:
+    """Return the phrases of a file in `forms`, by form, in the order of the file."""
+    text = (files("device_app.english") / "forms" / f"{name}.txt").read_text(encoding="utf-8")
+    sections: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if line.startswith("== "):
+            section = sections.setdefault(line.removeprefix("== "), [])
+        elif line.startswith(" "):
+            section[-1] += line
+        elif line and not line.startswith("#"):
+            section.append(line)
+    names = dict(line.split(": ", 1) for line in sections.pop("names", ()))
+    return {form: Phrases.of(phrases, names) for form, phrases in sections.items()}
+
+
+def _words(text: str, names: Mapping[str, str]) -> frozenset[str]:
+    """Return all words of a phrase, with those of the phrases that it names."""
+    words: set[str] = set()
+    for token in _TOKEN.finditer(text):
+        if name := token["name"] or token["of"]:
+            words |= _words(names[name], names)
+        elif token["word"]:
+            words.add(token["word"])
+    return frozenset(words)
+
+
+def _needs(phrase: str, words: Mapping[str, frozenset[str]]) -> Iterator[frozenset[str]]:
+    """Yield sets of words of which a text needs one each: what may not be left out, outside of all brackets."""
+    depth, inside = 0, set[str]()
+    is_left_out = False
+    for token in _TOKEN.finditer(phrase):
+        mark, name = token["mark"] or "", token["name"] or token["of"]
+        some = words[name] if name else frozenset({token["word"]}) if token["word"] else frozenset[str]()
+        if mark in ("(", "["):
+            is_left_out = is_left_out or mark == "[" if depth else mark == "["
+            inside = inside if depth else set()
+            depth += 1
+        elif mark[:1] in (")", "]") and mark:
+            depth -= 1
+            if not depth and mark == ")" and not is_left_out:
+                yield frozenset(inside)
+        elif depth:
+            inside |= some
+        elif some:
+            yield some
 
 
 def _translated(phrase: str, names: Mapping[str, str]) -> str:
@@ -107,7 +159,9 @@ def _translated(phrase: str, names: Mapping[str, str]) -> str:
         elif name := token["name"]:
             parts.append(f"(?:{_translated(names[name], names)})")
         elif group := token["group"]:
-            parts.append(f"(?P<{group}_{token.start()}>{_translated(names[token['of']], names) if token['of'] else _ANY})")
+            parts.append(
+                f"(?P<{group}_{token.start()}>{_translated(names[token['of']], names) if token['of'] else _ANY})"
+            )
         else:
             parts.append(_ANY if token["any"] else f" {re.escape(token['word'])}")
     return "".join(parts)

@@ -10,11 +10,14 @@ from zoneinfo import ZoneInfo, available_timezones
 from device_app.english.terms import plain
 
 _ZONES: Final = """
-    America/New_York: washington, washington dc, boston, miami, philadelphia, atlanta, new york city, nyc, eastern, est, edt, eastern standard, us eastern
+    America/New_York: washington, washington dc, boston, miami, philadelphia, atlanta, new york city, nyc
+    America/New_York: eastern, est, edt, eastern standard, us eastern
     America/Chicago: houston, dallas, austin, central standard, us central, cst
     America/Denver: mountain, mountain standard, mst, us mountain
-    America/Los_Angeles: la, san francisco, seattle, san diego, california, pacific, pst, pdt, us pacific, silicon valley, las vegas, portland
-    Europe/London: england, scotland, wales, uk, great britain, united kingdom, bst, edinburgh, manchester, oxford, cambridge, british
+    America/Los_Angeles: la, san francisco, seattle, san diego, california, silicon valley, las vegas, portland
+    America/Los_Angeles: pacific, pst, pdt, us pacific
+    Europe/London: england, scotland, wales, uk, great britain, united kingdom, bst, british
+    Europe/London: edinburgh, manchester, oxford, cambridge
     Europe/Berlin: munich, hamburg, frankfurt, cologne, germany, cet, cest, central european, mez
     Europe/Rome: trieste, milan, venice, naples, florence, turin, bologna
     Europe/Madrid: barcelona, spain
@@ -60,7 +63,16 @@ def _by_name() -> dict[str, str]:
 
 def _preferred(key: str) -> tuple[bool, str]:
     """Sort zones that are named by continent and city last, so that they count where two have one name."""
-    return key.partition("/")[0] in ("Africa", "America", "Asia", "Australia", "Europe", "Pacific", "Atlantic", "Indian"), key
+    return key.partition("/")[0] in (
+        "Africa",
+        "America",
+        "Asia",
+        "Australia",
+        "Europe",
+        "Pacific",
+        "Atlantic",
+        "Indian",
+    ), key
 
 
 def _city(key: str) -> str:

@@ -54,7 +54,9 @@ def _time_in(question: Question, now: datetime) -> Ruled | None:
     if there is None:
         return None
     at, name = now.astimezone(there), _place(question.parts["place"])
-    return _ruled(f"It is {at:%H:%M} in {name}, {_day(at.date())}.", f"the time in {name}", at.isoformat(timespec="minutes"))
+    return _ruled(
+        f"It is {at:%H:%M} in {name}, {_day(at.date())}.", f"the time in {name}", at.isoformat(timespec="minutes")
+    )
 
 
 def _date(_: Question, now: datetime) -> Ruled:
@@ -62,7 +64,9 @@ def _date(_: Question, now: datetime) -> Ruled:
 
 
 def _until(question: Question, now: datetime) -> Ruled | None:
-    text = question.parts.get("date") or " ".join(filter(None, (question.parts.get("feast"), question.parts.get("year"))))
+    text = question.parts.get("date") or " ".join(
+        filter(None, (question.parts.get("feast"), question.parts.get("year")))
+    )
     day = _day_of(text, now.date(), ahead=True)
     if day is None or day < now.date():
         return None
@@ -78,14 +82,19 @@ def _between(question: Question, now: datetime) -> Ruled | None:
     first, last = (_day_of(question.parts[name], now.date(), ahead=True) for name in ("first", "last"))
     if first is None or last is None:
         return None
-    return _distance(*sorted((first, last)), f"from {_day(first)} to {_day(last)}")
+    first, last = min(first, last), max(first, last)
+    return _distance(first, last, f"from {_day(first)} to {_day(last)}")
 
 
 def _distance(first: date, last: date, words: str, *, is_day_asked: bool = False) -> Ruled:
     days = (last - first).days
     weeks, rest = divmod(days, 7)
     in_weeks = f", {counted(weeks, 'week')}" + (f" and {counted(rest, 'day')}" if rest else "") if weeks else ""
-    text = f"{_day(last)}: in {counted(days, 'day')}{in_weeks}." if is_day_asked else f"{counted(days, 'day')} {words}{in_weeks}."
+    text = (
+        f"{_day(last)}: in {counted(days, 'day')}{in_weeks}."
+        if is_day_asked
+        else f"{counted(days, 'day')} {words}{in_weeks}."
+    )
     return _ruled(text, f"days · {words}", str(days), "days")
 
 
@@ -94,15 +103,21 @@ def _weekday(question: Question, now: datetime) -> Ruled | None:
     if day and (name := question.parts.get("weekday")):
         answer = "Yes" if f"{day:%A}".lower() == name else "No"
         return _ruled(f"{answer}: {_day(day)}.", f"weekday · {_day(day)}", day.isoformat())
-    return None if day is None else _ruled(f"{_day(day)}.", f"weekday · {_day(day)[len(f'{day:%A} ') :]}", day.isoformat())
+    return (
+        None if day is None else _ruled(f"{_day(day)}.", f"weekday · {_day(day)[len(f'{day:%A} ') :]}", day.isoformat())
+    )
 
 
 def _week(question: Question, now: datetime) -> Ruled | None:
-    day = _first_day(question.parts["date"], now.date()) if question.parts.get("date", "this") not in _NOW else now.date()
+    day = (
+        _first_day(question.parts["date"], now.date()) if question.parts.get("date", "this") not in _NOW else now.date()
+    )
     if day is None:
         return None
     year, week, _ = day.isocalendar()
-    return _ruled(f"{_day(day)} is in week {week} of {year} (ISO 8601).", f"calendar week · {_day(day)}", str(week), "week")
+    return _ruled(
+        f"{_day(day)} is in week {week} of {year} (ISO 8601).", f"calendar week · {_day(day)}", str(week), "week"
+    )
 
 
 _NOW: Final = ("this", "it", "now", "today", "this week", "it now", "it today", "currently", "current")
@@ -161,7 +176,11 @@ def _difference(question: Question, now: datetime) -> Ruled | None:
     base = "your time" if origin == "here" else _place(origin)
     relation = "as" if not hours else "ahead of" if hours > 0 else "behind"
     name = _place(question.parts["place"])
-    text = f"{name} has the same time {relation} {base} now." if not hours else f"{name} is {abs(hours):g} hours {relation} {base} now."
+    text = (
+        f"{name} has the same time {relation} {base} now."
+        if not hours
+        else f"{name} is {abs(hours):g} hours {relation} {base} now."
+    )
     return _ruled(text, f"time zones · {base} → {name}", f"{hours:g}", "hours")
 
 
@@ -191,7 +210,11 @@ def _day(day: date) -> str:
 
 def _place(name: str) -> str:
     name = name.removeprefix("the ").removesuffix(" time").removesuffix("'s")
-    return name.upper() if len(name) <= 4 and zone(name) and name in ("utc", "gmt", "cet", "est", "pst", "uk", "nyc", "la") else name.title()
+    return (
+        name.upper()
+        if len(name) <= 4 and zone(name) and name in ("utc", "gmt", "cet", "est", "pst", "uk", "nyc", "la")
+        else name.title()
+    )
 
 
 def _clock(said: str) -> time | None:

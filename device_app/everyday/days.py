@@ -42,7 +42,9 @@ class Days:
         if wanted is None or wanted.period.first is None or wanted.period.first > asked.now.date():
             return None  # what is to come is the agenda's
         given = asked.query.filters
-        filters = SearchFilters(given.people, given.places, given.kinds or _DONE, wanted.period.first, wanted.period.last)
+        filters = SearchFilters(
+            given.people, given.places, given.kinds or _DONE, wanted.period.first, wanted.period.last
+        )
         documents = Documents(self.store.database)
         dated = sorted(documents.latest(filters, oldest=True), key=lambda each: _DONE.index(each.kind))
         limits = [wanted.period.words]
@@ -93,7 +95,9 @@ class Days:
             is_next = (document.date or "")[:10] == (day + timedelta(1)).isoformat()
             names = rf"{day:%A}|{day.day} {day:%B}" + ("|yesterday" if is_next else "")
             for passage in documents.passages([document.id]):
-                lines = [line for line in passage.text.splitlines() if re.search(rf"\b(?:{names})\b", line, re.IGNORECASE)]
+                lines = [
+                    line for line in passage.text.splitlines() if re.search(rf"\b(?:{names})\b", line, re.IGNORECASE)
+                ]
                 if said := "\n".join(line for line in lines if line != document.title):
                     yield document, passage, said
                     break

@@ -11,6 +11,7 @@ from storage.documents import Documents
 if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
 
+
 def examples(store: KnowledgeStore) -> Iterator[str]:
     """Yield a few questions, each of which has an answer."""
     documents = Documents(store.database)

@@ -21,7 +21,6 @@ from device_app.everyday.showing import moment
 from shared.printable import safe_line
 from shared.types import StoredPassage
 from storage.documents import Documents
-from storage.keywords import quoted
 from storage.search import FullText, any_of
 
 if TYPE_CHECKING:
@@ -83,7 +82,9 @@ class HearsayRule:
         speakers = self._meant(wanted.speaker, people)
         if speakers is None:
             return None
-        messages = [each for each in self._messages(what, words, asked) if _is_in(each, period) and _is_by(each, speakers)]
+        messages = [
+            each for each in self._messages(what, words, asked) if _is_in(each, period) and _is_by(each, speakers)
+        ]
         if wanted.to and wanted.to != "me":
             others = people.named(wanted.to)
             messages = [each for each in messages if set(others) & set(each.passage.people)]
@@ -114,7 +115,9 @@ class HearsayRule:
             for line in passage.text.splitlines():
                 if (match := _SPOKEN.fullmatch(line)) and shown(match["who"]).lower() in known:
                     held = set(content_words(match["words"]))
-                    yield _Message(match["who"], match["words"], passage, sum(word in held for word in words) / len(words))
+                    yield _Message(
+                        match["who"], match["words"], passage, sum(word in held for word in words) / len(words)
+                    )
 
 
 def _told(wanted: Hearsay, what: str, messages: Sequence[_Message]) -> Ruled:

@@ -1,21 +1,23 @@
-"""Answers questions for documents from their kind, people, title and date: lists, counts, the latest, one by its title."""
+"""Answers questions for documents from their kind, people, title and date: lists, counts, the latest, one by title."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from device_app.english import listing
+from device_app.english import listing, loosely
 from device_app.english.listing import Wanted
 from device_app.english.periods import Period
 from device_app.english.terms import terms
 from device_app.english.words import content_words
 from device_app.everyday.kinds import PLURALS, counted_kind
 from device_app.everyday.people import People, shown
-from device_app.everyday.rule import Asked, Ruled
+from device_app.everyday.rule import Asked, Item, Ruled
 from device_app.everyday.showing import MOST_LISTED, heading, item, lines, quote, text_of
+from shared.printable import safe_line
 from shared.types import SearchFilters
 from storage.documents import Documents, StoredDocument
 from storage.keywords import quoted
@@ -39,13 +41,24 @@ _NOUNS: Final = (
     (("message",), ("mail", "chat")),
     (("mail", "email", "e-mail", "emial", "post"), ("mail",)),
 )
-_GENERAL: Final = frozenset("meeting project personal own short long work little written private".split())
+_GENERAL: Final = frozenset(
+    ["meeting", "project", "personal", "own", "short", "long", "work", "little", "written", "private"]
+)
 """Words before a kind that say little beside a topic."""
 
-_MOST_TITLES: Final = 8
+_MOST_SENDERS, _MOST_TITLES = 5, 8
 """The most documents whose titles hold the words of a title that is asked for."""
 
 _REPLY = re.compile(r"^(?:(?:re|fwd?|aw|wg)\s*(?:\[\d+\])?:\s*)+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SenderItem(Item):
+    """How many documents a person sent."""
+
+    TYPE: ClassVar[str] = "sender"
+    person: str
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +100,28 @@ class Listing:
 
     def answer(self, asked: Asked) -> Ruled | None:
         """Return the list, the count, or the document that is asked for."""
-        wanted = listing.read(asked.text, asked.now.date())
-        if wanted is None:
-            return None
+        today = asked.now.date()
+        wanted = listing.read(asked.text, today)
+        if wanted is None and not asked.query.is_limited and (titled := self._by_held_title(asked.text)):
+            return titled
+        for reading in filter(None, (wanted, loosely.read(asked.text, today))):
+            if ruled := self._read(reading, asked):
+                return ruled
+        return None
+
+    def _read(self, wanted: Wanted, asked: Asked) -> Ruled | None:
+        """Return the answer to a question that was read so; None if that is unsure."""
+        is_limited = asked.query.is_limited
         if wanted.form == "title":
-            return None if asked.query.is_limited else self._by_title(wanted)
-        if wanted.form == "bare" and not (wanted.period or asked.query.is_limited):
-            return None
-        selection = self._selection(wanted, asked)
+            return None if is_limited else self._by_title(wanted)
+        is_open = wanted.form == "bare" and not (wanted.period or is_limited)
+        selection = None if is_open else self._selection(wanted, asked)
         if selection is None:
             return None
-        match wanted.form:
-            case "latest":
-                return self._latest(selection, wanted)
-            case "whether":
-                return self._whether(selection)
-            case _:
-                return self._list(selection)
+        if wanted.form == "latest":
+            return self._latest(selection, wanted)
+        shown_by = {"most": self._most, "whether": self._whether}.get(wanted.form, self._list)
+        return shown_by(selection)
 
     @property
     def _documents(self) -> Documents:
@@ -128,9 +146,13 @@ class Listing:
                 limits.append(f"{before} {_names_of(meant) or f'“{said}”'}")
                 unknown = "" if meant else said
                 some = tuple(meant) or ("\0",)
-                filters = replace(filters, **{field: some})
+                filters = replace(filters, **{field: some})  # type: ignore[arg-type]
         documents = self._documents.latest(filters, oldest=wanted.parts.get("order") in ("first", "oldest", "earliest"))
-        if not _ROLES.keys() & wanted.parts.keys() - {"to"} and ("me" in wanted.parts or "mine" in wanted.parts) and kinds == ("mail",):
+        if (
+            not _ROLES.keys() & wanted.parts.keys() - {"to"}
+            and ("me" in wanted.parts or "mine" in wanted.parts)
+            and kinds == ("mail",)
+        ):
             owner, is_mine = people.owner, "mine" in wanted.parts
             if not owner and is_mine:
                 return None
@@ -145,7 +167,7 @@ class Listing:
     def _about(self, selection: Selection, topics: Sequence[str]) -> Selection | None:
         """Return the documents about these topics: those with their words in title or path, else in the text.
 
-        Of "the last boathouse note on the roof", those about the roof count that also hold "boathouse" anywhere, if any.
+        Of "the last boathouse note on the roof", those about the roof count that also hold "boathouse", if any.
         """
         *adjectives, topic = topics or ("",)
         if not topic:
@@ -168,6 +190,19 @@ class Listing:
         return [each for each in documents if each.id in held]
 
     # Answers
+
+    def _most(self, selection: Selection) -> Ruled:
+        """Return who sent the most of the documents."""
+        counts = Counter(shown(each.people[0]) for each in selection.documents if each.people).most_common(
+            _MOST_SENDERS
+        )
+        if not counts:
+            return self._list(selection)
+        listed = (f"- {safe_line(name)}: {counted_kind('mail', count)}" for name, count in counts)
+        first, most = counts[0]
+        head = f"{safe_line(first)}: {' '.join((counted_kind('mail', most), *selection.limits))}."
+        text = "\n".join((head, "", *listed)) if len(counts) > 1 else head
+        return Ruled(text, f"who sent most · {selection.understood}", [SenderItem(*each) for each in counts])
 
     def _whether(self, selection: Selection) -> Ruled:
         listed = self._list(selection, "Yes: ")
@@ -208,13 +243,33 @@ class Listing:
         ]
         limits = (f"with the subject “{wanted.parts['title']}”",)
         if not same:
-            return self._list(Selection(("mail",), (), limits)) if "by" in wanted.parts else None
-        if len(same) > _MOST_TITLES and "author" not in wanted.parts:
+            return self._list(Selection(("mail",), (), limits)) if wanted.parts["by"] != "implicit" else None
+        return self._titled(same, limits, is_list=len(same) > _MOST_TITLES and wanted.parts["by"] != "author")
+
+    def _by_held_title(self, text: str) -> Ruled | None:
+        """Return the mail whose whole title a text about a mail holds, besides words that ask for it."""
+        others = loosely.other_words(text) if loosely.speaks_of_mail(text) else []
+        if not others:
+            return None
+        said = f" {_title(text)} "
+        mails = self._documents.latest(SearchFilters(kinds=("mail",), titles=(max(others, key=len),)))
+        same = [
+            each
+            for each in mails
+            if f" {_title(each.title)} " in said and set(others) <= set(_title(each.title).split())
+        ]
+        return self._titled(same, (f"with the subject “{same[0].title}”",)) if same else None
+
+    def _titled(self, same: Sequence[StoredDocument], limits: tuple[str, ...], *, is_list: bool = False) -> Ruled:
+        """Return the oldest of the mails of one title, and the others in a list."""
+        if is_list:
             return self._list(Selection(("mail",), same, limits))
         whole = self._one(same[-1], f"mail · {limits[0]}")
         if len(same) == 1:
             return whole
-        others = "\n".join(("", "", f"{counted_kind('mail', len(same))} with this subject:", "", *lines(same, senders=True)))
+        others = "\n".join(
+            ("", "", f"{counted_kind('mail', len(same))} with this subject:", "", *lines(same, senders=True))
+        )
         sources = self._documents.passages([each.id for each in same[:MOST_LISTED]], 1)
         text = whole.text.replace("[1]", f"[{min(len(same), MOST_LISTED)}]", 1)
         return Ruled(text + others, whole.understood, [item(each) for each in same], sources)

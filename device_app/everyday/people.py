@@ -11,7 +11,7 @@ from typing import Final
 from device_app.english.terms import plain
 from storage.documents import Documents
 
-_TITLES: Final = frozenset("dr mr mrs ms miss prof professor sir the".split())
+_TITLES: Final = frozenset(["dr", "mr", "mrs", "ms", "miss", "prof", "professor", "sir", "the"])
 _LEAST_LETTERS, _LIKE = 5, 0.84
 _WORD, _INNER_CAPITAL = re.compile(r"[^\W\d_]+"), re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MOST_MEANT: Final = 12

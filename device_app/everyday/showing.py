@@ -19,6 +19,7 @@ MOST_LISTED: Final = 25
 _MOST_CHARACTERS: Final = 1_200
 """The most characters of a document that is shown with its text."""
 
+
 @dataclass(frozen=True, slots=True)
 class DocumentItem(Item):
     """A document. `date` is ISO 8601 or None; the first of a mail's `people` is its sender."""

@@ -61,8 +61,8 @@ REPLIES: Final[Mapping[str, str]] = {
         "Your own files stay as they are."
     ),
     "joke": (
-        "I know no jokes of my own, but your files may hold some: `jackdaw search funny`. I am a small clever bird that "
-        "collects things, and finds them again."
+        "I know no jokes of my own, but your files may hold some: `jackdaw search funny`. I am a small clever bird "
+        "that collects things, and finds them again."
     ),
     "languages": (
         "I read and answer in English. Search finds words of any language in your files; a larger model may answer in "
@@ -72,7 +72,10 @@ REPLIES: Final[Mapping[str, str]] = {
         "A companion server is optional: it adds public knowledge and a larger model. `jackdaw connect` pairs this "
         "device with one, and `jackdaw status` says whether one is connected."
     ),
-    "wrong": "I can be wrong: look at the sources. If an answer is, say so with `jackdaw wrong`, or `/wrong` in the app, and it is not shown again.",
+    "wrong": (
+        "I can be wrong: look at the sources. If an answer is, say so with `jackdaw wrong`, or `/wrong` in the app, "
+        "and it is not shown again."
+    ),
 }
 """The reply to each topic; what is in the files is added where that helps."""
 

@@ -1,8 +1,8 @@
-"""Everyday questions, which rules should answer without a model: how many are right, and how many rules take by mistake.
+"""Everyday questions, which rules should answer without a model: how many are right, and what rules take by mistake.
 
 The questions and phrasings in `everyday_blind` were written without sight of the program; nobody looks at the files
-whose names end in `_closed`. Each question has the moment at which it is asked, and the set of files that it is about:
-the sample life, or `email` and `lihuaworld` under --data. `KIND`: shares that are right, shown and wrong, and abstained,
+whose names end in `_closed`. Each question has the moment at which it is asked, and the files that it is about: the
+sample life, or `email` and `lihuaworld` under --data. `KIND`: shares that are right, shown and wrong, and abstained,
 the share that a rule answered, and of these the share right and the median and slowest milliseconds. `phrasings`: the
 shares that a rule takes, by kind and over sentence patterns. `needs_model`: questions that rules should leave to the
 model, and how many a rule takes. With --quick no model is asked: what no rule answers counts as abstained.
@@ -16,6 +16,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,11 @@ _BLIND = Path(__file__).with_name("everyday_blind")
 _SAMPLE = Path(__file__).parents[1] / "sample_life"
 _FILES = {"email": "mail.jsonl", "lihuaworld": "docs.jsonl"}
 _HALVES = {"opened": "open", "unopened": "closed"}
-_NOW = {"sample": "2026-11-20T18:00:00+01:00", "email": "2002-08-30T10:00:00+01:00", "lihuaworld": "2026-12-31T20:00:00+00:00"}
+_NOW = {
+    "sample": "2026-11-20T18:00:00+01:00",
+    "email": "2002-08-30T10:00:00+01:00",
+    "lihuaworld": "2026-12-31T20:00:00+00:00",
+}
 _OF_EACH_SET = 125
 
 
@@ -53,7 +58,7 @@ class Replied:
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return the figures of all questions by kind, of each half, of phrasings, of what needs the model, and `missed`."""
+    """Return the figures by kind, of each half, of phrasings, of questions that need the model, and `missed`."""
     if not arguments.data:
         raise CannotRun("it takes --data with email, lihuaworld, qmsum and nq_passages")
     embedder: Embedder = FakeEmbedder()
@@ -80,7 +85,12 @@ def run(arguments: Namespace) -> dict[str, Any]:
             device.__exit__()
     everything = [each for some in counted.values() for each in some]
     figures = {kind: _figures(states, replied) for kind, states in counted.items()}
-    figures |= {"all": _figures(everything, replied), "halves": halves, "phrasings": phrasings, "needs_model": needs_model}
+    figures |= {
+        "all": _figures(everything, replied),
+        "halves": halves,
+        "phrasings": phrasings,
+        "needs_model": needs_model,
+    }
     return figures | {"missed": list(_missed(figures, by_model=not arguments.quick))}
 
 
@@ -121,7 +131,9 @@ def _read(name: str) -> list[dict[str, Any]]:
     return items
 
 
-def _ask(items: Sequence[Mapping[str, Any]], devices: Mapping[str, Device], replied: Replied, *, by_model: bool) -> None:
+def _ask(
+    items: Sequence[Mapping[str, Any]], devices: Mapping[str, Device], replied: Replied, *, by_model: bool
+) -> None:
     for item in items:
         device, now = devices[item["set"]], datetime.fromisoformat(item["now"])
         since = time.perf_counter()
@@ -130,7 +142,7 @@ def _ask(items: Sequence[Mapping[str, Any]], devices: Mapping[str, Device], repl
             replied.ms[item["id"]] = (time.perf_counter() - since) * 1000
             replied.replies[item["id"]] = ruled.text, False
         elif by_model:
-            room = replace(device.assistant, clock=lambda now=now: now)
+            room = replace(device.assistant, clock=partial(datetime.fromisoformat, item["now"]))
             *_, answer = room.ask(item["question"], device.options(public=False))
             assert isinstance(answer, Answer)
             replied.replies[item["id"]] = answer.text, answer.abstained

@@ -7,9 +7,9 @@ from typing import Any, Literal
 State = Literal["right", "wrong_shown", "abstained"]
 
 _DECLINES = (
-    "not say|don't say|doesn't say|not tell|don't tell|nothing|none|not find|not found|didn't find|couldn't find|can't find|"
-    "found no|no such|no file*|no mail with|no note*|no event*|no mention|not mentioned|nobody|no one|there is no|don't know|"
-    "do not know|not know|unknown|cannot tell|can't tell|no information|not in your"
+    "not say|don't say|doesn't say|not tell|don't tell|nothing|none|not find|not found|didn't find|couldn't find|"
+    "can't find|found no|no such|no file*|no mail with|no note*|no event*|no mention|not mentioned|nobody|no one|"
+    "there is no|don't know|do not know|not know|unknown|cannot tell|can't tell|no information|not in your"
 )
 _FIRST_LINE = ("mail_count", "count")
 """The kinds of which only the first line counts, so that a number in a list below it does not."""
@@ -40,7 +40,7 @@ def judged(items: Sequence[Mapping[str, Any]], replies: Mapping[str, tuple[str, 
 
 
 def holds(text: str, wanted: str) -> bool:
-    """Return whether one of the alternatives, separated by "|", stands in the text as whole words; "*" lets a word go on."""
+    """Return whether an alternative, separated by "|", stands in the text as whole words; "*" lets a word go on."""
     return any(_stands(text, " ".join(each.split())) for each in wanted.split("|") if each.strip())
 
 
