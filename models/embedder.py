@@ -1,6 +1,6 @@
 """The embedder all-MiniLM-L6-v2 under onnxruntime, which is imported on first use. Knows no document and no store."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -27,14 +27,15 @@ _WINDOW = 1024
 class OnnxEmbedder:
     """An embedder that reads a folder with model.onnx, weights.bin and tokenizer.json.
 
+    `directory` may be a function that returns the folder: it is called at the first use, and its errors are raised.
     Implements `models.engine.Embedder`. Raises WeightsMissing or WeightsDamaged at the first use. Thread-safe.
     """
 
     fingerprint = f"all-MiniLM-L6-v2 mean {MAX_TOKENS}"
     dimensions = DIMENSIONS
 
-    def __init__(self, directory: Path, threads: int = 4) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path | Callable[[], Path], threads: int = 4) -> None:
+        self._folder = directory
         self._threads = max(1, threads)
         self._making = Lock()  # since Python 3.12 a cached property has no lock
 
@@ -71,6 +72,10 @@ class OnnxEmbedder:
         with self._making:
             tokenizer = self._tokenizer
         return [encoding.ids for encoding in tokenizer.encode_batch_fast(clean)]
+
+    @cached_property
+    def _directory(self) -> Path:
+        return self._folder if isinstance(self._folder, Path) else self._folder()
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":

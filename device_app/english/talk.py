@@ -6,6 +6,7 @@ A text that says more than its phrase, such as "Hi, when is the dentist?", is no
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final
 
 from device_app.english.phrases import load
@@ -35,7 +36,8 @@ def topic(text: str) -> str | None:
     if len(text) > _MOST_CHARACTERS or not text.strip():
         return None
     if not re.search(r"\w", text):
-        return "help" if "?" in text else None if text.isascii() else "greeting"
+        is_emoji = any(unicodedata.category(character) == "So" for character in text)
+        return "help" if "?" in text else "greeting" if is_emoji else None
     said = _SIGNS.sub(" ", _EMOTICON.sub(" ", re.sub(r"[’`´]", "'", text.lower())))
     said = " ".join(_ENDS.sub("; ", said).split()).strip(" ,;-")
     return _of(said) or _of_parts(said) or _of_words(said)

@@ -150,7 +150,7 @@ class Listing:
         documents = self._documents.latest(filters, oldest=wanted.parts.get("order") in ("first", "oldest", "earliest"))
         if (
             not _ROLES.keys() & wanted.parts.keys() - {"to"}
-            and ("me" in wanted.parts or "mine" in wanted.parts)
+            and (wanted.form == "most" or {"me", "mine"} & wanted.parts.keys())
             and kinds == ("mail",)
         ):
             owner, is_mine = people.owner, "mine" in wanted.parts

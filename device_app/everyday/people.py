@@ -58,7 +58,7 @@ class People:
         return [person for person in self._counts if _names(person).issuperset(words)]
 
     def _corrected(self, words: list[str]) -> list[str]:
-        known = {word for person in self._counts for word in _names(person) if len(word) >= _LEAST_LETTERS}
+        known = {word for person in self._counts for word in _names(person) if len(word) >= _LEAST_LETTERS - 1}
         near: Mapping[str, list[str]] = {
             word: get_close_matches(word, known, 1, _LIKE) for word in words if len(word) >= _LEAST_LETTERS
         }

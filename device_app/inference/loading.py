@@ -6,6 +6,7 @@ Imports are placed so that the weights are read while another thread does the sl
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from models import catalog
@@ -70,8 +71,8 @@ def source(engine: Engine) -> LocalSource:
 
 
 def embedder(weights: catalog.Weights, settings: EmbedderSettings) -> Embedder:
-    """Load the model that turns text into vectors. Raises WeightsMissing, WeightsDamaged."""
+    """Return the model that turns text into vectors. Its first use loads it, and raises WeightsMissing, WeightsDamaged."""
     from models.embedder import OnnxEmbedder
 
     entry = catalog.find(settings.name, "embedder")
-    return OnnxEmbedder(weights.path(entry), threads=threads(settings.threads))
+    return OnnxEmbedder(partial(weights.path, entry), threads=threads(settings.threads))

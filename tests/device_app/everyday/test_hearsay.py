@@ -1,0 +1,35 @@
+"""Who said something in a chat, and when."""
+
+import pytest
+
+from tests.device_app.everyday.conftest import Ask
+
+ANSWERS = {
+    "when did Petra say she lent the drill to Wim": "3 October 2026: [1]\n> Petra: I lent your drill",
+    "when did i tell Petra about the new dose": "9 October 2026: [1]\n> Runa Fjelde: The cat has a new dose",
+    "Who told me about the drill?": "Petra, 3 October 2026: [1]\n> Petra: I lent your drill",
+}
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_answers(ask: Ask, question: str) -> None:
+    ruled = ask(question)
+    assert ruled
+    assert ruled.text.startswith(ANSWERS[question])
+    assert [item.as_json()["type"] for item in ruled.items] == ["message"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When did Petra say she sold the drill?",  # a message holds most of the words, not all
+        "When did Petra say she did not lend the drill?",
+        "When did Zorblax say he lent the drill?",
+        "Who told me about the weather?",
+        "Who is Petra?",
+        "When does Petra come back?",
+        "Who told me about the dose?",  # only the person said it
+    ],
+)
+def test_unsure_it_steps_aside(ask: Ask, question: str) -> None:
+    assert ask(question) is None

@@ -1,0 +1,79 @@
+"""Lists, counts and single documents from what is known of them."""
+
+from typing import Any
+
+import pytest
+
+from tests.device_app.everyday.conftest import Ask
+
+ANSWERS: dict[str, tuple[str, list[str]]] = {
+    "mails from Rick Moen in October": (
+        "mails · from Rick Moen · in October 2026",
+        ["2 mails from Rick Moen in October 2026:", "Tiny DNS Swap"],
+    ),
+    "How many mails did Rick send me?": ("mails · from Rick Moen", ["3 mails from Rick Moen:"]),
+    "how many mails did i get in october": ("mails · that you received · in October 2026", ["3 mails"]),
+    "Which mails did I send to Anna?": ("mails · to Anna Holt · that you sent", ["1 mail to Anna Holt", "Re: Bees"]),
+    "all correspondence with Anna": ("mails · with Anna Holt", ["2 mails with Anna Holt"]),
+    "what did I get from Anna last month": ("mails · from Anna Holt · in October 2026", ["Bees"]),
+    "mails from Tom in September": (
+        "mails · from Tom Gray or Tom Reed · in September 2026",
+        ["2 mails", "Boat", "Roof"],
+    ),
+    "Did Anna send me a mail in October?": ("mails · from Anna Holt · in October 2026", ["Yes: 1 mail"]),
+    "Did Anna send me a mail in September?": ("mails · from Anna Holt · in September 2026", ["No: your files hold 0"]),
+    "who sent me the most mails": ("who sent most · mails · that you received", ["Rick Moen: 3 mails"]),
+    "show me the mail with the subject Tiny DNS Swap": (
+        "mail · with the subject “tiny dns swap”",
+        ["5 October 2026, 09:00 · Rick Moen · Tiny DNS Swap", "> The swap is on Friday."],
+    ),
+    'who wrote "Bees"': ("mail · with the subject “bees”", ["Anna Holt"]),
+    "what is in the mail titled Autumn regatta": ("mails · with the subject “autumn regatta”", ["I found no mails"]),
+    "the latest note on the boathouse": ("latest of notes · about “the boathouse”", ["19 October 2026 · Boathouse"]),
+    "my first boathouse note": ("first of notes · about “boathouse”", ["1 September 2026", "kick-off"]),
+    "what did I write in my last diary entry?": ("latest of notes · about “diary”", ["the mayor promised a bench"]),
+    "how many notes do I have": ("notes", ["4 notes:"]),
+    "when did Rick last write to me": ("latest of mails · from Rick Moen", ["2 November 2026", "Winter plans"]),
+    "kind:mail from:anna how many mails are there": ("mails", ["2 mails:"]),
+    "mails from Rick Mohen in Ocotber": ("mails · from Rick Moen · in October 2026", ["2 mails"]),
+    "mails from Zorblax": ("mails · from “zorblax”", ["Nobody in your mails is called “zorblax”."]),
+}
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_answers(ask: Ask, question: str) -> None:
+    understood, parts = ANSWERS[question]
+    ruled = ask(question)
+    assert ruled
+    assert ruled.understood == understood
+    assert [part for part in parts if part not in ruled.text] == []
+
+
+ASIDE = (
+    "What did Rick say about skiing?",
+    "Which mail tells me when the plumber comes?",
+    "what does the landlord want",
+    "mails",
+    "Tiny DNS Swap",
+    "And from Anna?",
+    "in:notes summarise the roof",
+    "Who is Rick Moen?",
+    "Did Rick say that the swap is on Friday?",
+)
+
+
+@pytest.mark.parametrize("question", ASIDE)
+def test_what_it_leaves_to_others(ask: Ask, question: str) -> None:
+    assert ask(question) is None
+
+
+def test_the_items_are_the_documents_and_the_sources_their_passages(ask: Ask) -> None:
+    ruled = ask("mails from Rick Moen in October")
+    assert ruled
+    items: list[dict[str, Any]] = [item.as_json() for item in ruled.items]
+    assert [(item["type"], item["kind"], item["title"]) for item in items] == [
+        ("document", "mail", "Re: Tiny DNS Swap"),
+        ("document", "mail", "Tiny DNS Swap"),
+    ]
+    assert [passage.title for passage in ruled.sources] == ["Re: Tiny DNS Swap", "Tiny DNS Swap"]
+    assert "[2]" in ruled.text

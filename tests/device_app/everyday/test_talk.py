@@ -1,0 +1,72 @@
+"""Small talk and questions about the program."""
+
+from pathlib import Path
+
+import pytest
+
+from device_app.english.query import Query
+from device_app.everyday.rule import Asked
+from device_app.everyday.rules import everyday
+from storage.database import Database
+from storage.knowledge import KnowledgeStore
+from tests.device_app.everyday.conftest import NOW, Ask
+
+TOPICS = {
+    "Hi": "greeting",
+    "hello jackdaw!": "greeting",
+    "hi, how are you?": "how are you",
+    "thanks!": "thanks",
+    "You are really helpful, thank you so much!!": "thanks",
+    "sorry, that was meant for someone else": "apology",
+    "good night": "farewell",
+    "👍": "greeting",
+    "?": "help",
+    "What can you do?": "what can you do",
+    "Who are you, if I may ask?": "who are you",
+    "how do i add another folder of notes": "how to add",
+    "how many of my files do you know about": "how many files",
+    "can you delete or change my files?": "files safe",
+    "do you send my files to the cloud": "private",
+    "which model do you use": "which model",
+    "do you speak german": "languages",
+}
+
+
+@pytest.mark.parametrize("text", TOPICS)
+def test_topics(ask: Ask, text: str) -> None:
+    ruled = ask(text)
+    assert ruled
+    assert ruled.understood == f"talk · {TOPICS[text]}"
+    assert ruled.sources == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hi, when is the dentist?",
+        "Thanks. And who has the drill?",
+        "do you know my wifi password",
+        "can you help me find my keys",
+        "can you tell me who has the drill",
+        "what is this",
+        "…",
+        "help me write a letter to my landlord",
+    ],
+)
+def test_what_is_no_talk(ask: Ask, text: str) -> None:
+    assert ask(text) is None
+
+
+def test_what_it_suggests_it_can_answer(ask: Ask) -> None:
+    ruled = ask("What can you do?")
+    assert ruled
+    suggested = [line.removeprefix("- ") for line in ruled.text.splitlines() if line.startswith("- ")]
+    assert "Which mails did I get from Rick Moen?" in suggested
+    assert all(map(ask, suggested))
+
+
+def test_without_files_it_says_how_to_add_some(tmp_path: Path) -> None:
+    rules = everyday(KnowledgeStore(Database(tmp_path / "jackdaw.db")))
+    ruled = rules.answer(Asked(Query("What can you do?"), NOW))
+    assert ruled
+    assert "jackdaw add FOLDER" in ruled.text
