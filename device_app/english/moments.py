@@ -35,8 +35,8 @@ def read(question: str) -> list[Question]:
     if not text or len(text) > _MOST_CHARACTERS:
         return []
     is_past = _PAST.search(text) is not None
-    readings = ((form, phrases.read(" ".join(text.split()))) for form, phrases in _FORMS.items())
-    return [Question(form, parts, is_past) for form, parts in readings if parts is not None]
+    said = " ".join(text.split())
+    return [Question(form, parts, is_past) for form, phrases in _FORMS.items() for parts in phrases.readings(said)]
 
 
 _FORMS: Final = load("moments")

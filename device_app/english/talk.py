@@ -13,7 +13,7 @@ from device_app.english.phrases import load
 from device_app.english.stop_words import STOP_WORDS, word_set
 
 _MOST_CHARACTERS: Final = 160
-_MOST_PARTS: Final = 4
+_MOST_PARTS, _MOST_WORDS = 4, 8
 
 _BEFORE_THEM = (
     "jackdaw|there|ok|okay|oh|ah|so|well|please|um|umm|hey|hi|hello|but|and|sorry|excuse me|just asking|just "
@@ -53,10 +53,14 @@ def _of(said: str) -> str | None:
 
 
 def _of_parts(said: str) -> str | None:
-    """Return the last topic of a text all of whose parts are small talk: "hi, how are you", "great, thanks"."""
+    """Return the last topic of a text all of whose parts are small talk: "hi, how are you", "ok thanks bye"."""
     parts = [part for part in _PARTS.split(said) if part]
     topics = [_of(part) for part in parts]
-    return topics[-1] if 1 < len(parts) <= _MOST_PARTS and all(topics) else None
+    if 1 < len(parts) <= _MOST_PARTS and all(topics):
+        return topics[-1]
+    words = said.split()
+    halves = ((_of(" ".join(words[:place])), _of(" ".join(words[place:]))) for place in range(1, len(words)))
+    return next((last for first, last in halves if first and last), None) if len(words) <= _MOST_WORDS else None
 
 
 def _of_words(said: str) -> str | None:

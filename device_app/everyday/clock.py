@@ -6,27 +6,17 @@ import calendar
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta
 from typing import ClassVar, Final
 
 from device_app.english import moments, periods
 from device_app.english.moments import Question
-from device_app.english.places import zone
-from device_app.everyday.rule import Asked, Item, Ruled
+from device_app.everyday import zones
+from device_app.everyday.moments import day_in_words, ruled
+from device_app.everyday.rule import Asked, Ruled
 from shared.printable import counted
 
-_DAY_SECONDS: Final = 86_400
-_AT = re.compile(r"(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?\s*(?P<half>[ap]\.?m\.?)?")
-_NAMED_TIMES: Final = {"noon": time(12), "midday": time(12), "midnight": time(0)}
-
-
-@dataclass(frozen=True, slots=True)
-class MomentItem(Item):
-    """A date or a time of day, ISO 8601; or a number of days, weeks or hours, with its `unit`."""
-
-    TYPE: ClassVar[str] = "moment"
-    value: str
-    unit: str = ""
+_LEAST_MONTH: Final = 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,36 +36,105 @@ class Clock:
 
 
 def _time(_: Question, now: datetime) -> Ruled:
-    return _ruled(f"It is {now:%H:%M} on {_day(now.date())}.", "the time here", now.isoformat(timespec="minutes"))
-
-
-def _time_in(question: Question, now: datetime) -> Ruled | None:
-    there = zone(question.parts["place"])
-    if there is None:
-        return None
-    at, name = now.astimezone(there), _place(question.parts["place"])
-    return _ruled(
-        f"It is {at:%H:%M} in {name}, {_day(at.date())}.", f"the time in {name}", at.isoformat(timespec="minutes")
+    return ruled(
+        f"It is {now:%H:%M} on {day_in_words(now.date())}.", "the time here", now.isoformat(timespec="minutes")
     )
 
 
 def _date(_: Question, now: datetime) -> Ruled:
-    return _ruled(f"Today is {_day(now.date())}.", "today's date", now.date().isoformat())
+    return ruled(f"Today is {day_in_words(now.date())}.", "today's date", now.date().isoformat())
 
 
 def _until(question: Question, now: datetime) -> Ruled | None:
+    if end := question.parts.get("end"):
+        return _left(end, now)
     text = question.parts.get("date") or " ".join(
         filter(None, (question.parts.get("feast"), question.parts.get("year")))
     )
     day = _day_of(text, now.date(), ahead=True)
     if day is None or day < now.date():
         return None
-    return _distance(now.date(), day, f"until {_day(day)}", is_day_asked="feast" in question.parts)
+    return _distance(now.date(), day, f"until {day_in_words(day)}", is_day_asked="feast" in question.parts)
+
+
+def _left(end: str, now: datetime) -> Ruled | None:
+    """Return how long it is to the end of a year, month or week, or to a time of today."""
+    today = now.date()
+    name = re.sub(r"^(?:the end of )?(?:the|this)?\s*", "", end)
+    if name in ("midnight", "noon", "day", "today"):
+        then = datetime.combine(today, time(12) if name == "noon" and now.hour < 12 else time(0), now.tzinfo)
+        minutes = int(((then if then > now else then + timedelta(1)) - now).total_seconds()) // 60
+        text = f"{counted(minutes // 60, 'hour')} and {counted(minutes % 60, 'minute')} until {end}."
+        return ruled(text, f"time · until {end}", str(minutes), "minutes")
+    lasts = {
+        "year": date(today.year, 12, 31),
+        "new year": date(today.year, 12, 31),
+        "month": today.replace(day=calendar.monthrange(today.year, today.month)[1]),
+        "week": today + timedelta(6 - today.weekday()),
+        "weekend": today + timedelta(max(5 - today.weekday(), 0)),
+    }
+    return _distance(today, lasts[name], f"until {day_in_words(lasts[name])}") if name in lasts else None
+
+
+def _length(question: Question, now: datetime) -> Ruled | None:
+    period = periods.read(f"in {question.parts['date']}", now.date(), ahead=True)
+    if period is None or period.days < _LEAST_MONTH or period.rest:
+        return None
+    return ruled(f"{period.words} has {period.days} days.", f"days · {period.words}", str(period.days), "days")
+
+
+def _age(question: Question, now: datetime) -> Ruled | None:
+    period = periods.read(question.parts["date"], now.date()) or periods.read(
+        f"in {question.parts['date']}", now.date()
+    )
+    if period is None or not period.first or period.first > now.date():
+        return None
+    had = (now.month, now.day) >= (period.first.month, period.first.day)
+    years = now.year - period.first.year - (not had)
+    text = f"{years} years" if period.days == 1 else f"{years} or {years - 1} years" if had else f"{years} years"
+    return ruled(f"{text} (born {period.words}).", f"age · born {period.words}", str(years), "years")
+
+
+def _later(question: Question, now: datetime) -> Ruled | None:
+    match = re.fullmatch(r"(\w+) (minute|hour)s?(?: and (\w+) minutes?)?|(half an hour)", question.parts["span"])
+    if match is None:
+        return None
+    try:
+        minutes = 30 if match[4] else periods.count_of(match[1]) * (60 if match[2] == "hour" else 1)
+        minutes += periods.count_of(match[3]) if match[3] else 0
+    except KeyError:
+        return None
+    then = now + timedelta(minutes=-minutes if question.is_past else minutes)
+    text = f"{then:%H:%M} on {day_in_words(then.date())}."
+    return ruled(text, f"time · {counted(minutes, 'minute')} from now", then.isoformat(timespec="minutes"))
+
+
+def _day_of_year(question: Question, now: datetime) -> Ruled | None:
+    day = _day_of(question.parts["date"], now.date()) if question.parts.get("date", "this") not in _NOW else now.date()
+    if day is None:
+        return None
+    number = day.timetuple().tm_yday
+    return ruled(
+        f"{day_in_words(day)} is day {number} of the year.",
+        f"day of the year · {day_in_words(day)}",
+        str(number),
+        "day",
+    )
+
+
+def _next_leap(question: Question, now: datetime) -> Ruled:
+    years = (
+        range(now.year - 1, now.year - 9, -1)
+        if question.parts["turn"] in ("last", "previous")
+        else range(now.year + 1, now.year + 9)
+    )
+    year = next(year for year in years if calendar.isleap(year))
+    return ruled(f"{year}.", f"{question.parts['turn']} leap year", str(year))
 
 
 def _since(question: Question, now: datetime) -> Ruled | None:
     day = _day_of(question.parts["date"], now.date())
-    return None if day is None or day > now.date() else _distance(day, now.date(), f"since {_day(day)}")
+    return None if day is None or day > now.date() else _distance(day, now.date(), f"since {day_in_words(day)}")
 
 
 def _between(question: Question, now: datetime) -> Ruled | None:
@@ -83,7 +142,7 @@ def _between(question: Question, now: datetime) -> Ruled | None:
     if first is None or last is None:
         return None
     first, last = min(first, last), max(first, last)
-    return _distance(first, last, f"from {_day(first)} to {_day(last)}")
+    return _distance(first, last, f"from {day_in_words(first)} to {day_in_words(last)}")
 
 
 def _distance(first: date, last: date, words: str, *, is_day_asked: bool = False) -> Ruled:
@@ -91,20 +150,22 @@ def _distance(first: date, last: date, words: str, *, is_day_asked: bool = False
     weeks, rest = divmod(days, 7)
     in_weeks = f", {counted(weeks, 'week')}" + (f" and {counted(rest, 'day')}" if rest else "") if weeks else ""
     text = (
-        f"{_day(last)}: in {counted(days, 'day')}{in_weeks}."
+        f"{day_in_words(last)}: in {counted(days, 'day')}{in_weeks}."
         if is_day_asked
         else f"{counted(days, 'day')} {words}{in_weeks}."
     )
-    return _ruled(text, f"days · {words}", str(days), "days")
+    return ruled(text, f"days · {words}", str(days), "days")
 
 
 def _weekday(question: Question, now: datetime) -> Ruled | None:
     day = _day_of(question.parts["date"], now.date(), ahead=not question.is_past)
     if day and (name := question.parts.get("weekday")):
         answer = "Yes" if f"{day:%A}".lower() == name else "No"
-        return _ruled(f"{answer}: {_day(day)}.", f"weekday · {_day(day)}", day.isoformat())
+        return ruled(f"{answer}: {day_in_words(day)}.", f"weekday · {day_in_words(day)}", day.isoformat())
     return (
-        None if day is None else _ruled(f"{_day(day)}.", f"weekday · {_day(day)[len(f'{day:%A} ') :]}", day.isoformat())
+        None
+        if day is None
+        else ruled(f"{day_in_words(day)}.", f"weekday · {day_in_words(day)[len(f'{day:%A} ') :]}", day.isoformat())
     )
 
 
@@ -115,8 +176,11 @@ def _week(question: Question, now: datetime) -> Ruled | None:
     if day is None:
         return None
     year, week, _ = day.isocalendar()
-    return _ruled(
-        f"{_day(day)} is in week {week} of {year} (ISO 8601).", f"calendar week · {_day(day)}", str(week), "week"
+    return ruled(
+        f"{day_in_words(day)} is in week {week} of {year} (ISO 8601).",
+        f"calendar week · {day_in_words(day)}",
+        str(week),
+        "week",
     )
 
 
@@ -131,7 +195,7 @@ def _leap(question: Question, now: datetime) -> Ruled | None:
     year = now.year + turn if turn is not None else int(text)
     is_leap = calendar.isleap(year)
     text = f"Yes, {year} is a leap year." if is_leap else f"No, {year} is not a leap year."
-    return _ruled(text, f"leap year · {year}", str(is_leap).lower())
+    return ruled(text, f"leap year · {year}", str(is_leap).lower())
 
 
 def _then(question: Question, now: datetime) -> Ruled | None:
@@ -142,51 +206,12 @@ def _then(question: Question, now: datetime) -> Ruled | None:
     if period and period.rest:
         return None  # "the date of the party tomorrow"
     day = _day_of(text, now.date(), ahead=True)
-    return None if day is None else _ruled(f"{_day(day)}.", f"date · {text}", day.isoformat())
-
-
-def _at_there(question: Question, now: datetime) -> Ruled | None:
-    said, origin = question.parts.get("time", ""), question.parts.get("from", "")
-    if zoned := question.parts.get("zoned"):
-        match = re.match(r"(noon|midday|midnight|\d{1,2}(?:[:.]\d\d)?\s*(?:[ap]\.?m\.?)?)\s+(?:in |at )?(.+)", zoned)
-        if match is None:
-            return None
-        said, origin = match[1], match[2]
-    at, there = _clock(said), zone(question.parts["place"])
-    here: tzinfo | None = zone(origin) if origin and origin != "here" else now.tzinfo
-    if at is None or there is None or here is None:
-        return None
-    then = datetime.combine(now.astimezone(here).date(), at, here)
-    moved = then.astimezone(there)
-    names = (_place(origin) if origin and origin != "here" else "here"), _place(question.parts["place"])
-    other = {1: ", the next day", -1: ", the day before"}.get((moved.date() - then.date()).days, "")
-    place_here = names[0] if names[0] == "here" else f"in {names[0]}"
-    text = f"{then:%H:%M} {place_here} is {moved:%H:%M} in {names[1]}{other} (on {_day(then.date())})."
-    return _ruled(text, f"time zones · {then:%H:%M} {place_here} → {names[1]}", moved.isoformat(timespec="minutes"))
-
-
-def _difference(question: Question, now: datetime) -> Ruled | None:
-    there, origin = zone(question.parts["place"]), question.parts.get("from", "here")
-    origin = "here" if origin in ("us", "me", "here") else origin
-    here: tzinfo | None = now.tzinfo if origin == "here" else zone(origin)
-    if there is None or here is None:
-        return None
-    offsets = [(now.astimezone(each).utcoffset() or timedelta()).total_seconds() / 3600 for each in (here, there)]
-    hours = offsets[1] - offsets[0]
-    base = "your time" if origin == "here" else _place(origin)
-    relation = "as" if not hours else "ahead of" if hours > 0 else "behind"
-    name = _place(question.parts["place"])
-    text = (
-        f"{name} has the same time {relation} {base} now."
-        if not hours
-        else f"{name} is {abs(hours):g} hours {relation} {base} now."
-    )
-    return _ruled(text, f"time zones · {base} → {name}", f"{hours:g}", "hours")
+    return None if day is None else ruled(f"{day_in_words(day)}.", f"date · {text}", day.isoformat())
 
 
 _FORMS: Final[Mapping[str, Callable[[Question, datetime], Ruled | None]]] = {
     "time": _time,
-    "time in": _time_in,
+    "time in": zones.time_in,
     "date": _date,
     "until": _until,
     "since": _since,
@@ -195,41 +220,14 @@ _FORMS: Final[Mapping[str, Callable[[Question, datetime], Ruled | None]]] = {
     "week": _week,
     "leap": _leap,
     "then": _then,
-    "at there": _at_there,
-    "difference": _difference,
+    "at there": zones.at_there,
+    "difference": zones.difference,
+    "length": _length,
+    "age": _age,
+    "later": _later,
+    "day of year": _day_of_year,
+    "next leap": _next_leap,
 }
-
-
-def _ruled(text: str, understood: str, value: str, unit: str = "") -> Ruled:
-    return Ruled(text, understood, (MomentItem(value, unit),))
-
-
-def _day(day: date) -> str:
-    return f"{day:%A} {day.day} {day:%B} {day.year}"
-
-
-def _place(name: str) -> str:
-    name = name.removeprefix("the ").removesuffix(" time").removesuffix("'s")
-    return (
-        name.upper()
-        if len(name) <= 4 and zone(name) and name in ("utc", "gmt", "cet", "est", "pst", "uk", "nyc", "la")
-        else name.title()
-    )
-
-
-def _clock(said: str) -> time | None:
-    """Return a time of day: "8 am", "15:00", "noon", "9 in the morning"."""
-    if said in _NAMED_TIMES:
-        return _NAMED_TIMES[said]
-    match = _AT.fullmatch(said.strip())
-    if match is None:
-        return None
-    hour, minute = int(match["hour"]), int(match["minute"] or 0)
-    half = (match["half"] or "")[:1]
-    if half and not 1 <= hour <= 12:
-        return None
-    hour = hour % 12 + (12 if half == "p" else 0) if half else hour
-    return time(hour, minute) if hour < 24 and minute < 60 else None
 
 
 def _day_of(text: str, today: date, *, ahead: bool = False) -> date | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import hearsay, periods
@@ -114,7 +115,7 @@ class HearsayRule:
             known = {shown(person).lower() for person in passage.people}
             for line in passage.text.splitlines():
                 if (match := _SPOKEN.fullmatch(line)) and shown(match["who"]).lower() in known:
-                    held = set(content_words(match["words"]))
+                    held = _held(content_words(match["words"]))
                     yield _Message(
                         match["who"], match["words"], passage, sum(word in held for word in words) / len(words)
                     )
@@ -152,6 +153,11 @@ def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_M
     too_many = most_days and len({day for day, _ in best}) > most_days
     is_sure = most >= (1.0 if count <= _FEW_WORDS else _LEAST_SHARE) and not too_many
     return list(best.values()) if is_sure else []
+
+
+def _held(words: Sequence[str]) -> set[str]:
+    """Return the words of a message, and each two in a row as one: Wi-Fi is wifi."""
+    return {*words, *(f"{first}{second}" for first, second in pairwise(words))}
 
 
 def _is_by(message: _Message, speakers: frozenset[str]) -> bool:

@@ -64,6 +64,14 @@ REPLIES: Final[Mapping[str, str]] = {
         "I know no jokes of my own, but your files may hold some: `jackdaw search funny`. I am a small clever bird "
         "that collects things, and finds them again."
     ),
+    "insult": (
+        "I am sorry that I was no help. If an answer was wrong, say so with `jackdaw wrong`; a larger model often "
+        "answers better: `jackdaw models`."
+    ),
+    "cannot": (
+        "No: I answer from your own files and search them. I set no reminders, send no messages, and do not browse the "
+        "web."
+    ),
     "languages": (
         "I read and answer in English. Search finds words of any language in your files; a larger model may answer in "
         "others: `jackdaw models`."

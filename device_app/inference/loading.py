@@ -71,7 +71,7 @@ def source(engine: Engine) -> LocalSource:
 
 
 def embedder(weights: catalog.Weights, settings: EmbedderSettings) -> Embedder:
-    """Return the model that turns text into vectors. Its first use loads it, and raises WeightsMissing, WeightsDamaged."""
+    """Return the model that turns text into vectors. Its first use raises WeightsMissing and WeightsDamaged."""
     from models.embedder import OnnxEmbedder
 
     entry = catalog.find(settings.name, "embedder")

@@ -1,0 +1,28 @@
+"""Dates and times as records and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import ClassVar
+
+from device_app.everyday.rule import Item, Ruled
+
+
+@dataclass(frozen=True, slots=True)
+class MomentItem(Item):
+    """A date or a time of day, ISO 8601; or a number of days, weeks or hours, with its `unit`."""
+
+    TYPE: ClassVar[str] = "moment"
+    value: str
+    unit: str = ""
+
+
+def ruled(text: str, understood: str, value: str, unit: str = "") -> Ruled:
+    """Return the answer with one record."""
+    return Ruled(text, understood, (MomentItem(value, unit),))
+
+
+def day_in_words(day: date) -> str:
+    """Return a day in words: "Friday 20 November 2026"."""
+    return f"{day:%A} {day.day} {day:%B} {day.year}"

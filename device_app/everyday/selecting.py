@@ -1,0 +1,189 @@
+"""Selects the documents that a question asks for, by their kind, people, title, date and words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from device_app.english.listing import Wanted
+from device_app.english.periods import Period
+from device_app.english.terms import terms
+from device_app.english.words import content_words
+from device_app.everyday.kinds import PLURALS, counted_kind
+from device_app.everyday.people import People, shown
+from device_app.everyday.rule import Asked
+from shared.types import SearchFilters
+from storage.documents import Documents, StoredDocument
+from storage.keywords import quoted
+from storage.search import DocumentFacts, FullText, all_of
+
+if TYPE_CHECKING:
+    from storage.knowledge import KnowledgeStore
+
+_ROLES: Final = {
+    "who": ("from", "senders"),
+    "whose": ("from", "senders"),
+    "to": ("to", "recipients"),
+    "with": ("with", "people"),
+}
+"""What a name in a question is to a document, in words, and the filter that says so."""
+
+_FILES: Final = (("pdf", ".pdf"), ("spreadsheet", ".xls"), ("word", ".doc"))
+_NOUNS: Final = (
+    (("note", "entry", "entries", "memo", "write-up"), ("note",)),
+    (("chat", "conversation"), ("chat",)),
+    (("message",), ("mail", "chat")),
+    (("mail", "email", "e-mail", "emial", "post"), ("mail",)),
+)
+_GENERAL: Final = frozenset(
+    ["meeting", "project", "personal", "own", "short", "long", "work", "little", "written", "private"]
+)
+"""Words before a kind that say little beside a topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The documents that a question asks for: their kinds, and what limits them in words, for `understood`.
+
+    `other` names documents of no kind; `unknown` is a name of nobody in documents of these kinds.
+    """
+
+    kinds: tuple[str, ...]
+    documents: Sequence[StoredDocument]
+    limits: tuple[str, ...] = ()
+    other: str = "documents"
+    unknown: str = ""
+
+    @property
+    def noun(self) -> str:
+        """The kinds in words, in the plural."""
+        return " and ".join(PLURALS.get(kind, f"{kind}s") for kind in self.kinds) or self.other
+
+    @property
+    def understood(self) -> str:
+        """How the question was read."""
+        return " · ".join((self.noun, *self.limits))
+
+    def counted(self, count: int) -> str:
+        """Return the number of documents in words, with what limits them."""
+        one = self.noun.removesuffix("s") if count == 1 else self.noun
+        noun = counted_kind(self.kinds[0], count) if len(self.kinds) == 1 else f"{count:,} {one}"
+        return " ".join((noun, *self.limits))
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Selects documents of one store."""
+
+    store: KnowledgeStore
+
+    @property
+    def _documents(self) -> Documents:
+        return Documents(self.store.database)
+
+    def select(self, wanted: Wanted, asked: Asked) -> Selection | None:
+        """Return the documents that are asked for; None if that is unsure."""
+        held = self._documents.kinds()
+        kinds = _kinds(wanted)
+        kinds = tuple(kind for kind in kinds if kind in held) or kinds[:1]
+        people = People(self._documents, kinds or held)
+        filters = _limited(SearchFilters(kinds=kinds), wanted, asked)
+        limits: list[str] = []
+        unknown = ""
+        for name, (before, field) in _ROLES.items():
+            if said := wanted.parts.get(name):
+                meant = people.named(said)
+                if not meant and (_is_vague(said) or name == "whose" or "kind" not in wanted.parts):
+                    return None
+                limits.append(f"{before} {_names_of(meant) or f'“{said}”'}")
+                unknown = "" if meant else said
+                some = tuple(meant) or ("\0",)
+                filters = replace(filters, **{field: some})  # type: ignore[arg-type]
+        documents = self._documents.latest(filters, oldest=wanted.parts.get("order") in ("first", "oldest", "earliest"))
+        if (
+            not _ROLES.keys() & wanted.parts.keys() - {"to"}
+            and (wanted.form == "most" or {"me", "mine"} & wanted.parts.keys())
+            and kinds == ("mail",)
+        ):
+            owner, is_mine = people.owner, "mine" in wanted.parts
+            if not owner and is_mine:
+                return None
+            documents = [each for each in documents if (each.people[:1] and each.people[0] in owner) == is_mine]
+            limits.append("that you sent" if is_mine else "that you received")
+        if wanted.period:
+            limits.append(_in_period(wanted.period))
+        topics = [wanted.parts[name] for name in ("adjective", "topic") if name in wanted.parts]
+        noun = wanted.parts.get("kind", "documents")
+        return self._about(Selection(kinds, documents, tuple(limits), noun, unknown), topics)
+
+    def _about(self, selection: Selection, topics: Sequence[str]) -> Selection | None:
+        """Return the documents about these topics: those with their words in title or path, else in the text.
+
+        Of "the last boathouse note on the roof", those about the roof count that also hold "boathouse", if any.
+        """
+        *adjectives, topic = topics or ("",)
+        if not topic:
+            return selection
+        if not content_words(topic):
+            return None
+        documents = self._named(selection.documents, topic) or self._holding(selection.documents, topic)
+        for adjective in [each for each in adjectives if each not in _GENERAL]:
+            narrower = {each.id for find in (self._named, self._holding) for each in find(documents, adjective)}
+            documents = [each for each in documents if each.id in narrower] or documents
+        return replace(selection, documents=documents, limits=(*selection.limits, f"about “{' '.join(topics)}”"))
+
+    def _named(self, documents: Sequence[StoredDocument], topic: str) -> list[StoredDocument]:
+        words = set(content_words(topic))
+        return [each for each in documents if words <= set(content_words(f"{each.title} {_file(each)}"))]
+
+    def _holding(self, documents: Sequence[StoredDocument], topic: str) -> list[StoredDocument]:
+        passages = FullText(self.store.database).matches(all_of([quoted(word) for word in terms(topic)]))
+        held = {fact.document for fact in DocumentFacts(self.store.database).facts(passages.tolist())}
+        return [each for each in documents if each.id in held]
+
+
+def _kinds(wanted: Wanted) -> tuple[str, ...]:
+    noun = wanted.parts.get("kind", "")
+    if not noun:
+        return ("note",) if wanted.form == "latest" and "who" not in wanted.parts else ("mail",)
+    return next((kinds for nouns, kinds in _NOUNS if any(noun.startswith(each) for each in nouns)), ())
+
+
+def _limited(filters: SearchFilters, wanted: Wanted, asked: Asked) -> SearchFilters:
+    """Return the filters limited to the question's period and filters, and of what is latest to what has come."""
+    given, period = asked.query.filters, wanted.period
+    first, last = (period.first, period.last) if period else (None, None)
+    if wanted.form == "latest" and last is None:
+        last = asked.now.date()
+    noun = wanted.parts.get("kind", "")
+    suffixes = tuple(suffix for name, suffix in _FILES if noun.startswith(name))
+    return replace(
+        filters,
+        people=given.people,
+        places=given.places or suffixes,
+        kinds=given.kinds or filters.kinds,
+        after=max(filter(None, (first, given.after)), default=None),
+        before=min(filter(None, (last, given.before)), default=None),
+    )
+
+
+def _in_period(period: Period) -> str:
+    """Return a period with its preposition: "in October 2026", "on Monday 2 March 2026"."""
+    if not period.days:
+        return period.words
+    return f"{'on' if period.days == 1 else 'from' if ' to ' in period.words else 'in'} {period.words}"
+
+
+def _names_of(people: Sequence[str]) -> str:
+    names = list(dict.fromkeys(map(shown, people)))
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}" if names else ""
+
+
+def _is_vague(name: str) -> bool:
+    return len(content_words(name)) > 3 or not content_words(name)
+
+
+def _file(document: StoredDocument) -> str:
+    return re.sub(r"[_\W\d]+", " ", "/".join(document.path.split("/")[-2:]))
