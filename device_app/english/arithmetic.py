@@ -87,14 +87,14 @@ def _of_words(text: str) -> str:
     """Return the text with words for numbers and operators in signs."""
     text = re.sub(r"[a-z]+(?:-[a-z]+)?", lambda match: _number(match[0]), text)
     text = re.sub(r"\s*\bper ?cent\b", "%", text)
-    text = _told(" ".join(re.sub(r",(?=\s)", "", _ORDINAL.sub("", text)).split())) or text
+    text = _phrased(" ".join(re.sub(r",(?=\s)", "", _ORDINAL.sub("", text)).split())) or text
     for pattern, mark in _WORDS:
         text = pattern.sub(mark, text)
     return text
 
 
-def _told(text: str) -> str:
-    """Return a sum that is told in words as it is written; "" if it is none."""
+def _phrased(text: str) -> str:
+    """Return a sum in words as it is written with signs; "" if it is none."""
     for written, phrases in _SUMS.items():
         for parts in phrases.readings(text):
             if (amounts := _amounts(parts)) is not None:
@@ -103,7 +103,7 @@ def _told(text: str) -> str:
 
 
 def _amounts(parts: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the numbers of a told sum; None if one of its parts is none."""
+    """Return the numbers of a sum in words; None if one of its parts is none."""
     amounts: dict[str, str] = {}
     for name, words in parts.items():
         each = re.split(r"\s+(?:and|plus)\s+|\s+(?=[€$£]?\d)", words)
@@ -116,9 +116,9 @@ def _amounts(parts: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def _number(word: str) -> str:
-    tens, _, ones = word.partition("-")
-    if ones and tens in TENS and ones in NUMBERS:
-        return str(int(TENS[tens]) + int(NUMBERS[ones]))
+    tens, _, units = word.partition("-")
+    if units and tens in TENS and units in NUMBERS:
+        return str(int(TENS[tens]) + int(NUMBERS[units]))
     return word if word in _PARTS else NUMBERS.get(word, word)
 
 

@@ -16,11 +16,11 @@ _MOST_DAYS: Final = 7
 
 @dataclass(frozen=True, slots=True)
 class OfDays:
-    """A question for a few days: `form` is whether something was done or said; `who` said it, `to` whom, or ""."""
+    """A question for a few days: `form` is whether something was done or said; `speaker` said it, `to` whom, or ""."""
 
     form: Literal["done", "said"]
     period: Period
-    who: str = ""
+    speaker: str = ""
     to: str = ""
 
 

@@ -54,7 +54,7 @@ _NOBODY: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Reading:
     """What is asked for.
 
     `form` is count, list, bare (a list that has to be limited), most (who sent the most), whether,
@@ -68,20 +68,20 @@ class Wanted:
     period: Period | None = None
 
 
-def read(question: str, today: date) -> Wanted | None:
+def read(question: str, today: date) -> Reading | None:
     """Return what a question asks for; None if it asks for anything else."""
     text = bare(question)
     if not text or len(text) > _MOST_CHARACTERS:
         return None
-    if wanted := _by_title(text):
-        return wanted
+    if reading := _by_title(text):
+        return reading
     period = periods.read(text, today)
     rest = (period.rest if period else text).lower()
     for said in dict.fromkeys((rest, text.lower(), _FORMS["list"].corrected(rest))):
         for form, phrases in _FORMS.items():
             for parts in phrases.readings(said):
                 if not any(_is_nobody(parts.get(name, ""), today) for name in ("who", "whose", "to", "with", "topic")):
-                    return Wanted(form, parts, None if said == text.lower() else period)
+                    return Reading(form, parts, None if said == text.lower() else period)
     return None
 
 
@@ -91,13 +91,13 @@ def _is_nobody(name: str, today: date) -> bool:
     )
 
 
-def _by_title(text: str) -> Wanted | None:
+def _by_title(text: str) -> Reading | None:
     said = re.sub(r"(?<!\w)'|'(?!\w)", '"', text.lower())
     said = " ".join(re.sub(r"[^\w\s'\"@.-]+|[.-](?!\w)", " ", said).replace('"', ' " ').split())
     for by, phrases in _TITLES.items():
         if parts := phrases.read(said):
             title = " ".join(parts["title"].replace('"', " ").split())
-            return Wanted("title", {"title": title, "by": by}) if title else None
+            return Reading("title", {"title": title, "by": by}) if title else None
     return None
 
 

@@ -10,7 +10,7 @@ from datetime import date
 from typing import Final
 
 from device_app.english import periods
-from device_app.english.listing import Wanted
+from device_app.english.listing import Reading
 from device_app.english.phrases import bare
 from device_app.english.stop_words import STOP_WORDS, word_set
 
@@ -33,7 +33,7 @@ _FILLERS: Final = (
 )  # fmt: skip
 
 
-def read(question: str, today: date) -> Wanted | None:
+def read(question: str, today: date) -> Reading | None:
     """Return what a question asks for; None if it asks for anything else, or is not surely understood."""
     text = bare(question)
     period = periods.read(text, today) if len(text) <= _MOST_CHARACTERS else None
@@ -47,14 +47,14 @@ def read(question: str, today: date) -> Wanted | None:
         return None
     if is_note:
         order = next((word for word in words if word in _LATEST), "")
-        return Wanted("latest", {"order": order, "topic": name}, period) if order and name else None
+        return Reading("latest", {"order": order, "topic": name}, period) if order and name else None
     form = "count" if _COUNT & {*words} else "latest" if _LATEST & {*words} else "list"
     parts = _roles(words, name)
     if form == "latest":
         parts["order"] = "last"
     if any(word.startswith("message") for word in words):
         parts["kind"] = "messages"
-    return Wanted(form, parts, period) if name or period or form == "count" else None
+    return Reading(form, parts, period) if name or period or form == "count" else None
 
 
 def other_words(text: str) -> list[str]:

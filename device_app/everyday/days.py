@@ -38,33 +38,33 @@ class Days:
 
     def answer(self, asked: Asked) -> Ruled | None:
         """Return what is dated on the days that are asked for, with who said it if that is asked."""
-        wanted = days.read(asked.text, asked.now.date())
-        if wanted is None or wanted.period.first is None or wanted.period.first > asked.now.date():
+        reading = days.read(asked.text, asked.now.date())
+        if reading is None or reading.period.first is None or reading.period.first > asked.now.date():
             return None  # what is to come is the agenda's
         given = asked.query.filters
         filters = SearchFilters(
-            given.people, given.places, given.kinds or _DONE, wanted.period.first, wanted.period.last
+            given.people, given.places, given.kinds or _DONE, reading.period.first, reading.period.last
         )
         documents = Documents(self.store.database)
         dated = sorted(documents.latest(filters, oldest=True), key=lambda each: _DONE.index(each.kind))
-        limits = [wanted.period.words]
+        limits = [reading.period.words]
         speakers: list[str] = []
-        if name := wanted.who or wanted.to:
+        if name := reading.speaker or reading.to:
             people = People(documents, documents.kinds())
             speakers = people.named(name)
             if not speakers:
                 return None
             dated = [each for each in dated if set(speakers) & set(each.people)]
-            limits.append(f"{'with' if wanted.to else 'from'} {shown(speakers[0])}")
-        elif wanted.form == "said":
+            limits.append(f"{'with' if reading.to else 'from'} {shown(speakers[0])}")
+        elif reading.form == "said":
             dated = [each for each in dated if each.people and each.kind != "event"]
-        return self._quoted(wanted, dated, speakers if wanted.who else [], limits)
+        return self._quoted(reading, dated, speakers if reading.speaker else [], limits)
 
     def _quoted(
-        self, wanted: OfDays, dated: Sequence[StoredDocument], speakers: Sequence[str], limits: Sequence[str]
+        self, reading: OfDays, dated: Sequence[StoredDocument], speakers: Sequence[str], limits: Sequence[str]
     ) -> Ruled | None:
         documents = Documents(self.store.database)
-        understood = " · ".join((f"what was {wanted.form}", *limits))
+        understood = " · ".join((f"what was {reading.form}", *limits))
         parts, sources, shown_documents = list[str](), list[StoredPassage](), list[StoredDocument]()
         for document in dated:
             passages = documents.passages([document.id])
@@ -74,13 +74,13 @@ class Days:
             sources.append(passages[0])
             shown_documents.append(document)
             parts.append(f"{heading(document)} [{len(sources)}]\n{quote(text, _MOST_CHARACTERS)}")
-        if wanted.form == "done" and wanted.period.days == 1:
-            for document, passage, said in self._later(wanted.period.first):
+        if reading.form == "done" and reading.period.days == 1:
+            for document, passage, said in self._later(reading.period.first):
                 sources.append(passage)
                 shown_documents.append(document)
                 parts.append(f"{heading(document)} [{len(sources)}]\n{quote(said, _MOST_CHARACTERS)}")
         if not parts:
-            return Ruled(self._nothing(wanted, limits), understood)
+            return Ruled(self._nothing(reading, limits), understood)
         more = len(dated) - len(shown_documents) if not speakers else 0
         end = [f"… and {more} more of these days."] if more > 0 else []
         return Ruled("\n\n".join((*parts, *end)), understood, [item(each) for each in shown_documents], sources)
@@ -102,10 +102,10 @@ class Days:
                     yield document, passage, said
                     break
 
-    def _nothing(self, wanted: OfDays, limits: Sequence[str]) -> str:
+    def _nothing(self, reading: OfDays, limits: Sequence[str]) -> str:
         """Return that nothing is dated on these days, and when the next note is dated."""
         text = f"I found nothing of {', '.join(limits)} in your files."
-        after = SearchFilters(kinds=("note",), after=wanted.period.last)
+        after = SearchFilters(kinds=("note",), after=reading.period.last)
         following = Documents(self.store.database).latest(after, 1, oldest=True)
         return text + (f" The next note is of {moment(following[0].date)}." if following else "")
 

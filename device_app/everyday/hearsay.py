@@ -70,33 +70,33 @@ class HearsayRule:
 
     def answer(self, asked: Asked) -> Ruled | None:
         """Return who said it, or when, with the message; None where no message surely is the one."""
-        wanted = hearsay.read(asked.text)
-        if wanted is None:
+        reading = hearsay.read(asked.text)
+        if reading is None:
             return None
-        period = periods.read(wanted.what, asked.now.date())
-        what = period.rest if period and content_words(period.rest) else wanted.what
+        period = periods.read(reading.what, asked.now.date())
+        what = period.rest if period and content_words(period.rest) else reading.what
         words = content_words(what)
         if not words or denies(what) or (len(words) == 1 and _IS_STATEMENT.search(what)):
             return None
         documents = Documents(self.store.database)
         people = People(documents, documents.kinds())
-        speakers = self._meant(wanted.speaker, people)
+        speakers = self._meant(reading.speaker, people)
         if speakers is None:
             return None
         messages = [
             each for each in self._messages(what, words, asked) if _is_in(each, period) and _is_by(each, speakers)
         ]
-        if wanted.to and wanted.to != "me":
-            others = people.named(wanted.to)
+        if reading.to and reading.to != "me":
+            others = people.named(reading.to)
             messages = [each for each in messages if set(others) & set(each.passage.people)]
-        if wanted.asks == "who":
+        if reading.asks == "who":
             messages = [each for each in messages if each.speaker not in people.owner]
-        best = _surest(messages, len(words), _most_days(wanted, words))
-        if wanted.asks == "who" and wanted.to == "me":  # who told it first
+        best = _surest(messages, len(words), _most_days(reading, words))
+        if reading.asks == "who" and reading.to == "me":  # who said it first
             best = [each for each in best if each.speaker == best[0].speaker]
-        if not best or (wanted.asks == "who" and len({each.speaker for each in best}) > _MOST_SPEAKERS):
+        if not best or (reading.asks == "who" and len({each.speaker for each in best}) > _MOST_SPEAKERS):
             return None
-        return _told(wanted, what, best[:_MOST_DAYS])
+        return _messages_of(reading, what, best[:_MOST_DAYS])
 
     def _meant(self, name: str, people: People) -> frozenset[str] | None:
         """Return the people whom a name means, none for no name; None if nobody is called so."""
@@ -121,23 +121,23 @@ class HearsayRule:
                     )
 
 
-def _told(wanted: Hearsay, what: str, messages: Sequence[_Message]) -> Ruled:
+def _messages_of(reading: Hearsay, what: str, messages: Sequence[_Message]) -> Ruled:
     """Return the messages, the first of each day, as an answer."""
     parts = []
     for number, message in enumerate(messages, 1):
         day = _day(message.passage.date)
         said = message.text if len(message.text) <= _MOST_QUOTED else f"{message.text[:_MOST_QUOTED]}…"
-        head = f"{shown(message.speaker)}, {day}" if wanted.asks == "who" else day
+        head = f"{shown(message.speaker)}, {day}" if reading.asks == "who" else day
         parts.append(f"{head}: [{number}]\n> {safe_line(shown(message.speaker))}: {safe_line(said)}")
     items = [MessageItem(shown(each.speaker), each.text, each.passage.date, each.passage.path) for each in messages]
-    speaker = f" · by {shown(messages[0].speaker)}" if wanted.speaker else ""
+    speaker = f" · by {shown(messages[0].speaker)}" if reading.speaker else ""
     sources = [message.passage for message in messages]
-    return Ruled("\n\n".join(parts), f"{wanted.asks} said it in a chat{speaker} · “{what}”", items, sources)
+    return Ruled("\n\n".join(parts), f"{reading.asks} said it in a chat{speaker} · “{what}”", items, sources)
 
 
-def _most_days(wanted: Hearsay, words: Sequence[str]) -> int:
+def _most_days(reading: Hearsay, words: Sequence[str]) -> int:
     """Return on how many days something may have been said to be surely meant; 0 for any number."""
-    return 0 if wanted.asks == "who" else 1 if len(words) == 1 else _MOST_DAYS
+    return 0 if reading.asks == "who" else 1 if len(words) == 1 else _MOST_DAYS
 
 
 def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_Message]:

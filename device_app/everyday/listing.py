@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from device_app.english import listing, loosely
-from device_app.english.listing import Wanted
+from device_app.english.listing import Reading
 from device_app.everyday.kinds import counted_kind
 from device_app.everyday.people import shown
 from device_app.everyday.rule import Asked, Item, Ruled
@@ -47,26 +47,26 @@ class Listing:
     def answer(self, asked: Asked) -> Ruled | None:
         """Return the list, the count, or the document that is asked for."""
         today = asked.now.date()
-        wanted = listing.read(asked.text, today)
-        if wanted is None and not asked.query.is_limited and (titled := self._by_held_title(asked.text)):
+        by_phrase = listing.read(asked.text, today)
+        if by_phrase is None and not asked.query.is_limited and (titled := self._by_held_title(asked.text)):
             return titled
-        for reading in filter(None, (wanted, loosely.read(asked.text, today))):
+        for reading in filter(None, (by_phrase, loosely.read(asked.text, today))):
             if ruled := self._read(reading, asked):
                 return ruled
         return None
 
-    def _read(self, wanted: Wanted, asked: Asked) -> Ruled | None:
+    def _read(self, reading: Reading, asked: Asked) -> Ruled | None:
         """Return the answer to a question that was read so; None if that is unsure."""
         is_limited = asked.query.is_limited
-        if wanted.form == "title":
-            return None if is_limited else self._by_title(wanted)
-        is_open = wanted.form == "bare" and not (wanted.period or is_limited)
-        selection = None if is_open else Selector(self.store).select(wanted, asked)
+        if reading.form == "title":
+            return None if is_limited else self._by_title(reading)
+        is_open = reading.form == "bare" and not (reading.period or is_limited)
+        selection = None if is_open else Selector(self.store).select(reading, asked)
         if selection is None:
             return None
-        if wanted.form == "latest":
-            return self._latest(selection, wanted)
-        shown_by = {"most": self._most, "whether": self._whether}.get(wanted.form, self._list)
+        if reading.form == "latest":
+            return self._latest(selection, reading)
+        shown_by = {"most": self._most, "whether": self._whether}.get(reading.form, self._list)
         return shown_by(selection)
 
     @property
@@ -105,17 +105,17 @@ class Listing:
     def _none(self, selection: Selection) -> str:
         return f"I found no {' '.join((selection.noun, *selection.limits))} in your files"
 
-    def _latest(self, selection: Selection, wanted: Wanted) -> Ruled | None:
-        order = wanted.parts["order"]
+    def _latest(self, selection: Selection, reading: Reading) -> Ruled | None:
+        order = reading.parts["order"]
         is_first = order in ("first", "oldest", "earliest")
         dated = [each for each in selection.documents if each.date] or selection.documents
         if not dated:
             return self._list(selection)
-        return self._one(dated[0], f"{'first' if is_first else 'latest'} of {selection.understood}")
+        return self._single(dated[0], f"{'first' if is_first else 'latest'} of {selection.understood}")
 
-    def _by_title(self, wanted: Wanted) -> Ruled | None:
+    def _by_title(self, reading: Reading) -> Ruled | None:
         """Return the mail with that title; of several, a list."""
-        title = _title(wanted.parts["title"])
+        title = _title(reading.parts["title"])
         if not title:
             return None
         longest = max(title.split(), key=len)
@@ -123,10 +123,10 @@ class Listing:
         same = [each for each in mails if _title(each.title) == title] or [
             each for each in mails if f" {title} " in f" {_title(each.title)} "
         ]
-        limits = (f"with the subject “{wanted.parts['title']}”",)
+        limits = (f"with the subject “{reading.parts['title']}”",)
         if not same:
-            return self._list(Selection(("mail",), (), limits)) if wanted.parts["by"] != "implicit" else None
-        return self._titled(same, limits, is_list=len(same) > _MOST_TITLES and wanted.parts["by"] != "author")
+            return self._list(Selection(("mail",), (), limits)) if reading.parts["by"] != "implicit" else None
+        return self._titled(same, limits, is_list=len(same) > _MOST_TITLES and reading.parts["by"] != "author")
 
     def _by_held_title(self, text: str) -> Ruled | None:
         """Return the mail whose whole title a text about a mail holds, besides words that ask for it."""
@@ -146,7 +146,7 @@ class Listing:
         """Return the oldest of the mails of one title, and the others in a list."""
         if is_list:
             return self._list(Selection(("mail",), same, limits))
-        whole = self._one(same[-1], f"mail · {limits[0]}")
+        whole = self._single(same[-1], f"mail · {limits[0]}")
         if len(same) == 1:
             return whole
         others = "\n".join(
@@ -156,7 +156,7 @@ class Listing:
         text = whole.text.replace("[1]", f"[{min(len(same), MOST_LISTED)}]", 1)
         return Ruled(text + others, whole.understood, [item(each) for each in same], sources)
 
-    def _one(self, document: StoredDocument, understood: str) -> Ruled:
+    def _single(self, document: StoredDocument, understood: str) -> Ruled:
         """Return one document with its text."""
         passages = self._documents.passages([document.id])
         text = f"{heading(document)} [1]\n\n{quote(text_of(passages))}"

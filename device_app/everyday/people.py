@@ -35,10 +35,10 @@ class People:
 
         Return none if the name may mean too many.
         """
-        wanted = [word for word in _words(name) if word not in _TITLES]
-        if not wanted:
+        name_words = [word for word in _words(name) if word not in _TITLES]
+        if not name_words:
             return []
-        people = self._with(wanted) or self._with(self._corrected(wanted))
+        people = self._with(name_words) or self._with(self._corrected(name_words))
         return people if len({shown(person).lower() for person in people}) <= _MOST_MEANT else []
 
     @cached_property

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from device_app.english.listing import Wanted
+from device_app.english.listing import Reading
 from device_app.english.periods import Period
 from device_app.english.terms import terms
 from device_app.english.words import content_words
@@ -68,8 +68,8 @@ class Selection:
 
     def counted(self, count: int) -> str:
         """Return the number of documents in words, with what limits them."""
-        one = self.noun.removesuffix("s") if count == 1 else self.noun
-        noun = counted_kind(self.kinds[0], count) if len(self.kinds) == 1 else f"{count:,} {one}"
+        named = self.noun.removesuffix("s") if count == 1 else self.noun
+        noun = counted_kind(self.kinds[0], count) if len(self.kinds) == 1 else f"{count:,} {named}"
         return " ".join((noun, *self.limits))
 
 
@@ -83,39 +83,41 @@ class Selector:
     def _documents(self) -> Documents:
         return Documents(self.store.database)
 
-    def select(self, wanted: Wanted, asked: Asked) -> Selection | None:
+    def select(self, reading: Reading, asked: Asked) -> Selection | None:
         """Return the documents that are asked for; None if that is unsure."""
         held = self._documents.kinds()
-        kinds = _kinds(wanted)
+        kinds = _kinds(reading)
         kinds = tuple(kind for kind in kinds if kind in held) or kinds[:1]
         people = People(self._documents, kinds or held)
-        filters = _limited(SearchFilters(kinds=kinds), wanted, asked)
+        filters = _limited(SearchFilters(kinds=kinds), reading, asked)
         limits: list[str] = []
         unknown = ""
         for name, (before, field) in _ROLES.items():
-            if said := wanted.parts.get(name):
+            if said := reading.parts.get(name):
                 meant = people.named(said)
-                if not meant and (_is_vague(said) or name == "whose" or "kind" not in wanted.parts):
+                if not meant and (_is_vague(said) or name == "whose" or "kind" not in reading.parts):
                     return None
                 limits.append(f"{before} {_names_of(meant) or f'“{said}”'}")
                 unknown = "" if meant else said
                 some = tuple(meant) or ("\0",)
                 filters = replace(filters, **{field: some})  # type: ignore[arg-type]
-        documents = self._documents.latest(filters, oldest=wanted.parts.get("order") in ("first", "oldest", "earliest"))
+        documents = self._documents.latest(
+            filters, oldest=reading.parts.get("order") in ("first", "oldest", "earliest")
+        )
         if (
-            not _ROLES.keys() & wanted.parts.keys() - {"to"}
-            and (wanted.form == "most" or {"me", "mine"} & wanted.parts.keys())
+            not _ROLES.keys() & reading.parts.keys() - {"to"}
+            and (reading.form == "most" or {"me", "mine"} & reading.parts.keys())
             and kinds == ("mail",)
         ):
-            owner, is_mine = people.owner, "mine" in wanted.parts
+            owner, is_mine = people.owner, "mine" in reading.parts
             if not owner and is_mine:
                 return None
             documents = [each for each in documents if (each.people[:1] and each.people[0] in owner) == is_mine]
             limits.append("that you sent" if is_mine else "that you received")
-        if wanted.period:
-            limits.append(_in_period(wanted.period))
-        topics = [wanted.parts[name] for name in ("adjective", "topic") if name in wanted.parts]
-        noun = wanted.parts.get("kind", "documents")
+        if reading.period:
+            limits.append(_in_period(reading.period))
+        topics = [reading.parts[name] for name in ("adjective", "topic") if name in reading.parts]
+        noun = reading.parts.get("kind", "documents")
         return self._about(Selection(kinds, documents, tuple(limits), noun, unknown), topics)
 
     def _about(self, selection: Selection, topics: Sequence[str]) -> Selection | None:
@@ -144,20 +146,20 @@ class Selector:
         return [each for each in documents if each.id in held]
 
 
-def _kinds(wanted: Wanted) -> tuple[str, ...]:
-    noun = wanted.parts.get("kind", "")
+def _kinds(reading: Reading) -> tuple[str, ...]:
+    noun = reading.parts.get("kind", "")
     if not noun:
-        return ("note",) if wanted.form == "latest" and "who" not in wanted.parts else ("mail",)
+        return ("note",) if reading.form == "latest" and "who" not in reading.parts else ("mail",)
     return next((kinds for nouns, kinds in _NOUNS if any(noun.startswith(each) for each in nouns)), ())
 
 
-def _limited(filters: SearchFilters, wanted: Wanted, asked: Asked) -> SearchFilters:
+def _limited(filters: SearchFilters, reading: Reading, asked: Asked) -> SearchFilters:
     """Return the filters limited to the question's period and filters, and of what is latest to what has come."""
-    given, period = asked.query.filters, wanted.period
+    given, period = asked.query.filters, reading.period
     first, last = (period.first, period.last) if period else (None, None)
-    if wanted.form == "latest" and last is None:
+    if reading.form == "latest" and last is None:
         last = asked.now.date()
-    noun = wanted.parts.get("kind", "")
+    noun = reading.parts.get("kind", "")
     suffixes = tuple(suffix for name, suffix in _FILES if noun.startswith(name))
     return replace(
         filters,

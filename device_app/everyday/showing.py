@@ -47,8 +47,8 @@ def lines(documents: Sequence[StoredDocument], *, senders: bool) -> Iterator[str
 
 def heading(document: StoredDocument, *, sender: bool = True) -> str:
     """Return what a document is, on one line: its date, who wrote it, its title."""
-    who = safe_line(shown(document.people[0])) if sender and document.kind == "mail" and document.people else ""
-    return " · ".join(filter(None, (moment(document.date), who, safe_line(document.title) or "(no title)")))
+    sender_name = safe_line(shown(document.people[0])) if sender and document.kind == "mail" and document.people else ""
+    return " · ".join(filter(None, (moment(document.date), sender_name, safe_line(document.title) or "(no title)")))
 
 
 def moment(date: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Answers what time it is elsewhere, and what a time of day is there."""
+"""Answers what time it is elsewhere, and what a time of day is elsewhere."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _NAMED_TIMES: Final = {"noon": time(12), "midday": time(12), "midnight": time(0)
 
 
 def time_in(question: Question, now: datetime) -> Ruled | None:
-    there = zone(question.parts["place"])
-    if there is None:
+    elsewhere = zone(question.parts["place"])
+    if elsewhere is None:
         return None
-    at, name = now.astimezone(there), _place(question.parts["place"])
+    at, name = now.astimezone(elsewhere), _place(question.parts["place"])
     return ruled(
         f"It is {at:%H:%M} in {name}, {day_in_words(at.date())}.",
         f"the time in {name}",
@@ -34,12 +34,12 @@ def at_there(question: Question, now: datetime) -> Ruled | None:
         if match is None:
             return None
         said, origin = match[1], match[2]
-    at, there = _clock(said), zone(question.parts["place"])
+    at, elsewhere = _clock(said), zone(question.parts["place"])
     here: tzinfo | None = zone(origin) if origin and origin != "here" else now.tzinfo
-    if at is None or there is None or here is None:
+    if at is None or elsewhere is None or here is None:
         return None
     then = datetime.combine(now.astimezone(here).date(), at, here)
-    moved = then.astimezone(there)
+    moved = then.astimezone(elsewhere)
     names = (_place(origin) if origin and origin != "here" else "here"), _place(question.parts["place"])
     other = {1: ", the next day", -1: ", the day before"}.get((moved.date() - then.date()).days, "")
     place_here = names[0] if names[0] == "here" else f"in {names[0]}"
@@ -48,12 +48,12 @@ def at_there(question: Question, now: datetime) -> Ruled | None:
 
 
 def difference(question: Question, now: datetime) -> Ruled | None:
-    there, origin = zone(question.parts["place"]), question.parts.get("from", "here")
+    elsewhere, origin = zone(question.parts["place"]), question.parts.get("from", "here")
     origin = "here" if origin in ("us", "me", "here") else origin
     here: tzinfo | None = now.tzinfo if origin == "here" else zone(origin)
-    if there is None or here is None:
+    if elsewhere is None or here is None:
         return None
-    offsets = [(now.astimezone(each).utcoffset() or timedelta()).total_seconds() / 3600 for each in (here, there)]
+    offsets = [(now.astimezone(each).utcoffset() or timedelta()).total_seconds() / 3600 for each in (here, elsewhere)]
     hours = offsets[1] - offsets[0]
     base = "your time" if origin == "here" else _place(origin)
     relation = "as" if not hours else "ahead of" if hours > 0 else "behind"

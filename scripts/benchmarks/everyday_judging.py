@@ -31,17 +31,17 @@ def judged(items: Sequence[Mapping[str, Any]], replies: Mapping[str, tuple[str, 
     for each in items:
         pairs.setdefault(each["pair"] or each["id"], []).append(each["id"])
     for pair in pairs.values():
-        for one in pair:
-            right[one] = all(right[each] for each in pair) if len(pair) > 1 else right[one]
+        are_all_right = all(right[identity] for identity in pair)
+        right |= dict.fromkeys(pair, are_all_right)
     return {
         identity: "right" if is_right else "abstained" if replies.get(identity, ("", True))[1] else "wrong_shown"
         for identity, is_right in right.items()
     }
 
 
-def holds(text: str, wanted: str) -> bool:
+def holds(text: str, alternatives: str) -> bool:
     """Return whether an alternative, separated by "|", stands in the text as whole words; "*" lets a word go on."""
-    return any(_stands(text, " ".join(each.split())) for each in wanted.split("|") if each.strip())
+    return any(_stands(text, " ".join(each.split())) for each in alternatives.split("|") if each.strip())
 
 
 def _stands(text: str, words: str) -> bool:

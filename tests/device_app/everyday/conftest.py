@@ -54,7 +54,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Database:
     for name, text in NOTES.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
-    said = [{"date": date, "from": who, "text": text} for date, who, text in CHAT]
+    said = [{"date": date, "from": speaker, "text": text} for date, speaker, text in CHAT]
     (folder / "chat.json").write_text(json.dumps({"title": "Petra", "messages": said}))
     database = Database(tmp_path_factory.mktemp("store") / "jackdaw.db")
     Ingestion(KnowledgeStore(database), FakeEmbedder()).run([folder])
