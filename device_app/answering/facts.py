@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Final, Literal
 
@@ -11,7 +11,7 @@ from device_app.answering.generation import MOST_ATTEMPTS
 from device_app.answering.planner import AS_ASKED, NO_FILE, Kept, Retrieved, Ruling, State
 from device_app.cache.answers.bank import Considered, QABank, scope
 from device_app.cache.answers.wrong import is_wrong
-from device_app.english import beyond, given, intents, private, query
+from device_app.english import beyond, changes, given, intents, private, query
 from device_app.english.following import is_follow_up
 from device_app.english.query import Query
 from device_app.english.wording import normal
@@ -32,6 +32,9 @@ from shared.types import Hit
 from storage.conversations import ConversationStore
 from storage.passages import Ids, show
 from storage.vectors import Vectors
+
+_BEFORE: Final = timedelta(days=21)
+"""How long before the days that a question names their changes are looked for."""
 
 _CITED: Final = max(MOST_ATTEMPTS, LOOKED_THROUGH, NEAREST_SHOWN)
 """The most passages that an answer may cite, although fewer are read at first."""
@@ -143,10 +146,20 @@ class Facts:
                 parts = self.retriever.embedder, self.retriever.people
                 quoted = quoting.quoted(request.query, search_query, hits, *parts)
         elif hits and quotes and not request.is_follow_up:
-            quoted = quoting.corrected(request.query, hits, self.clock().date())
+            quoted = quoting.corrected(request.query, [*hits, *self._written_before(request)], self.clock().date())
         is_on_phone = any(passage_is_of_phone(hit.passage) for hit in hits[: max(options.plan.passages, _CITED)])
         local_only = private.ON_PHONE if is_on_phone and not options.send else ""
         return Retrieved(hits, self._missing(search_query, hits), quoted, newest, local_only)
+
+    def _written_before(self, request: Request) -> Sequence[Hit]:
+        """Return the passages nearest to a question about a time, of the weeks before its days: changes are there."""
+        asked = request.query
+        if not asked.days or changes.aspect(asked.text) != "time":
+            return ()
+        today = self.clock().date()
+        first, last = min(asked.days, key=lambda days: abs(days[0] - today))
+        weeks = replace(asked, filters=asked.filters.within(first - _BEFORE, last), days=())
+        return self.retriever.search(weeks, beyond.NEAR)
 
     def _missing(self, asked: Query, near: Sequence[Hit]) -> str:
         """Return the words of the question that the files do not contain, as a phrase; "" for none.

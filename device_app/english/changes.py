@@ -95,7 +95,7 @@ def change(sentence: str) -> Change | None:
     text = plain(sentence).replace("’", "'")
     if _NOT.search(text):
         return None
-    is_proposal, has_old, has_time = text.rstrip().endswith("?"), bool(_OLD.search(text)), bool(_WHEN.search(text))
+    is_proposal, has_old, has_time = "?" in text, bool(_OLD.search(text)), bool(_WHEN.search(text))
     if _CANCELLED.search(text):
         return None if is_proposal else Change("cancelled", False, has_old, has_time)
     if new := _NEW.search(text):

@@ -15,7 +15,7 @@ from device_app.english import changes, dates
 from device_app.english.changes import Aspect, Change
 from device_app.english.query import Query
 from device_app.english.terms import plain, searched, stands_in
-from device_app.english.units import Unit, units
+from device_app.english.units import SPEAKER, Unit, units
 from shared.types import Hit, StoredPassage
 
 _LATELY: Final = timedelta(days=60)
@@ -46,9 +46,9 @@ class _Changing:
     change: Change
 
     def says_all(self, subject: Sequence[str]) -> bool:
-        """Return whether the sentence itself says what held before, or names the subject and its new date."""
-        is_named = self.change.kind == "replaced" and _has_half(plain(self.unit.text), subject)
-        return self.change.has_old or is_named
+        """Return whether the sentence itself says what held before, or names the subject and what is new of it."""
+        is_new = self.change.kind == "replaced" or self.change.is_proposal
+        return self.change.has_old or (is_new and _has_half(plain(self.unit.text), subject))
 
 
 def correction(asked: Query, hits: Sequence[Hit], today: date) -> Correction | None:
@@ -70,16 +70,23 @@ def correction(asked: Query, hits: Sequence[Hit], today: date) -> Correction | N
 
 def _changes(hit: Hit, aspect: Aspect, subject: list[str]) -> Iterator[_Changing]:
     every = list(units(hit.passage))
-    for unit, reply in zip(every, [*every[1:], None], strict=True):
+    for place, unit in enumerate(every):
         change = None if unit.is_row else changes.change(unit.text)
         if change is None or not change.answers(aspect, subject) or not _is_near(unit, subject):
             continue
         sentence = unit.text
         if change.is_proposal:
-            if reply is None or not changes.is_accepted(reply.text):
+            reply = _reply(every[place + 1 :])
+            if not changes.is_accepted(reply):
                 continue
-            sentence = f"{sentence} {reply.text}"
+            sentence = f"{sentence} {reply}"
         yield _Changing(hit, sentence, unit, change)
+
+
+def _reply(following: Sequence[Unit]) -> str:
+    """Return the first two sentences of the next person who speaks; "" if nobody does."""
+    begin = next((place for place, unit in enumerate(following) if SPEAKER.match(unit.text)), len(following))
+    return " ".join(unit.text for unit in following[begin : begin + 2])
 
 
 def _before(newest: _Changing, about: Sequence[Hit], aspect: Aspect, subject: list[str]) -> Iterator[tuple[Hit, str]]:
@@ -91,7 +98,8 @@ def _before(newest: _Changing, about: Sequence[Hit], aspect: Aspect, subject: li
         for unit in units(hit.passage):
             if aspect == "time" and not changes.says_when(unit.text):
                 continue
-            if _is_near(unit, subject) and changes.change(unit.text) is None and unit.text not in newest.sentence:
+            names_it = any(stands_in(word, [plain(unit.text)]) for word in subject) and _is_near(unit, subject)
+            if names_it and changes.change(unit.text) is None and unit.text not in newest.sentence:
                 yield hit, unit.text
                 break
 
