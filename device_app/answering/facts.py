@@ -140,16 +140,17 @@ class Facts:
             hits = self.freshness.search(find, cited, request.looked, request.trace)
         else:
             hits = find(None)
-        quoted = None
+        quoted, why_quoted = None, ""
         if hits and quotes and request.is_quotable:
             with request.trace.step("quote"):
                 parts = self.retriever.embedder, self.retriever.people
                 quoted = quoting.quoted(request.query, search_query, hits, *parts)
         elif hits and quotes and not request.is_follow_up:
             quoted = quoting.corrected(request.query, [*hits, *self._written_before(request)], self.clock().date())
+            why_quoted = quoting.CORRECTED if quoted else ""
         is_on_phone = any(passage_is_of_phone(hit.passage) for hit in hits[: max(options.plan.passages, _CITED)])
         local_only = private.ON_PHONE if is_on_phone and not options.send else ""
-        return Retrieved(hits, self._missing(search_query, hits), quoted, newest, local_only)
+        return Retrieved(hits, self._missing(search_query, hits), quoted, newest, local_only, why_quoted)
 
     def _written_before(self, request: Request) -> Sequence[Hit]:
         """Return the passages nearest to a question about a time, of the weeks before its days: changes are there."""

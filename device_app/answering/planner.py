@@ -84,7 +84,8 @@ class Kept:
 class Retrieved:
     """The passages nearest to the search query, best first. `missing` names the part of the question that no passage
     in the files covers; `quoted` is a quote from the passages, if the question asks for one; `newest` is the id of the
-    newest stored passage when the retrieval began. `local_only` is why no server may be asked after these passages.
+    newest stored passage when the retrieval began, `why_quoted` the reason for a quote that was not asked for.
+    `local_only` is why no server may be asked after these passages.
     """
 
     hits: Sequence[Hit] = ()
@@ -92,6 +93,7 @@ class Retrieved:
     quoted: Quoted | None = None
     newest: int = 0
     local_only: str = ""
+    why_quoted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +282,7 @@ def _refusal(request: Request) -> str:
 def _here(request: Request, retrieved: Retrieved, reasons: tuple[str, ...], lacks: str = "") -> Action:
     """Return the action that answers from the files alone."""
     if retrieved.quoted:
-        return Action("quote", (*filter(None, (retrieved.quoted.why,)), *reasons), lacks)
+        return Action("quote", (*filter(None, (retrieved.why_quoted,)), *reasons), lacks)
     return Action("generate" if request.decode else "prefill", reasons, lacks)
 
 

@@ -30,11 +30,10 @@ PASSAGES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """The quoted sentences as Markdown, and the passages they are from; `why` is the reason for quoting, if unusual."""
+    """The quoted sentences as Markdown, and the passages they are from."""
 
     text: str
     hits: Sequence[Hit]
-    why: str = ""
 
 
 def search_query(asked: Query, options: Options) -> Query:
@@ -87,9 +86,9 @@ def corrected(asked: Query, near: Sequence[Hit], today: date) -> Quoted | None:
         return None
     text = f"Changed on {_written(changed.newer)}: “{changed.change}” [1]"
     if changed.older is None:
-        return Quoted(text, [changed.newer], CORRECTED)
+        return Quoted(text, [changed.newer])
     before = f"Before, on {_written(changed.older)}: “{changed.before}” [2]"
-    return Quoted(f"{text}\n\n{before}", [changed.newer, changed.older], CORRECTED)
+    return Quoted(f"{text}\n\n{before}", [changed.newer, changed.older])
 
 
 def _written(hit: Hit) -> str:

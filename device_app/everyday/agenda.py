@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english.agenda import AgendaQuestion, read
@@ -81,10 +81,11 @@ def on_days(
     last: date,
     gone: frozenset[str] = frozenset(),
     is_meant: Callable[[StoredEvent], bool] = lambda _: True,
+    here: tzinfo | None = None,
 ) -> list[Occurrence]:
     """Return what takes place on these days, and the tasks due then that are not done.
 
-    Leaves out the files in `gone`, and events that are not meant.
+    Leaves out the files in `gone`, and events that are not meant. `here` is the person's zone, or else the device's.
     """
     from device_app.knowledge.recurrence import occurrences  # imports dateutil, which few questions need
 
@@ -93,7 +94,7 @@ def on_days(
     some = (stored for stored in events if stored.event.uid in meant)
     return [
         each
-        for each in occurrences(some, first, last)
+        for each in occurrences(some, first, last, here=here)
         if each.stored.event.status != "completed" and is_meant(each.stored)
     ]
 
@@ -113,6 +114,11 @@ def item(occurrence: Occurrence) -> EventItem:
         kind=stored.kind,
         path=stored.path,
     )
+
+
+def zone(now: datetime) -> tzinfo | None:
+    """Return the zone of the person; None for the device's own, in which other days may have another offset."""
+    return None if now.utcoffset() == now.astimezone().utcoffset() else now.tzinfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +211,7 @@ class _Answering:
     def _after(self, window: Window) -> list[Occurrence]:
         """Return the events of the subject that begin after the window, and after now."""
         end = time.max if window.ends is None else window.ends
-        return self._following(max(self.asked.now, datetime.combine(window.last, end).astimezone()))
+        return self._following(max(self.asked.now, datetime.combine(window.last, end, self.asked.now.tzinfo)))
 
     def _following(self, moment: datetime) -> list[Occurrence]:
         """Return the events of the subject that begin after a moment; whole days, that begin on a later day."""
@@ -221,7 +227,7 @@ class _Answering:
         return [each for each in self._on(window.first, window.last) if _is_in_part(each, window)]
 
     def _on(self, first: date, last: date) -> list[Occurrence]:
-        return on_days(self.store, first, last, self.asked.gone, self._is_meant)
+        return on_days(self.store, first, last, self.asked.gone, self._is_meant, zone(self.asked.now))
 
     def _is_meant(self, stored: StoredEvent) -> bool:
         """Return whether title, place and people have every word of the subject."""
@@ -240,8 +246,9 @@ def _is_in_part(occurrence: Occurrence, window: Window) -> bool:
         or not isinstance(ends, datetime)
     ):
         return True
-    first = datetime.combine(window.first, window.begins).astimezone()
-    last = datetime.combine(window.first, window.ends).astimezone()
+    first = datetime.combine(window.first, window.begins)
+    last = datetime.combine(window.first, window.ends)
     if window.begins == window.ends:
         last += _AN_HOUR
+    begins, ends = begins.replace(tzinfo=None), ends.replace(tzinfo=None)  # on the same clock as the window
     return begins < last and (ends > first or begins >= first)

@@ -96,10 +96,13 @@ def _restarted(parts: dict[str, str], start: datetime, near: datetime) -> dateti
     return start.replace(year=year, month=month + 1, day=1)
 
 
-def occurrences(events: Iterable[StoredEvent], first: date, last: date, most: int = MOST) -> list[Occurrence]:
-    """Return what takes place on the days from `first` to `last` of the device, in order; at most `most` of each event.
+def occurrences(
+    events: Iterable[StoredEvent], first: date, last: date, most: int = MOST, here: tzinfo | None = None
+) -> list[Occurrence]:
+    """Return what takes place on the days from `first` to `last`, in order; at most `most` of each event.
 
-    Of an event in several files, the newest version counts. Cancelled single dates are included, cancelled series not.
+    Days and times are those of the zone `here`, or else of the device. Of an event in several files, the newest version
+    counts. Cancelled single dates are included, cancelled series not.
     """
     by_uid: dict[str, dict[datetime | date | None, StoredEvent]] = {}
     for stored in events:
@@ -108,12 +111,12 @@ def occurrences(events: Iterable[StoredEvent], first: date, last: date, most: in
         place = _instant(event.replaces, event) if event.replaces else None
         if place not in versions or _version(versions[place]) < _version(stored):
             versions[place] = stored
-    every = chain.from_iterable(_of_event(versions, first, last, most) for versions in by_uid.values())
+    every = chain.from_iterable(_of_event(versions, first, last, most, here) for versions in by_uid.values())
     return sorted(every, key=attrgetter("order"))
 
 
 def _of_event(
-    versions: dict[datetime | date | None, StoredEvent], first: date, last: date, most: int
+    versions: dict[datetime | date | None, StoredEvent], first: date, last: date, most: int, here: tzinfo | None
 ) -> Iterator[Occurrence]:
     """Yield the occurrences of an event and of those that replace some of them."""
     whole = versions.get(None)
@@ -121,18 +124,18 @@ def _of_event(
         if stored is not whole:
             event = stored.event
             moved = event.replaces if event.replaces and event.replaces != event.start else None
-            occurrence = _occurrence(event.start, stored, _here(moved, event) if moved else None)
-            if _is_within(occurrence, first, last):
+            occurrence = _occurrence(event.start, stored, here, _here(moved, event, here) if moved else None)
+            if _is_within(occurrence, first, last, here):
                 yield occurrence
     if whole is None or (whole.event.status == "cancelled" and whole.event.rules):
         return
     left_out = {_instant(moment, whole.event) for moment in whole.event.left_out} | versions.keys()
     within = (
-        _occurrence(moment, whole)
+        _occurrence(moment, whole, here)
         for moment in _moments(whole.event, first, last)
         if not left_out & {_instant(moment, whole.event), _day(moment)}
     )
-    yield from islice((occurrence for occurrence in within if _is_within(occurrence, first, last)), most)
+    yield from islice((occurrence for occurrence in within if _is_within(occurrence, first, last, here)), most)
 
 
 def _moments(event: CalendarEvent, first: date, last: date) -> Iterator[Moment]:
@@ -151,26 +154,28 @@ def _moments(event: CalendarEvent, first: date, last: date) -> Iterator[Moment]:
         yield moment if isinstance(event.start, datetime) else moment.date()
 
 
-def _occurrence(moment: Moment, stored: StoredEvent, instead_of: Moment | None = None) -> Occurrence:
-    begins, lasts = _here(moment, stored.event), stored.event.lasts
+def _occurrence(
+    moment: Moment, stored: StoredEvent, here: tzinfo | None, instead_of: Moment | None = None
+) -> Occurrence:
+    begins, lasts = _here(moment, stored.event, here), stored.event.lasts
     if isinstance(begins, datetime):
-        return Occurrence(begins, (begins.astimezone(UTC) + lasts).astimezone(), stored, instead_of)
+        return Occurrence(begins, (begins.astimezone(UTC) + lasts).astimezone(here), stored, instead_of)
     return Occurrence(begins, begins + max(lasts, timedelta(days=1)), stored, instead_of)
 
 
-def _is_within(occurrence: Occurrence, first: date, last: date) -> bool:
+def _is_within(occurrence: Occurrence, first: date, last: date, here: tzinfo | None) -> bool:
     begins, ends = occurrence.begins, occurrence.ends
     if not isinstance(begins, datetime):
         return begins <= last and _day(ends) > first
-    midnight = datetime.combine(first, time()).astimezone()
+    midnight = datetime.combine(first, time(), here).astimezone(here)
     return occurrence.day <= last and isinstance(ends, datetime) and (ends > midnight or begins >= midnight)
 
 
-def _here(moment: Moment, event: CalendarEvent) -> Moment:
-    """Return a moment of the event on the device's clock."""
+def _here(moment: Moment, event: CalendarEvent, here: tzinfo | None) -> Moment:
+    """Return a moment of the event on the clock of this zone, or else of the device."""
     if not isinstance(moment, datetime):
         return moment
-    return moment.replace(tzinfo=zone_of(event.zone)).astimezone()
+    return moment.replace(tzinfo=zone_of(event.zone) or here).astimezone(here)
 
 
 def _instant(moment: Moment, event: CalendarEvent) -> Moment:

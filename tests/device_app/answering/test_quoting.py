@@ -1,13 +1,14 @@
 """Answers in the words of the files, which no model writes."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
 
 from device_app.answering.assistant import Assistant
 from device_app.answering.planner import NO_SERVER, Action
+from device_app.answering.quoting import CORRECTED
 from device_app.english.query import parse
 from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
@@ -193,3 +194,19 @@ def test_where_they_said_nothing_the_model_reads_what_there_is(database: Databas
     added(database, notes / "chat.txt", CHAT)
     answer = answered(assistant(database), "What did Petra text about the leaking roof?", QUOTED)
     assert (answer.quoted, answer.model) == (False, "fake")
+
+
+def test_what_was_corrected_later_is_quoted_with_both_days_and_no_model(database: Database, notes: Path) -> None:
+    (notes / "2026-02-01 plan.md").write_text("# Garden party\n\nThe garden party is on Monday 15 June at 10:00.\n")
+    (notes / "2026-03-01 news.md").write_text(
+        "# Garden party\n\nThe garden party is moved to Sunday 28 June at 4 pm.\n"
+    )
+    Ingestion(KnowledgeStore(database), FakeEmbedder()).run([notes])
+    room = replace(assistant(database, source=never), clock=lambda: datetime(2026, 3, 8, 9).astimezone())
+    answer = answered(room, "When is the garden party?", options(relevance=0.0))
+    assert answer.text == (
+        "Changed on 1 March 2026: “The garden party is moved to Sunday 28 June at 4 pm.” [1]\n\n"
+        "Before, on 1 February 2026: “The garden party is on Monday 15 June at 10:00.” [2]"
+    )
+    assert (answer.quoted, answer.decided, len(answer.hits)) == (True, (CORRECTED,), 2)
+    assert answered(room, "When is the garden party?", options(relevance=0.0)).origin == "device"  # not a kept answer
