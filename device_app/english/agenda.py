@@ -48,13 +48,14 @@ _WAS: Final = re.compile(r"\b(?:was|were|did|had|yesterday)\b")
 _UPCOMING: Final = re.compile(r"\b(?:calendar|agenda|schedule|diary|planner|coming up|lined up|appointments|plans)\b")
 _UNIT: Final = re.compile(r"\b(?:weekend|week|month)\b")
 _GENERIC: Final = word_set(
-    "appointment event meeting date commitment engagement calendar entry thing activity session visit plan planned trip"
+    "appointment event meeting date commitment engagement calendar entry thing activity plan planned"
 )
 _POINTS: Final = word_set(
     """anything nothing something anybody anyone it that this those these he she they his her their him them there one
     ones"""
 )
-_STEMS: Final = frozenset(map(stemmed, _GENERIC))
+_ANY_EVENT: Final = frozenset(map(stemmed, _GENERIC))
+_SOFT: Final = frozenset(map(stemmed, word_set("training lesson class workout practice session visit trip")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,12 @@ def read(question: str, today: date) -> AgendaQuestion | None:
     return None
 
 
+def _stems(subject: str) -> tuple[str, ...]:
+    """Return the stems that name a subject; without "training" in "rowing training", as calendars rarely have it."""
+    stems = [stem for word in terms(subject) if (stem := stemmed(word)) not in _ANY_EVENT]
+    return tuple(stem for stem in stems if stem not in _SOFT) or tuple(stems)
+
+
 def _spelled(match: re.Match[str]) -> str:
     """Return a word as it is spelled, if it is nearly the name of a day, without a genitive: "tomorow", "todays"."""
     word = re.sub(r"'?s$", "", match[0]) if _OF_A_DAY.fullmatch(match[0]) else match[0]
@@ -99,7 +106,7 @@ def _spelled(match: re.Match[str]) -> str:
 def _question(ask: Ask, window: Window | None, subject: str, text: str, today: date) -> AgendaQuestion | None:
     if _POINTS & set(subject.split()):
         return None
-    words = tuple(stem for word in terms(subject) if (stem := stemmed(word)) not in _STEMS) if subject else ()
+    words = _stems(subject) if subject else ()
     if len(words) > _MOST_WORDS:
         return None
     if ask == "next" or (ask == "when" and window is None and words):

@@ -142,7 +142,7 @@ class _Answering:
         if question.ask == "next" or question.window is None:
             return self._next(question.window)
         within = self._within(question.window)
-        if question.words and not within and not self._after(question.window):
+        if question.words and not within and not (self._after(question.window) or self._past()):
             return None
         taking_place = [each for each in within if not each.is_cancelled]
         if question.ask in ("free", "busy"):
@@ -166,6 +166,8 @@ class _Answering:
             parts.append(wording.listed(cancelled, window, self.today, self.cites))
         if window.last >= self.today and (upcoming := self._after(window)):
             parts.append(f"Next: {wording.in_words(upcoming[0], self.today, self.cites)}.")
+        elif self.question.words and (past := self._past()):
+            parts.append(f"The last was {wording.in_words(past[-1], self.today, self.cites)}.")
         return "\n\n".join(parts), cancelled
 
     def _free(self, window: Window, taking_place: Sequence[Occurrence]) -> tuple[str, Sequence[Occurrence]]:
@@ -203,10 +205,13 @@ class _Answering:
             return f"{wording.in_words(upcoming[0], self.today, self.cites)}.", upcoming[:1]
         what = f"No “{self.question.subject}”" if self.question.words else "Nothing"
         none = f"{what} is coming up in your calendars."
-        past = [each for each in self._on(self.today - _AHEAD, self.today) if not each.is_cancelled]
-        if past and self.question.words:
+        if self.question.words and (past := self._past()):
             return f"{none} The last was {wording.in_words(past[-1], self.today, self.cites)}.", past[-1:]
         return None if self.question.words else (none, ())
+
+    def _past(self) -> list[Occurrence]:
+        """Return the events of the subject that took place until today."""
+        return [each for each in self._on(self.today - _AHEAD, self.today) if not each.is_cancelled]
 
     def _after(self, window: Window) -> list[Occurrence]:
         """Return the events of the subject that begin after the window, and after now."""
