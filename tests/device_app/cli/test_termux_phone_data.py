@@ -97,6 +97,7 @@ def test_a_command_that_hangs_is_ended_and_read_again_later(
     assert printed("phone", "sources", "read")["read"]["messages"]["documents"] == 1
 
 
+@pytest.mark.long
 def test_messages_of_more_than_a_megabyte_are_read_in_smaller_pages(phone: Phone, printed: Printed) -> None:
     long = [{**MESSAGES[0], "_id": place, "body": f"Page {place}. " + "tea " * 4_900} for place in range(60)]
     stored = phone.home / "long.json"

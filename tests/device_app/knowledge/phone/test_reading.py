@@ -112,7 +112,7 @@ def test_filters_find_a_person_and_days(device: Device) -> None:
     assert "Me: I wrote this myself." in device.knowledge.passages([mine])[mine].text
 
 
-@pytest.mark.parametrize("fails_after", [2, 4, 7])
+@pytest.mark.parametrize("fails_after", [2, pytest.param(4, marks=pytest.mark.long), 7])
 def test_a_reading_that_failed_goes_on_where_it_stopped(fails_after: int, device: Device) -> None:
     log = Log(900)
     log.fails_after = fails_after
@@ -221,6 +221,7 @@ def test_in_idle_time_each_source_is_a_step_and_one_that_fails_keeps_no_other(
     assert list(phone_sources(device)(lambda: False)) == []
 
 
+@pytest.mark.long
 def test_reading_gives_way_and_progresses_all_the_same(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Log(2_000)
     monkeypatch.setattr("device_app.knowledge.phone.sources.fetch", log.fetch)
