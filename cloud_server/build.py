@@ -92,33 +92,39 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
 
 def _engine(folder: catalog.Weights, own: Model) -> LlamaCppEngine:
     """Load the model, without features that would change answers here. Raises UsageError, WeightsError, EngineError."""
-    from models.llama_bindings import arithmetic, set_environment
+    from models.llama_bindings import set_environment
 
     set_environment(folder.folder)
-    from models.exactness import Verdicts
+    from models import exact_loading
     from models.llama_cpp import LlamaCppEngine
     from models.llama_model import LlamaModel
     from models.soundness import require_sound
 
     entry = catalog.find(own.name, "engine")
     require_sound(path := folder.path(entry))
-    model = LlamaModel(path, layers(own.gpu_layers))
-    if own.gpu_layers and not model.gpu_layers:
-        log.warning("llama-cpp-python is built without a GPU, so the processor computes all layers.")
-    engine = LlamaCppEngine(
-        model,
-        context=own.context,
-        sequences=own.sequences,
-        threads=threads(own.threads),
-        kv_type=own.kv,
-        adapter=entry.adapter_file(own.adapter),
-        shared=True,
-    )
+    adapter, gpu_layers = entry.adapter_file(own.adapter), layers(own.gpu_layers)
+
+    def build(setting: exact_loading.Setting) -> LlamaCppEngine:
+        model = LlamaModel(path, gpu_layers, repacks=setting.repacks)
+        if own.gpu_layers and not model.gpu_layers:
+            log.warning("llama-cpp-python is built without a GPU, so the processor computes all layers.")
+        return LlamaCppEngine(
+            model,
+            context=own.context,
+            sequences=own.sequences,
+            threads=threads(own.threads),
+            kv_type=setting.kv,
+            adapter=adapter,
+            shared=True,
+        )
+
+    chosen = exact_loading.choice(folder.folder, path, own.kv, adapter, gpu_layers)
+    engine = exact_loading.load(build, own.kv, chosen, may_wait=True)
     if engine.info.refused:
         log.warning(engine.info.refused)
-    engine.restrict(Verdicts(folder.folder).inexact(engine, arithmetic()))
-    if inexact := engine.info.inexact:
-        log.warning(f"{', '.join(sorted(inexact))}: not exact with {engine.info.model} on this machine, so not used.")
+    setting, verdict = exact_loading.Setting.of(engine.info), engine.info.verdict
+    if verdict.inexact or setting != exact_loading.Setting(own.kv):
+        log.warning(f"{engine.info.model}: {exact_loading.explained(setting, own.kv, verdict)}.")
     return engine
 
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import click
 
-from models import catalog
+from models import catalog, exact_loading
 from models.catalog import Entry, Weights
-from models.forecast import Forecast, Room, forecast, looked_into, megabytes, model_size
+from models.forecast import Forecast, Room, forecast, looked_into, model_size
+from models.info_text import spelled, spelled_size
 from models.kv import bytes_per_token
 from models.pull import Progress
 from models.speculative.chosen import described
 from shared.cli.frame import Group
 from shared.cli.output import Report, print_blocks, print_json, print_table, progress
 from shared.errors import AdapterRejected, EngineError, UsageError, WeightsError, WeightsMissing
-from shared.printable import safe_line
 
 yes_option = click.option(
     "-y", "--yes", is_flag=True, envvar="JACKDAW_YES", help="Download missing model files without asking."
@@ -30,13 +30,16 @@ anyway_option = click.option("--anyway", is_flag=True, help="Use the model even 
 
 @dataclass(frozen=True, slots=True)
 class ChosenModels:
-    """A program's settings about models: the names of engine and embedder, the adapter, the room, and what drafts."""
+    """A program's settings about models: the names of engine and embedder, the adapter, the room, what drafts, and the
+    number of layers that a GPU computes.
+    """
 
     engine: str
     embedder: str
     adapter: str
     room: Room
     draft: str = "auto"
+    gpu_layers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Program:
             if entry.is_file:
                 weights.path(entry)
         if missing := weights.missing(names):
-            sizes = " and ".join(f"{entry.name} ({_size(entry.size)})" for entry in missing)
+            sizes = " and ".join(f"{entry.name} ({spelled_size(entry.size)})" for entry in missing)
             if not yes and not _agreed(sizes, pinned=all(entry.pinned for entry in missing)):
                 listed = " ".join(entry.name for entry in missing)
                 raise WeightsMissing(f"Model files are missing: {sizes}. Run: {self.name} models pull {listed}")
@@ -162,7 +165,7 @@ def _list(program: Program, *, as_json: bool) -> None:
         print_json({"models": facts})
         return
     rows = [
-        (fact["name"], fact["kind"], _size(fact["size"]), ", ".join(_states(fact)), fact["description"])
+        (fact["name"], fact["kind"], spelled_size(fact["size"]), ", ".join(_states(fact)), fact["description"])
         for fact in facts
     ]
     print_table(("Name", "Kind", "Size", "State", "Description"), rows)
@@ -207,10 +210,19 @@ def _info(program: Program, name: str | None, *, as_json: bool) -> None:
         facts["adapter"] = _adapter(weights, entry, chosen.adapter)
         if entry == catalog.find(chosen.engine):
             facts["draft"] = described(weights, chosen.draft, entry)
+            adapter = facts["adapter"] or {}
+            facts["exactness"] = exact_loading.described(
+                weights.folder,
+                weights.path(entry),
+                chosen.room.kv,
+                entry.adapter_file(chosen.adapter),
+                adapter["hash"] if adapter.get("in_force") else "",
+                chosen.gpu_layers,
+            )
     if as_json:
         print_json(facts)
     else:
-        print_blocks([[(title.replace("_", " "), _spelled(title, value)) for title, value in facts.items()]])
+        print_blocks([[(title.replace("_", " "), spelled(title, value)) for title, value in facts.items()]])
 
 
 def _facts(weights: Weights, entry: Entry, chosen: ChosenModels) -> dict[str, Any]:
@@ -260,39 +272,3 @@ def _agreed(sizes: str, *, pinned: bool) -> bool:
 
 def _reported(report: Report, doing: str, done: int, total: int) -> None:
     report(done, total or None, doing)
-
-
-def _size(size: int) -> str:
-    return megabytes(size) if size else "unknown"
-
-
-def _spelled(title: str, value: object) -> str:
-    if value is None and title != "adapter":
-        return "unknown"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if title in ("adapter", "draft"):
-        lines = _adapter_lines if title == "adapter" else _draft_line
-        return lines(value) if isinstance(value, dict) else "none"
-    if title in ("size", "memory"):
-        return _size(int(str(value)))
-    if isinstance(value, dict):
-        return (
-            "\n".join(f"{name}\n  {digest}" for name, digest in value.items()) or "known once the model is downloaded"
-        )
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _adapter_lines(adapter: dict[str, Any]) -> str:
-    lines = []
-    if "hash" in adapter:
-        size = f"{adapter['size'] / 1e6:,.1f} MB"
-        lines.append(", ".join(filter(None, (adapter["name"], f"rank {adapter['rank']}", size, adapter["licence"]))))
-        lines.append(adapter["description"])
-    lines.append("used" if adapter["in_force"] else f"not used: {adapter['why_not']}")
-    return "\n".join(safe_line(line) for line in lines if line)
-
-
-def _draft_line(draft: dict[str, Any]) -> str:
-    not_used = f" (not used: {draft['why_not']})" if draft["why_not"] else ""
-    return safe_line(draft["setting"] + not_used)

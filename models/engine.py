@@ -13,14 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from models.abstention import AbstentionThreshold
+from models.verdict import EXACT, Verdict
 
 Logits = npt.NDArray[np.float32]
 """Raw next-token logits before any sampling rule, shape (vocabulary,)."""
 
 KVType = Literal["f16", "q8_0"]
-
-Check = Literal["slices", "rollback"]
-"""A check of `models.exactness`: whether slices or rollback give the same logits as computing from the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +31,10 @@ class EngineInfo:
     its own key.
 
     `sliceable` says whether parts of a sequence's state can be kept: not with sliding windows, nor where that is not
-    exact. `movable` says whether they can be moved to other positions as well. `inexact` names the failed checks of
-    `models.exactness`, whose features the engine does without.
+    exact. `movable` says whether they can be moved to other positions as well. `verdict` is that of `models.exactness`:
+    the engine does without the features that failed.
+
+    `repacks` says whether weights may be laid out anew for this processor's kernels.
 
     `verifies` is the most tokens that one `verify` takes.
 
@@ -59,7 +59,8 @@ class EngineInfo:
     bos: str = ""
     sliceable: bool = True
     movable: bool = True
-    inexact: frozenset[Check] = frozenset()
+    verdict: Verdict = EXACT
+    repacks: bool = True
     adapter: str = ""
     refused: str = ""
     asks: bool = False

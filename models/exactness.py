@@ -1,38 +1,46 @@
 """Self-tests of an engine: cached attention states and rollback must give the same logits, to the bit, as recomputing.
 
 Whether they do depends on the model, the build of llama.cpp and the processor's instructions, and cannot be predicted.
-Each combination is therefore tested when it is first loaded, with some 70 tokens, and the verdict is stored beside the
-weights. Features that fail are not used (`LlamaCppEngine.restrict`). To add a check, add an entry to CHECKS.
+Each combination is therefore tested once, with some 450 tokens, and the verdict is stored beside the weights. Features
+that fail, or are not tested yet, are not used (`LlamaCppEngine.restrict`). To add a check, add an entry to CHECKS.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, count, islice, pairwise
 from pathlib import Path
 
 import numpy as np
 
-from models.engine import Check, Engine
+from models.engine import Engine, KVSlice, Logits
+from models.exact_loading import VERDICTS
 from models.facts import FactsFile
-
-FILE = "exactness.json"
+from models.verdict import OF_STATES, Check, Verdict
 
 _PROMPT, _MORE, _REST = 24, 16, 8
 """The token counts of a test: two parts that are cached as slices, then a part that is computed after them."""
 
+_HEAD, _FIRST, _SECOND = 12, 8, 11
+"""The token counts of a head, and of two passages that may follow it."""
 
-def _tokens(engine: Engine) -> Iterator[list[int]]:
-    """Yield the test's three lists of tokens, spread over the vocabulary without repetition."""
-    ids = [place * 7919 % engine.info.vocabulary for place in range(_PROMPT + _MORE + _REST)]
-    yield ids[:_PROMPT]
-    yield ids[_PROMPT : _PROMPT + _MORE]
-    yield ids[_PROMPT + _MORE :]
+_PASSES = (2, 3, 4, 5, 7, 11)
+"""Sizes of passes: kernels compute 2, 4 or 8 tokens at a time, and the remainder otherwise. One token is never read by
+itself after others (`kv.parts`).
+"""
+
+_STEPS = 3
+"""Tokens that are decoded in several rows at once."""
+
+
+def _ids(engine: Engine, *counts: int) -> list[list[int]]:
+    """Return lists of so many tokens each, spread over the vocabulary without repetition."""
+    tokens = (place * 7919 % engine.info.vocabulary for place in count())
+    return [list(islice(tokens, size)) for size in counts]
 
 
 def _slices(engine: Engine) -> bool:
     """Return whether two slices, cut and joined, give the same logits as a computed prompt."""
-    if not engine.info.sliceable:
-        return True  # no slices are kept, so the result does not matter
-    prompt, more, rest = _tokens(engine)
+    prompt, more, rest = _ids(engine, _PROMPT, _MORE, _REST)
     engine.prefill(0, prompt)
     engine.prefill(0, more)
     kept = [engine.slice(0, 0, _PROMPT), engine.slice(0, _PROMPT, _PROMPT + _MORE)]
@@ -44,7 +52,7 @@ def _slices(engine: Engine) -> bool:
 
 def _rollback(engine: Engine) -> bool:
     """Return whether tokens that were read and rolled back leave the logits unchanged."""
-    prompt, more, rest = _tokens(engine)
+    prompt, more, rest = _ids(engine, _PROMPT, _MORE, _REST)
     engine.prefill(0, prompt)
     computed = engine.prefill(0, rest)
     engine.rollback(0, _REST)
@@ -55,18 +63,98 @@ def _rollback(engine: Engine) -> bool:
     return np.array_equal(computed, engine.prefill(0, rest))
 
 
-CHECKS: Mapping[Check, Callable[[Engine], bool]] = {"slices": _slices, "rollback": _rollback}
+def _passes(engine: Engine) -> bool:
+    """Return whether reading in passes of other sizes gives the same logits: behind states, only the rest is read."""
+    (tokens,) = _ids(engine, sum(_PASSES))
+    computed = engine.prefill(0, tokens)
+    for sizes in (_PASSES, _PASSES[::-1]):
+        engine.clear(0)
+        if not np.array_equal(computed, _read(engine, tokens, sizes)):
+            return False
+    return True
 
 
-def examine(engine: Engine) -> dict[Check, bool]:
-    """Run every check on an empty engine and leave it empty; return whether each was exact. Raises EngineError."""
-    verdicts: dict[Check, bool] = {}
-    for name, check in CHECKS.items():
+def _read(engine: Engine, tokens: Sequence[int], sizes: Iterable[int]) -> Logits:
+    """Read the tokens in passes of these sizes; return the last pass's logits."""
+    return [engine.prefill(0, tokens[start:stop]) for start, stop in pairwise(accumulate(sizes, initial=0))][-1]
+
+
+def _reordered(engine: Engine) -> bool:
+    """Return whether slices of two passages behind one head can be joined in another order than they were cut in."""
+    head, first, second, rest = _ids(engine, _HEAD, _FIRST, _SECOND, _REST)
+    computed, kept = zip(*(_prompt(engine, [head, passage], rest) for passage in (first, second)), strict=True)
+    for passage in (1, 0):
+        engine.clear(0)
+        engine.join(0, kept[passage])
+        if not np.array_equal(computed[passage], engine.prefill(0, rest)):
+            return False
+    return True
+
+
+def _prompt(engine: Engine, parts: Sequence[list[int]], rest: list[int]) -> tuple[Logits, list[KVSlice]]:
+    """Read a prompt at once in an empty sequence; return its logits and the slices of its parts but the rest."""
+    engine.clear(0)
+    logits = engine.prefill(0, [*(token for part in parts for token in part), *rest])
+    borders = pairwise(accumulate(map(len, parts), initial=0))
+    return logits, [engine.slice(0, start, stop) for start, stop in borders]
+
+
+def _rows(engine: Engine) -> bool:
+    """Return whether passages in rows of their own, decoded in one pass, do as well with states of single prompts."""
+    if engine.info.sequences < 2:
+        return True  # there are no rows
+    head, first, second, rest = _ids(engine, _HEAD, _FIRST, _SECOND, _REST)
+    passages = (second, first)
+    single = {id(passage): _prompt(engine, [head, passage], rest)[1] for passage in (first, second)}
+    engine.clear(0)
+    engine.prefill(0, head)
+    states = []
+    for passage in passages:
+        engine.prefill(0, passage)
+        states.append(engine.slice(0, len(head), len(head) + len(passage)))
+        engine.rollback(0, len(passage))
+    computed = _in_rows(engine, states, rest)
+    for row in range(2):
+        engine.clear(row)
+    engine.join(0, single[id(first)][:1])
+    joined = _in_rows(engine, [single[id(passage)][1] for passage in passages], rest)
+    return all(map(np.array_equal, computed, joined))
+
+
+def _in_rows(engine: Engine, states: Sequence[KVSlice], rest: list[int]) -> list[Logits]:
+    """Join each state, in a row of its own, behind the head that row 0 holds; read the rest, decode, return logits."""
+    engine.fork(0, 1)
+    logits = []
+    for row, state in enumerate(states):
+        engine.join(row, [state])
+        logits.append(engine.prefill(row, rest))
+    for token in rest[:_STEPS]:
+        logits += engine.decode({0: token, 1: token}).values()
+    return logits
+
+
+CHECKS: Mapping[Check, Callable[[Engine], bool]] = {
+    "slices": _slices,
+    "rollback": _rollback,
+    "passes": _passes,
+    "reordered": _reordered,
+    "rows": _rows,
+}
+
+
+def examine(engine: Engine, checks: Iterable[Check] = tuple(CHECKS)) -> dict[Check, bool]:
+    """Run checks on an empty engine without restrictions, and leave it empty; return whether each was exact.
+
+    Raises EngineError, GaveWay.
+    """
+    exact: dict[Check, bool] = {}
+    for name in checks:
         try:
-            verdicts[name] = check(engine)
+            exact[name] = (name in OF_STATES and not engine.info.sliceable) or CHECKS[name](engine)
         finally:
-            engine.clear(0)
-    return verdicts
+            for sequence in range(min(2, engine.info.sequences)):
+                engine.clear(sequence)
+    return exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +163,34 @@ class Verdicts:
 
     folder: Path
 
-    def inexact(self, engine: Engine, arithmetic: str) -> frozenset[Check]:
-        """Return the checks that fail on this empty engine; `arithmetic` identifies the computing code and processor.
+    def kept(self, key: str) -> Verdict:
+        """Return the stored verdict on an engine; `key` is `verdict_key` of its `kv_key`."""
+        return verdict(self._load(key))
 
-        Without a stored verdict, tests the engine and stores the verdict. Raises EngineError.
+    def tested(self, engine: Engine, arithmetic: str, most: int | None = None) -> Verdict:
+        """Run the checks, at `most` so many, that were never run on this kind of engine, and store their results.
+
+        Return the whole verdict. The engine is empty and has no restrictions. `arithmetic` identifies the computing
+        code and the processor. Raises as `examine` does.
         """
-        file, key = FactsFile(self.folder, FILE), f"{engine.info.kv_key} {arithmetic}"
-        verdict: dict[Check, bool] | None = file.load().get(key)
-        if not isinstance(verdict, dict) or set(verdict) != set(CHECKS):
-            verdict = examine(engine)
-            file.keep(key, verdict)
-        return frozenset(name for name in CHECKS if not verdict[name])
+        key = verdict_key(engine.info.kv_key, arithmetic)
+        exact = self._load(key)
+        for name in [name for name in CHECKS if name not in exact][:most]:
+            exact |= examine(engine, [name])
+            FactsFile(self.folder, VERDICTS).keep(key, exact)
+        return verdict(exact)
+
+    def _load(self, key: str) -> dict[Check, bool]:
+        kept = FactsFile(self.folder, VERDICTS).load().get(key)
+        kept = kept if isinstance(kept, dict) else {}
+        return {name: kept[name] for name in CHECKS if isinstance(kept.get(name), bool)}
+
+
+def verdict_key(kv_key: str, arithmetic: str) -> str:
+    """Return the key of an engine's verdict: model, adapter, state type, library, kernels and processor."""
+    return f"{kv_key} {arithmetic}"
+
+
+def verdict(exact: Mapping[Check, bool]) -> Verdict:
+    """Return the verdict of checks that were exact or not; the others are untested."""
+    return Verdict(frozenset(name for name in exact if not exact[name]), frozenset(CHECKS.keys() - exact.keys()))

@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from models import kv
-from models.engine import Check, EngineInfo, KVSlice, KVType, Logits
+from models.engine import EngineInfo, KVSlice, KVType, Logits
 from models.llama_context import LlamaContext
 from models.llama_info import described
 from models.llama_model import LlamaModel
 from models.llama_state import covers, planes
+from models.verdict import Verdict
 from shared.errors import ContextFull, EngineError
 
 _MOST_SEQUENCES, _MOST_THREADS = 64, 512
@@ -66,7 +67,7 @@ class LlamaCppEngine:
             raise
         self.computed = 0
         info = described(model, self._context, kv_type, adapting, refused)
-        self._info = replace(info, longest=min(longest, context))
+        self._info = self._able = replace(info, longest=min(longest, context))
         self._branches = branches
         self._cells = kv.Cells(self._info.context, sequences + 1 + branches)
         self._window = model.window()
@@ -77,14 +78,14 @@ class LlamaCppEngine:
     def info(self) -> EngineInfo:
         return self._info
 
-    def restrict(self, inexact: frozenset[Check]) -> None:
-        """Stop cutting slices, or recompute after rollbacks, if these are not exact here (see models.exactness)."""
-        whole = "slices" not in inexact
+    def restrict(self, verdict: Verdict) -> None:
+        """Do without the features that are not exact here: slices, and rollbacks without recomputing.
+
+        It replaces an earlier verdict (see `models.exactness`).
+        """
+        able, keeps = self._able, verdict.keeps_states
         self._info = replace(
-            self._info,
-            inexact=inexact,
-            sliceable=self._info.sliceable and whole,
-            movable=self._info.movable and whole,
+            self._info, verdict=verdict, sliceable=able.sliceable and keeps, movable=able.movable and keeps
         )
 
     def vocabulary_hash(self) -> str:
@@ -261,7 +262,7 @@ class LlamaCppEngine:
             self._cells.truncate(sequence, length)
             if length == 0:
                 self._lost.discard(sequence)
-            elif not (cut and self._holds(sequence, length)) or "rollback" in self._info.inexact:
+            elif not (cut and self._holds(sequence, length)) or not self._info.verdict.trusts("rollback"):
                 self._lost.add(sequence)
         self._unsettled.clear()
 

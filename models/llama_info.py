@@ -15,7 +15,6 @@ def described(
     model_hash = model.model_hash()
     adapting = adapter.hash if adapter else ""
     sliceable = model.sliceable() and keeps_states()
-    computed_by = f"{build()} gpu {model.gpu_layers}" if model.gpu_layers else build()
     return EngineInfo(
         model=model.path.name.removesuffix(".gguf"),
         model_hash=model_hash,
@@ -24,15 +23,24 @@ def described(
         sequences=context.scratch,
         kv_type=kv_type,
         kv_bytes_per_token=kv.bytes_per_token(model.kv_values_per_token(), kv_type),
-        kv_key=f"{model_hash} {kv_type} {computed_by}" + (f" {adapting}" if adapting else ""),
+        kv_key=kv_key(model_hash, kv_type, adapting, gpu_layers=model.gpu_layers, repacks=model.repacks),
         parameters=model.parameters(),
         chat_template=model.chat_template(),
         verifies=max(context.scratch, MOST_LOGITS),
         bos=model.bos(),
         sliceable=sliceable,
         movable=sliceable and model.rotates() and context.can_shift(),
+        repacks=model.repacks,
         adapter=adapting,
         refused=refused,
         asks=bool(adapter and adapter.asks),
         abstention=adapter.abstention if adapter else None,
     )
+
+
+def kv_key(model_hash: str, kv_type: KVType, adapter: str, *, gpu_layers: int, repacks: bool) -> str:
+    """Return `EngineInfo.kv_key`; `adapter` is the hash of the adapter in use, or ""."""
+    parts = [model_hash, kv_type, build()]
+    parts += [f"gpu {gpu_layers}"] if gpu_layers else []
+    parts += [] if repacks else ["unpacked"]
+    return " ".join([*parts, *filter(None, [adapter])])

@@ -31,19 +31,21 @@ _MROPE = 8  # the bit shared by LLAMA_ROPE_TYPE_MROPE and its variants
 class LlamaModel:
     """Model weights in memory. `handle` is llama.cpp's pointer, None once closed.
 
-    `gpu_layers` is the number of layers that a GPU computes, -1 for all; a build without a GPU ignores it.
+    `gpu_layers` is the number of layers that a GPU computes, -1 for all; a build without a GPU ignores it. `repacks`
+    says whether weights may be laid out anew for this processor's kernels, which is faster but may round differently.
 
     Raises WeightsMissing, WeightsDamaged, or EngineError for an unsupported kind of model.
     """
 
-    def __init__(self, path: Path, gpu_layers: int = 0) -> None:
+    def __init__(self, path: Path, gpu_layers: int = 0, *, repacks: bool = True) -> None:
         check_file(path)
         self.path = path
         self.gpu_layers = gpu_layers if gpu_layers and offloads() else 0
+        self.repacks = repacks
         self._api = bindings()
         parameters = self._api.llama_model_default_params()
         parameters.n_gpu_layers = gpu_layers
-        parameters.use_extra_bufts = not has_tiles()
+        parameters.use_extra_bufts = repacks and not has_tiles()
         load = partial(self._api.llama_model_load_from_file, os.fsencode(path), parameters)
         self.handle: Any = load()
         if not self.handle:
@@ -129,20 +131,8 @@ class LlamaModel:
         return digest.hexdigest()
 
     def model_hash(self) -> str:
-        """Return an identifier of the weights; 32 hex digits.
-
-        It is cheap enough for every start, as it hashes the size, the head and blocks spread over the file. Other
-        weights differ in every block. A flipped bit is detected by the SHA-256 of the whole file, which is compared
-        when the file is pulled and by `doctor`.
-        """
-        size = self.path.stat().st_size
-        digest = hashlib.blake2b(str(size).encode(), digest_size=16)
-        with self.path.open("rb") as file:
-            digest.update(file.read(_SAMPLES * _SAMPLE_BYTES))
-            for sample in range(_SAMPLES):
-                file.seek((size - _SAMPLE_BYTES) * (sample + 1) // _SAMPLES)
-                digest.update(file.read(_SAMPLE_BYTES))
-        return digest.hexdigest()
+        """Return an identifier of the weights (`model_hash`)."""
+        return model_hash(self.path)
 
     def trained_context(self) -> int:
         """Return the number of tokens of context that the model was trained for."""
@@ -221,6 +211,23 @@ class LlamaModel:
                 f"{self.path.name} keeps a state that cannot be rolled back token by token, which Jackdaw needs. "
                 "Choose another model."
             )
+
+
+def model_hash(path: Path) -> str:
+    """Return an identifier of the weights in a file; 32 hex digits.
+
+    It is cheap enough for every start, as it hashes the size, the head and blocks spread over the file. Other weights
+    differ in every block. A flipped bit is detected by the SHA-256 of the whole file, which is compared when the file
+    is pulled and by `doctor`.
+    """
+    size = path.stat().st_size
+    digest = hashlib.blake2b(str(size).encode(), digest_size=16)
+    with path.open("rb") as file:
+        digest.update(file.read(_SAMPLES * _SAMPLE_BYTES))
+        for sample in range(_SAMPLES):
+            file.seek(max(0, size - _SAMPLE_BYTES) * (sample + 1) // _SAMPLES)
+            digest.update(file.read(_SAMPLE_BYTES))
+    return digest.hexdigest()
 
 
 def check_file(path: Path) -> None:

@@ -15,7 +15,8 @@ def _opened() -> tuple[Weights, ChosenModels]:
     paths = Paths.locate(os.environ)
     settings = load(paths, os.environ).settings
     own = settings.model
-    chosen = ChosenModels(own.name, settings.embedder.name, own.adapter, build.room(settings), own.draft)
+    room, gpu_layers = build.room(settings), build.layers(own.gpu_layers)
+    chosen = ChosenModels(own.name, settings.embedder.name, own.adapter, room, own.draft, gpu_layers)
     return build.weights(paths), chosen
 
 

@@ -63,7 +63,7 @@ class PrefixCache:
         self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]], *, provisional: bool = False
     ) -> None:
         """Cache the states of the sequence's prompt that are not cached yet; `provisional` as for `join`."""
-        if not engine.info.sliceable:
+        if not (engine.info.sliceable and engine.info.verdict.serves_rows):
             return
         for key, start, stop in _beginnings(segments):
             if key not in self._slices and (stop - start) * engine.info.kv_bytes_per_token <= self._most_bytes:

@@ -79,8 +79,16 @@ class Population:
             yield Step.free("evict", f"{evicted} answers", f"over the limit of {self.bank.limit:,} bytes")
 
     def _measure(self) -> Iterator[Step]:
-        """Measure once how much faster speculative decoding makes answers, with this model on this machine."""
+        """Test once what is exact with this model on this machine, and how much faster drafts make answers."""
         source, trace = self.assistant.source(), Trace()
+        if source.finish_checks and source.engine.info.verdict.untested:
+            before = source.engine.computed
+            with trace.step("prefill"):
+                source.finish_checks(source.engine)
+            trace.tokens_prefilled = source.engine.computed - before
+            why = "only what gives exactly the computed results may be served from attention states"
+            yield self._counted(Step.traced("test", source.engine.info.model, why, trace))
+            trace = Trace()
         if source.drafting.is_unmeasured(source.engine.info):
             before = source.engine.computed
             with trace.step("prefill"):

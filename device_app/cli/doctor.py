@@ -15,16 +15,18 @@ from typing import Literal
 
 import click
 
+from device_app.cli import drafting
 from device_app.cli.companion import remedy, standing
-from device_app.cli.drafting import explained
 from device_app.cli.opening import made
 from device_app.cli.report import say_report
 from device_app.commands.phone import checked
 from device_app.companion.link import credentials
 from device_app.device import Device
+from device_app.inference.local import LocalSource
 from device_app.settings import Settings, load
 from models import catalog
-from models.engine import Check
+from models.engine import KVType
+from models.exact_loading import Setting, explained
 from models.threads import threads
 from shared.cli.frame import Command
 from shared.cli.output import console, print_json
@@ -41,8 +43,6 @@ LOW_DISK = 500 * MEGABYTE
 LOW_MEMORY = 600 * MEGABYTE
 
 Level = Literal["ok", "warn", "fail"]
-
-_INEXACT: dict[Check, str] = {"rollback": "rolling back tokens", "slices": "reusing saved attention states"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,21 +245,24 @@ def _engine(device: Device) -> Iterator[Finding]:
     tokens = engine.tokenize("The quick brown fox jumps over the lazy")
     word = engine.detokenize([int(engine.prefill(0, tokens).argmax())]).decode("utf-8", "replace")
     yield Finding("model", "ok", f"{engine.info.model} loads and reads; after “the lazy” it writes “{word.strip()}”")
-    if inexact := engine.info.inexact:
-        parts = " and ".join(_INEXACT[check] for check in sorted(inexact))
-        said = f"{parts} would change this model's answers on this machine, so Jackdaw avoids it: slower, never wrong"
-        other = "f16" if device.settings.model.kv == "q8_0" else "q8_0"
-        yield Finding("exactness", "warn", said, f"Try another state format: jackdaw config set model.kv {other}")
-    else:
-        yield Finding(
-            "exactness", "ok", "reused attention states and rolled-back tokens give exactly the computed results"
-        )
-    yield from (Finding("drafting", *parts) for parts in explained(source.drafting, engine.info))
+    yield from _exactness(source, device.settings.model.kv)
+    yield from (Finding("drafting", *parts) for parts in drafting.explained(source.drafting, engine.info))
     if refused := device.refused:
         yield Finding("adapter", "warn", refused, "To answer without an adapter: jackdaw config set model.adapter off")
     elif adapter := device.adapter:
         asks = " and predicts questions" if adapter.asks and device.settings.cache.predict_from == "questioner" else ""
         yield Finding("adapter", "ok", f"{adapter.name}, rank {adapter.rank}: the model answers{asks} with it")
+
+
+def _exactness(source: LocalSource, kv: KVType) -> Iterator[Finding]:
+    if source.finish_checks and source.engine.info.verdict.untested:
+        source.finish_checks(source.engine)
+    info = source.engine.info
+    said = explained(Setting.of(info), kv, info.verdict)
+    if info.verdict.inexact:
+        yield Finding("exactness", "warn", said, "Another build of llama.cpp, or another model, may be exact.")
+    else:
+        yield Finding("exactness", "ok", said)
 
 
 def _embedder(device: Device) -> Iterator[Finding]:

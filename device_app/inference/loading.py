@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from models import catalog
+from models import catalog, exact_loading
 from models.threads import threads
 
 if TYPE_CHECKING:
@@ -17,10 +17,15 @@ if TYPE_CHECKING:
     from device_app.settings import Embedder as EmbedderSettings
     from device_app.settings import Model
     from models.engine import Embedder, Engine
+    from models.exact_loading import Setting
+    from models.llama_cpp import LlamaCppEngine
 
 
-def engine(weights: catalog.Weights, settings: Model) -> Engine:
-    """Load the model, without features that would change answers here. Raises WeightsMissing, WeightsDamaged."""
+def engine(weights: catalog.Weights, settings: Model) -> LlamaCppEngine:
+    """Load the model, without features that would change answers here, or under a setting that would not.
+
+    Raises WeightsMissing, WeightsDamaged.
+    """
     from models.llama_model import LlamaModel
 
     entry = catalog.find(settings.name, "engine")
@@ -29,21 +34,18 @@ def engine(weights: catalog.Weights, settings: Model) -> Engine:
         from models.soundness import require_sound
 
         require_sound(path)
-    model = LlamaModel(path)
-    # Only now: these import numpy, which another thread imports while the weights are read.
-    from models.exactness import Verdicts
-    from models.llama_bindings import arithmetic
-    from models.llama_cpp import LlamaCppEngine
+    adapter = entry.adapter_file(settings.adapter)
 
-    loaded = LlamaCppEngine(
-        model,
-        context=settings.context,
-        threads=threads(settings.threads),
-        kv_type=settings.kv,
-        adapter=entry.adapter_file(settings.adapter),
-    )
-    loaded.restrict(Verdicts(weights.folder).inexact(loaded, arithmetic()))
-    return loaded
+    def build(setting: Setting) -> LlamaCppEngine:
+        model = LlamaModel(path, repacks=setting.repacks)
+        # Only now: it imports numpy, which another thread imports while the weights are read.
+        from models.llama_cpp import LlamaCppEngine
+
+        return LlamaCppEngine(
+            model, context=settings.context, threads=threads(settings.threads), kv_type=setting.kv, adapter=adapter
+        )
+
+    return exact_loading.load(build, settings.kv, exact_loading.choice(weights.folder, path, settings.kv, adapter))
 
 
 def configured(weights: catalog.Weights, settings: Model) -> LocalSource:
@@ -54,7 +56,8 @@ def configured(weights: catalog.Weights, settings: Model) -> LocalSource:
     from models.speculative.chosen import free_memory
 
     free = free_memory(settings.draft)
-    loaded = source(engine(weights, settings))
+    model = engine(weights, settings)
+    loaded = replace(source(model), finish_checks=partial(exact_loading.finish, model, weights.folder))
     from models.speculative.loading import drafting  # only now: it imports numpy
 
     path = weights.path(catalog.find(settings.name, "engine"))

@@ -5,7 +5,7 @@ token is drawn from the mixture of their distributions, weighted by relevance (D
 """
 
 import math
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from device_app.inference.abstaining import Judged, judge
 from device_app.inference.prefilling import Prefilling
 from device_app.inference.sureness import Sureness
 from models.decoder import Decoder, log_probability
-from models.engine import Logits
+from models.engine import Engine, Logits
 from models.following_weights import FollowingWeights
 from models.sampling import SamplingSettings, likeliest, sample
 from models.speculative.decoding import DraftingDecoder
@@ -35,10 +35,14 @@ def forecast(prefilled: int, rows: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LocalSource(Prefilling):
-    """The engine of this device as a source of tokens, for one stream at a time."""
+    """The engine of this device as a source of tokens, for one stream at a time.
+
+    `finish_checks` runs the checks of exactness that were left for idle time (`models.exact_loading.finish`).
+    """
 
     template: ChatTemplate
     drafting: Drafting = field(default_factory=Drafting)
+    finish_checks: Callable[[Engine], None] | None = None
 
     def close(self) -> None:
         """Free the model, and the one that drafts."""

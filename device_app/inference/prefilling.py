@@ -44,6 +44,8 @@ class Prefilling:
         trace.tokens_prefilled += len(nodes) * len(tail)
         if len(nodes) == 1:
             return [self.engine.prefill(0, [*self._join(0, nodes[0], 0, trace, tree), *tail])]
+        if not self.engine.info.verdict.serves_rows:
+            tree = None
         # Compute the tokens shared by all rows once.
         if head := self._join(0, nodes[0][:1], 0, trace, tree):
             self.engine.prefill(0, head)

@@ -40,7 +40,7 @@ class Drafting:
 
     def may(self, info: EngineInfo) -> bool:
         """Return whether drafting is on, and possible: an engine that recomputes after a rollback gains nothing."""
-        return self.mode != "off" and info.sliceable and "rollback" not in info.inexact
+        return self.mode != "off" and info.sliceable and info.verdict.trusts("rollback")
 
     def is_worth_it(self, info: EngineInfo) -> bool:
         """Return whether answers are drafted with this engine: costs are measured, and `auto` needs exact passes."""

@@ -33,7 +33,7 @@ from device_app.inference.local import LocalSource
 from models.catalog import Weights, find
 from models.chat_template import parse
 from models.engine import EngineInfo
-from models.exactness import examine
+from models.exactness import examine, verdict
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
@@ -134,7 +134,7 @@ def _engine(folder: Weights, target: str, threads: int) -> Iterator[LlamaCppEngi
             make(folder, path, shape, cast(Any, kind), threads, lambda *_: None)
         model = LlamaModel(path)
         with closing(LlamaCppEngine(model, context=CONTEXT, sequences=1, threads=threads, kv_type="q8_0")) as engine:
-            engine.restrict(frozenset(name for name, is_exact in examine(engine).items() if not is_exact))
+            engine.restrict(verdict(examine(engine)))
             yield engine
 
 

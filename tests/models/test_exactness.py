@@ -1,48 +1,30 @@
 """The self-test of an engine: it finds what is not exact, is run once for each kind of engine, and is acted upon."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from models import exactness
-from models.engine import Check, KVSlice, Logits
-from models.exactness import CHECKS, FILE, Verdicts, examine
+from models.exact_loading import VERDICTS
+from models.exactness import CHECKS, Verdicts, examine, verdict_key
 from models.fake import FakeEngine
 from models.llama_bindings import arithmetic
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
+from models.verdict import EXACT, Check, Verdict
 from shared.errors import EngineError
+from tests.inexact import INEXACT, Inexact, OrderOff, RollbackOff, RowsOff
 from tests.tiny_model import ARCHITECTURES, tiny_model
 
 
-class SlicesOff(FakeEngine):
-    """Joined states give other logits by the least bit."""
-
-    _joined = False
-
-    def join(self, sequence: int, slices: Sequence[KVSlice]) -> None:
-        super().join(sequence, slices)
-        self._joined = True
-
-    def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
-        logits = super().prefill(sequence, tokens)
-        return np.nextafter(logits, np.float32(9)) if self._joined else logits
-
-
-class RollbackOff(FakeEngine):
-    """What was rolled back leaves a trace."""
-
-    _trace = 0.0
-
-    def rollback(self, sequence: int, count: int) -> None:
-        super().rollback(sequence, count)
-        self._trace += 1e-3 if self.length(sequence) else 0.0
-
-    def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
-        return super().prefill(sequence, tokens) + np.float32(self._trace)
+@pytest.fixture
+def llama(tmp_path: Path) -> Iterator[LlamaCppEngine]:
+    """A model that keeps states."""
+    engine = LlamaCppEngine(LlamaModel(tiny_model(tmp_path / "model.gguf", "llama")), context=256, threads=1)
+    yield engine
+    engine.close()
 
 
 @pytest.fixture(params=ARCHITECTURES)
@@ -53,47 +35,57 @@ def real(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LlamaCppEng
     engine.close()
 
 
-@pytest.mark.parametrize(
-    ("engine", "failing"),
-    [(FakeEngine(), set()), (SlicesOff(), {"slices"}), (RollbackOff(), {"rollback"})],
-)
-def test_what_is_not_exact_is_found(engine: FakeEngine, failing: set[Check]) -> None:
+@pytest.mark.parametrize(("kind", "failing"), INEXACT.items())
+def test_what_is_not_exact_is_found(kind: type[Inexact], failing: set[Check]) -> None:
+    engine = kind()
     assert {name for name, exact in examine(engine).items() if not exact} == failing
     assert [engine.length(sequence) for sequence in range(4)] == [0] * 4
 
 
 def test_every_engine_of_this_build_is_exact_or_keeps_no_states(real: LlamaCppEngine) -> None:
-    assert examine(real) == {"slices": True, "rollback": True}
+    assert examine(real) == dict.fromkeys(CHECKS, True)
 
 
 def test_an_engine_is_tested_once(tmp_path: Path) -> None:
-    engine = SlicesOff()
-    assert Verdicts(tmp_path).inexact(engine, "this processor") == {"slices"}
+    engine = OrderOff()
+    assert Verdicts(tmp_path).tested(engine, "this processor") == Verdict(frozenset({"reordered"}))
     computed = engine.computed
-    assert computed < 2 * 128  # a few dozen tokens for each check
-    assert Verdicts(tmp_path).inexact(engine, "this processor") == {"slices"}
+    assert computed < 600  # seconds, with the default model
+    assert Verdicts(tmp_path).tested(engine, "this processor").inexact == {"reordered"}
     assert engine.computed == computed
-    Verdicts(tmp_path).inexact(engine, "another processor")
+    Verdicts(tmp_path).tested(engine, "another processor")
     assert engine.computed == 2 * computed
-    assert len(json.loads((tmp_path / FILE).read_text())) == 2
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    assert len(json.loads((tmp_path / VERDICTS).read_text())) == 2
+    assert [path.name for path in tmp_path.iterdir()] == [VERDICTS]
 
 
-@pytest.mark.parametrize("kept", ["", "[]", "{", '{"fake x": null}', '{"fake x": {"slices": true}}'])
-def test_a_verdict_that_is_damaged_or_of_fewer_checks_is_made_anew(tmp_path: Path, kept: str) -> None:
-    (tmp_path / FILE).write_text(kept)
-    assert Verdicts(tmp_path).inexact(SlicesOff(), "x") == {"slices"}
-    assert json.loads((tmp_path / FILE).read_text())["fake x"] == {"slices": False, "rollback": True}
+def test_a_kept_verdict_stays_valid_for_what_it_covers(tmp_path: Path) -> None:
+    key, engine = verdict_key(Inexact().info.kv_key, "x"), Inexact()
+    (tmp_path / VERDICTS).write_text(json.dumps({key: {"slices": False, "rollback": True, "gone": True}}))
+    assert Verdicts(tmp_path).kept(key) == Verdict(frozenset({"slices"}), frozenset({"passes", "reordered", "rows"}))
+    assert Verdicts(tmp_path).tested(engine, "x") == Verdict(frozenset({"slices"}))
+    new = engine.computed
+    examine(engine, ["slices", "rollback"])
+    assert engine.computed > new
+
+
+@pytest.mark.parametrize("kept", ["", "[]", "{", '{"KEY": null}', '{"KEY": {"slices": 1}}', '{"KEY": [true]}'])
+def test_a_damaged_verdict_is_replaced(tmp_path: Path, kept: str) -> None:
+    engine = RollbackOff()
+    key = verdict_key(engine.info.kv_key, "x")
+    (tmp_path / VERDICTS).write_text(kept.replace("KEY", key))
+    assert Verdicts(tmp_path).tested(engine, "x") == Verdict(frozenset({"rollback"}))
+    assert json.loads((tmp_path / VERDICTS).read_text())[key] == {**dict.fromkeys(CHECKS, True), "rollback": False}
 
 
 def test_where_nothing_can_be_kept_it_is_tested_each_time(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
-    assert Verdicts(missing).inexact(SlicesOff(), "x") == {"slices"}
+    assert Verdicts(missing).tested(RowsOff(), "x").inexact == {"rows"}
     assert not missing.exists()
 
 
-def test_a_check_that_fails_leaves_nothing_in_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = FakeEngine()
+def test_a_check_that_fails_leaves_nothing_in_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    engine = Inexact()
 
     def broken(tested: FakeEngine) -> bool:
         tested.prefill(0, [1, 2, 3])
@@ -101,27 +93,44 @@ def test_a_check_that_fails_leaves_nothing_in_the_engine(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(exactness, "CHECKS", {**CHECKS, "rollback": broken})
     with pytest.raises(EngineError):
-        examine(engine)
+        Verdicts(tmp_path).tested(engine, "x")
     assert engine.length(0) == 0
+    assert "slices" not in Verdicts(tmp_path).kept(verdict_key(engine.info.kv_key, "x")).untested
 
 
-def test_no_states_are_kept_where_they_are_not_exact(real: LlamaCppEngine) -> None:
-    real.restrict(frozenset({"slices"}))
-    real.prefill(0, [5, 6, 7])
-    assert not (real.info.sliceable or real.info.movable)
-    assert real.info.inexact == {"slices"}
-    with pytest.raises(EngineError):
-        real.slice(0, 0, 2)
+SERVED: Mapping[Check, tuple[bool, bool, bool]] = {
+    "slices": (False, False, True),
+    "passes": (False, False, True),
+    "reordered": (False, False, True),
+    "rows": (True, False, True),
+    "rollback": (True, True, False),
+}
+"""For each check that fails or was not run: whether states are kept, whether they are served to several rows, and
+whether rolled back states are used.
+"""
 
 
-def test_a_rollback_that_is_not_exact_computes_again(real: LlamaCppEngine) -> None:
-    real.restrict(frozenset({"rollback"}))
-    real.prefill(0, [5, 6, 7, 8])
-    real.rollback(0, 1)
-    before = real.computed
-    real.prefill(0, [9])
-    assert real.computed == before + 3 + 1
-    assert real.tokens(0) == (5, 6, 7, 9)
+@pytest.mark.parametrize(("check", "served"), SERVED.items())
+@pytest.mark.parametrize("tested", [True, False])
+def test_what_is_not_known_to_be_exact_is_not_served(
+    llama: LlamaCppEngine, check: Check, served: tuple[bool, bool, bool], tested: bool
+) -> None:
+    kept, in_rows, rolled_back = served
+    failing = frozenset({check})
+    llama.restrict(Verdict(failing) if tested else Verdict(untested=failing))
+    assert (llama.info.sliceable, llama.info.movable, llama.info.verdict.serves_rows) == (kept, kept, in_rows)
+    llama.prefill(0, [5, 6, 7, 8])
+    if not kept:
+        with pytest.raises(EngineError):
+            llama.slice(0, 0, 2)
+    llama.rollback(0, 1)
+    before = llama.computed
+    llama.prefill(0, [9])
+    assert llama.computed == before + 1 + (0 if rolled_back else 3)
+    assert llama.tokens(0) == (5, 6, 7, 9)
+    llama.restrict(EXACT)
+    assert llama.info.sliceable
+    assert llama.info.movable
 
 
 def test_what_computes_is_named_the_same_each_time() -> None:

@@ -9,6 +9,7 @@ import pytest
 from models.llama_cpp import LlamaCppEngine
 from models.llama_features import LlamaFeatureEngine
 from models.llama_model import LlamaModel
+from models.verdict import Verdict
 from shared.errors import ContextFull, EngineError
 from tests.tiny_model import VOCABULARY, tensors, tiny_model
 
@@ -64,7 +65,7 @@ def test_state_that_is_recomputed_after_a_rollback_gives_no_features(
     featured: LlamaFeatureEngine, plain: LlamaCppEngine
 ) -> None:
     for engine in (featured, plain):
-        engine.restrict(frozenset({"rollback"}))
+        engine.restrict(Verdict(frozenset({"rollback"})))
         engine.prefill(0, ids(100))
         engine.rollback(0, 1)
     # More tokens than may be outputs are read again: with features on, that would end the process.

@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -19,12 +22,17 @@ from device_app.english import query
 from device_app.english.query import Query
 from device_app.settings import Cache, Settings
 from models.engine import Engine
+from models.exact_loading import finish
+from models.exactness import CHECKS
 from models.facts import FactsFile
 from models.fake import FakeEngine
+from models.llama_cpp import LlamaCppEngine
 from models.speculative.costs import FILE, KnownCosts
+from models.verdict import Verdict
 from shared.errors import EngineError
 from storage.abstracts import Abstracts
 from tests.device_app.cache.conftest import QUESTION, Another, ask, entries, everything, work
+from tests.inexact import OrderOff
 
 pytestmark = pytest.mark.usefixtures("one_question_a_passage")
 
@@ -53,6 +61,20 @@ def test_what_drafting_would_gain_is_measured_once(
     assert measured[0].tokens_prefilled > 0
     assert source.drafting.costs == source.drafting.known.load()
     assert not [step for step in work(device) if step.action == "measure"]
+
+
+def test_checks_that_are_left_run_once_before_anything_is_kept(device: Device, tmp_path: Path) -> None:
+    source, engine = device.begin_loading().result(), OrderOff()
+    engine.restrict(Verdict(untested=frozenset(CHECKS)))
+    left = replace(source, engine=engine, finish_checks=partial(finish, cast(LlamaCppEngine, engine), tmp_path))
+    device._loading = Future()
+    device._loading.set_result(left)
+    steps = work(device)
+    assert [step.action for step in steps].index("test") == 0
+    assert next(step for step in steps if step.action == "test").tokens_prefilled > 0
+    assert engine.info.verdict == Verdict(frozenset({"reordered"}))
+    assert "test" not in [step.action for step in work(device)]
+    assert not device.qkv_tree.rows.all()
 
 
 def test_a_measurement_that_gives_way_is_made_the_next_time(device: Device, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import shlex
 import subprocess
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,19 @@ import pytest
 from device_app.cli import doctor
 from device_app.cli.doctor import Finding
 from device_app.cli.drafting import explained
+from device_app.inference.local import LocalSource
+from models.exact_loading import Setting, finish
+from models.exactness import CHECKS
 from models.fake import FakeEngine
 from models.speculative.chosen import WithoutModel
 from models.speculative.costs import DraftCosts, PassCosts
 from models.speculative.draft_model import DraftModel
 from models.speculative.drafting import Drafting
 from models.speculative.lookup import Lookup
+from models.verdict import EXACT, Verdict
+from shared.prompt import CHATML
 from storage.paths import Paths, write_private
+from tests.inexact import Inexact, PassesOff
 
 
 @pytest.fixture(autouse=True)
@@ -121,3 +128,31 @@ def test_what_drafts_and_why_not_is_told(
         for level, fact, _ in explained(Drafting(mode, None, costs, model=model, refused=refused), INFO)
     ]
     assert all(line.startswith(begin) for line, begin in zip(lines, said, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("setting", "verdict", "level", "words"),
+    [
+        (Setting("f16"), EXACT, "ok", "give exactly the computed results"),
+        (Setting("q8_0"), EXACT, "ok", "q8_0 attention states are used in place of f16"),
+        (Setting("f16", repacks=False), EXACT, "ok", "weights are used as they are in the file"),
+        (Setting("f16"), Verdict(frozenset({"passes"})), "warn", "reading only the rest of a prompt would change"),
+        (Setting("f16"), Verdict(frozenset({"rows", "rollback"})), "warn", "several passages at once and rolling back"),
+    ],
+)
+def test_what_is_not_exact_is_told_in_plain_words(setting: Setting, verdict: Verdict, level: str, words: str) -> None:
+    engine = Inexact(setting)
+    engine.restrict(verdict)
+    (finding,) = doctor._exactness(LocalSource(engine, CHATML), "f16")
+    assert (finding.check, finding.level) == ("exactness", level)
+    assert words in finding.said
+    assert bool(finding.mend) == (level == "warn")
+
+
+def test_doctor_runs_the_checks_that_are_left(tmp_path: Path) -> None:
+    engine: Any = PassesOff()
+    engine.restrict(Verdict(untested=frozenset(CHECKS)))
+    source = LocalSource(engine, CHATML, finish_checks=partial(finish, engine, tmp_path))
+    (finding,) = doctor._exactness(source, "f16")
+    assert finding.level == "warn"
+    assert engine.info.verdict == Verdict(frozenset({"passes"}))

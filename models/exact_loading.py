@@ -1,0 +1,195 @@
+"""Loads a model with a setting under which its results are exact on this machine.
+
+Some builds of llama.cpp round otherwise from pass to pass with attention states of one type, but not of another, or
+only with weights that were repacked for the processor's kernels. Which do so can only be tried out. Imports no numpy
+before the weights are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from models.facts import FactsFile
+from models.verdict import EXACT, Verdict
+from shared.errors import EngineError
+from shared.memory import available
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from models.engine import Engine, EngineInfo, KVType
+    from models.llama_cpp import LlamaCppEngine
+
+VERDICTS: Final = "exactness.json"
+"""The file of verdicts and choices, in the folder of weights."""
+
+_SMALL: Final = 500_000_000
+"""Parameters of a model whose checks all run when it is loaded. A larger one would keep a person waiting: it runs one
+check then, and the others in idle time.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting that decides how a model's results are rounded: the type of its states, and whether weights are
+    repacked for the processor's kernels.
+    """
+
+    kv: KVType
+    repacks: bool = True
+
+    @classmethod
+    def of(cls, info: EngineInfo) -> Setting:
+        """Return the setting of an engine."""
+        return cls(info.kv_type, info.repacks)
+
+
+def settings(kv: KVType, *, may_repack: bool) -> list[Setting]:
+    """Return the settings to try, in order: other states cost little speed, weights that are not repacked cost much."""
+    other: KVType = "q8_0" if kv == "f16" else "f16"
+    return [Setting(each, repacks) for repacks in (True, False)[: 1 + may_repack] for each in (kv, other)]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The setting that was taken for a model on this machine, in the file of verdicts; `key` identifies both."""
+
+    file: FactsFile
+    key: str
+
+    def load(self) -> tuple[Setting, int] | None:
+        """Return the setting and what it loses (`Verdict.loss`); None if the configured one has not been replaced."""
+        match self.file.load().get(self.key):
+            case {"kv": "f16" | "q8_0" as kv, "repacks": bool(repacks), "loss": int(loss)}:
+                return Setting(kv, repacks), loss
+        return None
+
+    def keep(self, setting: Setting, loss: int) -> None:
+        """Store the setting."""
+        self.file.keep(self.key, asdict(setting) | {"loss": loss})
+
+
+def load(
+    build: Callable[[Setting], LlamaCppEngine], kv: KVType, choice: Choice, *, may_wait: bool = False
+) -> LlamaCppEngine:
+    """Load a model with the first setting under which nothing is known to be inexact, else the one that loses least.
+
+    `build` loads it with a setting; `kv` is the configured type of states. Verdicts are stored, and so is the setting
+    if it is not the configured one. Of a large model some checks are left for `finish`, unless the caller `may_wait`.
+    Raises EngineError and what `build` raises.
+    """
+    taken, accepted = choice.load() or (Setting(kv), 0)
+    engine = _restricted(build(taken), choice, may_wait)
+    used: Setting | None = taken
+    losses = {taken: engine.info.verdict.loss}
+    if losses[taken] <= accepted:
+        return engine
+    for setting in settings(kv, may_repack=_may_repack()):
+        if setting in losses or not _has_room(engine.info, setting):
+            continue
+        engine.close()
+        used = None
+        with suppress(EngineError):  # this model cannot have that setting
+            engine = _restricted(build(setting), choice, may_wait)
+            used, losses[setting] = setting, engine.info.verdict.loss
+        if losses.get(setting) == 0:
+            break
+    best = min(losses, key=losses.__getitem__)
+    if used != best:
+        engine.close()
+        engine = _restricted(build(best), choice, may_wait)
+    choice.keep(best, losses[best])
+    return engine
+
+
+def finish(loaded: LlamaCppEngine, folder: Path, engine: Engine) -> None:
+    """Run the checks that were left for idle time, which empties the sequences, and act on their verdict.
+
+    `engine` is the loaded one, or a wrapper that gives way. Another setting, if one is needed, is taken when the model
+    is next loaded. Raises EngineError, GaveWay; finished checks are stored even then.
+    """
+    from models.exactness import Verdicts
+    from models.llama_bindings import arithmetic
+
+    before = loaded.info.verdict
+    for sequence in range(loaded.info.sequences):
+        loaded.clear(sequence)
+    loaded.restrict(EXACT)  # what is to be tested has to be possible
+    try:
+        before = Verdicts(folder).tested(engine, arithmetic())
+    finally:
+        loaded.restrict(before)
+
+
+def choice(folder: Path, path: Path, kv: KVType, adapter: Path | None, gpu_layers: int = 0) -> Choice:
+    """Return the choice for a model file with an adapter, in the folder of verdicts. Raises EngineError."""
+    from models.llama_bindings import arithmetic, build
+
+    file, added = path.stat(), adapter.name if adapter else "-"
+    identity = f"{path.name} {file.st_size} {file.st_mtime_ns} {added} {kv} gpu {gpu_layers} {build()} {arithmetic()}"
+    return Choice(FactsFile(folder, VERDICTS), f"setting {identity}")
+
+
+def explained(setting: Setting, kv: KVType, verdict: Verdict) -> str:
+    """Return in plain words what the checks found under a setting, and that it is not the configured type of states."""
+    taken = []
+    if setting.kv != kv:
+        taken.append(f"{setting.kv} attention states are used in place of {kv}")
+    if not setting.repacks:
+        taken.append("weights are used as they are in the file, which reads prompts slower")
+    if taken:
+        taken = [f"{' and '.join(taken)}, because less would be exact otherwise"]
+    return "; ".join([*taken, *verdict.sentences()])
+
+
+def described(
+    folder: Path, path: Path, kv: KVType, adapter: Path | None, adapter_hash: str, gpu_layers: int
+) -> dict[str, Any]:
+    """Return what is known about the exactness of a model file, without loading it. Raises EngineError."""
+    from models.exactness import Verdicts, verdict_key
+    from models.llama_bindings import arithmetic, offloads
+    from models.llama_info import kv_key
+    from models.llama_model import model_hash
+
+    setting, _ = choice(folder, path, kv, adapter, gpu_layers).load() or (Setting(kv), 0)
+    layers = gpu_layers if offloads() else 0
+    key = kv_key(model_hash(path), setting.kv, adapter_hash, gpu_layers=layers, repacks=setting.repacks)
+    verdict = Verdicts(folder).kept(verdict_key(key, arithmetic()))
+    return {
+        **asdict(setting),
+        "inexact": sorted(verdict.inexact),
+        "untested": sorted(verdict.untested),
+        "said": explained(setting, kv, verdict),
+    }
+
+
+def _restricted(engine: LlamaCppEngine, choice: Choice, may_wait: bool) -> LlamaCppEngine:
+    from models.exactness import Verdicts
+    from models.llama_bindings import arithmetic
+
+    try:
+        most = None if may_wait or engine.info.parameters <= _SMALL else 1
+        engine.restrict(Verdicts(choice.file.folder).tested(engine, arithmetic(), most))
+    except BaseException:
+        engine.close()
+        raise
+    return engine
+
+
+def _may_repack() -> bool:
+    """Return whether this build can repack weights, so that leaving them as they are is a choice."""
+    from models.llama_bindings import bindings, has_tiles
+
+    return b"REPACK = 1" in bindings().llama_print_system_info() and not has_tiles()
+
+
+def _has_room(info: EngineInfo, setting: Setting) -> bool:
+    """Return whether there is memory for this setting's states in place of an engine's."""
+    from models.kv import BLOCKS
+
+    (size, values), (new_size, new_values) = BLOCKS[info.kv_type], BLOCKS[setting.kv]
+    taken = info.context * info.kv_bytes_per_token
+    return taken * new_size * values // (size * new_values) - taken <= available()
