@@ -1,0 +1,178 @@
+"""Runs Jackdaw on an emulated aarch64 Debian: its engine's tests, what is exact with which build, and one question.
+
+What is made and found is kept in DIR: a run that was stopped goes on where it was. Some 700 MB; hours on two cores.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from models.catalog import Weights, find
+from scripts.emulation.builds import BUILDS, make_build, make_packages, make_short
+from scripts.emulation.report import judged, page
+from scripts.emulation.system import System
+from scripts.places import CannotRun, step
+from shared.errors import JackdawError
+from storage.paths import HOME_VARIABLE, Paths
+
+_ROOT: Final = Path(__file__).parents[2]
+_PAGE: Final = _ROOT / "scripts" / "AARCH64.md"
+_MODEL, _EMBEDDER = "smollm2-135m", "all-minilm-l6-v2"
+_QUESTION: Final = "When is the dentist appointment, now that it has been moved?"
+_JACKDAW: Final = "import sys; from device_app.cli import main; sys.argv[0] = 'jackdaw'; sys.exit(main())"
+
+_EXAMPLES: Final = """Examples:
+  scripts/aarch64                                              all builds, in the user's cache folder
+  scripts/aarch64 /data/arm --build armv8-a --build i8mm       two of them, in another folder
+  scripts/aarch64 --write                                      write the results to scripts/AARCH64.md
+
+Exit codes: 0 done, and every verdict is right; 1 something failed; 2 usage; 3 it cannot be run here; 130 stopped"""
+
+
+class Emulation:
+    """What is made and found in a folder. Results are of this revision; those of another one are run again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.file = folder, folder / "results.json"
+        self.system = System(folder / "debian")
+        self.revision = subprocess.run(
+            ["git", "-C", str(_ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        self.results: dict[str, Any] = {"exactness": {}}
+        if self.file.is_file():
+            self.results = json.loads(self.file.read_text("utf-8"))
+
+    def make(self) -> None:
+        """Make the system, its packages and the models. Raises CannotRun, JackdawError."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.system.make()
+        make_packages(self.folder / "site", self.system.python, _ROOT / "pyproject.toml")
+        step("fetching the models")
+        weights = Weights(Paths.locate({HOME_VARIABLE: str(self.folder / "home")}).weights)
+        for name in (_MODEL, f"{_MODEL}-q4_1", _EMBEDDER):
+            weights.pull(find(name))
+        short = self.folder / "short"
+        short.mkdir(exist_ok=True)
+        for name in (_MODEL, f"{_MODEL}-q4_1"):
+            path = weights.path(find(name))
+            make_short(path, short / path.name)
+
+    def table(self, build: str) -> None:
+        """Find what is exact with a build."""
+        if self._is_done(self.results["exactness"].get(build)):
+            return
+        step(f"{build}: what is exact")
+        model = "/short/" + find(_MODEL).files[0]
+        said = self._run(build, "-m", "scripts.emulation.table", model)
+        self.results["exactness"][build] = json.loads(said) | self._mark()
+        self._keep()
+
+    def contract(self, build: str) -> None:
+        """Run the engine's contract tests with a build."""
+        if self._is_done(self.results.get("contract")):
+            return
+        step(f"{build}: the engine's contract")
+        options = ["-q", "-n0", "-p", "no:cacheprovider", "-p", "scripts.emulation.short_weights", "--timeout=0"]
+        tests = ["-c", "/src/pyproject.toml", "-k", "llama", "/src/tests/models/test_engines.py"]
+        said = self._run(build, "-m", "pytest", *options, *tests, may_fail=True)
+        self.results["contract"] = {"build": build, "said": said.strip().splitlines()[-1]} | self._mark()
+        self._keep()
+
+    def question(self, build: str) -> None:
+        """Ask one question about the sample life with a build."""
+        if self._is_done(self.results.get("question")):
+            return
+        step(f"{build}: a question about the sample life")
+        self._jackdaw(build, "add", "/src/scripts/sample_life")
+        answer = self._jackdaw(build, "ask", _QUESTION)
+        exactness = self._jackdaw(build, "models", "info")["exactness"]["said"]
+        found = {"text": _QUESTION, "answer": answer["answer"], "origin": answer["origin"], "exactness": exactness}
+        self.results["question"] = {"build": build} | found | self._mark()
+        self._keep()
+
+    def _jackdaw(self, build: str, *arguments: str) -> Any:
+        return json.loads(self._run(build, "-c", _JACKDAW, *arguments, "--json"))
+
+    def _run(self, build: str, *arguments: str, may_fail: bool = False) -> str:
+        """Run Python in the system with a build; return what it printed. Raises CannotRun unless it `may_fail`."""
+        package = make_build(self.folder / "builds", build)
+        places = {"src": _ROOT, "build": package, "site": self.folder / "site"}
+        data = {"short": self.folder / "short", "home": self.folder / "home"}
+        ended = self.system.run(
+            ["/usr/bin/python3", *arguments],
+            {f"/{name}": folder for name, folder in (places | data).items()},
+            {
+                "PYTHONPATH": "/build:/src:/site",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "TEST_WEIGHTS": "/short",
+                HOME_VARIABLE: "/home",
+                "JACKDAW_YES": "1",
+            },
+        )
+        if ended.returncode and not may_fail:
+            raise CannotRun(f"{' '.join(arguments)} failed in the emulated system:\n{ended.stdout[-2000:]}")
+        return ended.stdout
+
+    def _mark(self) -> dict[str, str]:
+        return {"revision": self.revision, "date": datetime.now(UTC).date().isoformat()}
+
+    def _is_done(self, result: Mapping[str, Any] | None) -> bool:
+        return result is not None and result["revision"] == self.revision
+
+    def _keep(self) -> None:
+        part = self.file.with_suffix(".part")
+        part.write_text(json.dumps(self.results, indent=1), "utf-8")
+        part.replace(self.file)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; for usage errors argparse exits with 2."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/aarch64",
+        description=__doc__,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="where everything is kept")
+    parser.add_argument("--build", action="append", choices=BUILDS, help="a build to run (default: all)")
+    parser.add_argument("--json", action="store_true", help="print the results as one JSON object")
+    parser.add_argument("--write", action="store_true", help=f"write them to {_PAGE.relative_to(_ROOT)}")
+    given = parser.parse_args(arguments)
+    folder: Path = given.folder or Paths.locate(os.environ).cache / "aarch64"
+    if folder.resolve().is_relative_to(_ROOT):
+        parser.error("choose a folder outside of the repository")
+    builds: list[str] = given.build or list(BUILDS)
+    try:
+        emulation = Emulation(folder)
+        emulation.make()
+        for build in builds:
+            emulation.table(build)
+        emulation.contract(builds[0])
+        emulation.question(builds[min(1, len(builds) - 1)])
+    except CannotRun as reason:
+        return _ended(3, str(reason))
+    except (JackdawError, OSError) as error:
+        return _ended(1, str(error))
+    except KeyboardInterrupt:
+        return _ended(130, "Stopped. Run it again to go on.")
+    results = emulation.results
+    if given.write:
+        _PAGE.write_text(page(results), "utf-8")
+    print(json.dumps(results) if given.json else page(results))
+    verdicts = [judged(results["exactness"][build][kv]) for build in builds for kv in ("f16", "q8_0")]
+    return 1 if "wrong" in verdicts else 0
+
+
+def _ended(code: int, why: str) -> int:
+    print(why, file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

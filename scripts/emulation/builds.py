@@ -1,0 +1,152 @@
+"""Builds of llama.cpp for aarch64, cross-compiled, and what else Jackdaw needs there: packages and a short model."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from scripts.places import CannotRun, step
+
+PINNED: Final = "llama-cpp-python==0.3.36"
+_TESTS: Final = ("hypothesis", "pytest", "pytest-timeout")
+_PLATFORMS: Final = ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64")
+
+LAYERS: Final = 3
+"""The layers of the short model: the default model's first ones. What a build rounds shows in them as in all 30."""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A build of llama.cpp's kernels: for these instructions, with or without repacking of weights."""
+
+    instructions: str
+    repack: bool
+
+
+BUILDS: Final[Mapping[str, Build]] = {
+    "armv8-a": Build("armv8-a", True),
+    "dotprod+fp16": Build("armv8.2-a+dotprod+fp16", False),
+    "dotprod+fp16 repack": Build("armv8.2-a+dotprod+fp16", True),
+    "i8mm": Build("armv8.2-a+dotprod+fp16+i8mm", False),
+    "i8mm repack": Build("armv8.2-a+dotprod+fp16+i8mm", True),
+}
+"""The first is Termux's package, the others are what an ARM laptop or a newer phone may build."""
+
+_OPTIONS: Final = {
+    "CMAKE_BUILD_TYPE": "Release",
+    "CMAKE_SYSTEM_NAME": "Linux",
+    "CMAKE_SYSTEM_PROCESSOR": "aarch64",
+    "CMAKE_C_COMPILER": "aarch64-linux-gnu-gcc",
+    "CMAKE_CXX_COMPILER": "aarch64-linux-gnu-g++",
+    "CMAKE_BUILD_RPATH_USE_ORIGIN": "ON",
+    "BUILD_SHARED_LIBS": "ON",
+    "GGML_NATIVE": "OFF",
+    "GGML_OPENMP": "OFF",
+    **dict.fromkeys((f"LLAMA_BUILD_{part}" for part in ("COMMON", "TESTS", "TOOLS", "EXAMPLES", "SERVER")), "OFF"),
+}
+
+
+def make_packages(folder: Path, python: str, project: Path) -> None:
+    """Install Jackdaw's dependencies for aarch64, and those of its engine's tests, into a folder. Raises CannotRun."""
+    named = tomllib.loads(project.read_text("utf-8"))["project"]["dependencies"]
+    wanted = [*(name for name in named if not name.startswith("llama-cpp-python")), *_TESTS]
+    stamp = folder / ".installed"
+    if stamp.is_file() and stamp.read_text() == f"{python} {wanted}":
+        return
+    step("installing Python packages for aarch64, about 300 MB")
+    shutil.rmtree(folder, ignore_errors=True)
+    platforms = [option for platform in _PLATFORMS for option in ("--platform", platform)]
+    _run(
+        *(sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), "--only-binary", ":all:"),
+        *("--implementation", "cp", "--python-version", python, *platforms, *wanted),
+    )
+    stamp.write_text(f"{python} {wanted}")
+
+
+def make_build(folder: Path, name: str) -> Path:
+    """Compile a build, if it is not there, and return the folder that holds its Python package. Raises CannotRun."""
+    package = folder / name.replace(" ", "-")
+    if (package / "llama_cpp").is_dir():
+        return package
+    source = _source(folder)
+    common = _compiled(source, folder / "common", BUILDS["armv8-a"], ["llama"])
+    kernels = common if name == "armv8-a" else _compiled(source, package / "made", BUILDS[name], ["ggml-cpu"])
+    target = package / "part"
+    shutil.rmtree(target, ignore_errors=True)
+    (target / "lib").mkdir(parents=True)
+    for file in source.joinpath("llama_cpp").glob("*.py"):
+        shutil.copy(file, target)
+    for library in ("libllama", "libggml", "libggml-base", "libggml-cpu"):
+        for file in (kernels if library == "libggml-cpu" else common).glob(f"bin/{library}.so*"):
+            shutil.copy(file, target / "lib")
+    target.rename(package / "llama_cpp")
+    return package
+
+
+def make_short(source: Path, target: Path) -> None:
+    """Write the first layers of a Llama into a GGUF file, if it is not there; tensors are copied as they are."""
+    if target.exists():
+        return
+    from gguf import GGUFReader, GGUFValueType, GGUFWriter
+
+    part = target.with_suffix(".part")
+    reader, writer = GGUFReader(source), GGUFWriter(part, "llama")
+    for key, field in reader.fields.items():
+        if not key.startswith("GGUF.") and key != "general.architecture":
+            kind = field.types[0]
+            value = LAYERS if key == "llama.block_count" else field.contents()
+            writer.add_key_value(key, value, kind, field.types[-1] if kind == GGUFValueType.ARRAY else None)
+    for tensor in reader.tensors:
+        layer = re.match(r"blk\.(\d+)\.", tensor.name)
+        if layer is None or int(layer[1]) < LAYERS:
+            writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    part.rename(target)
+
+
+def _source(folder: Path) -> Path:
+    """Return the unpacked source package, downloaded if it is not there."""
+    unpacked = folder / PINNED.replace("==", "-").replace("llama-cpp-python", "llama_cpp_python")
+    if not unpacked.is_dir():
+        step("downloading the source of llama.cpp, 77 MB")
+        _run(
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--no-binary",
+            ":all:",
+            "-d",
+            str(folder),
+            PINNED,
+        )
+        with tarfile.open(folder / f"{unpacked.name}.tar.gz") as archive:
+            archive.extractall(folder / "part", filter="data")
+        (folder / "part" / unpacked.name).rename(unpacked)
+    return unpacked
+
+
+def _compiled(source: Path, made: Path, build: Build, targets: Sequence[str]) -> Path:
+    step(f"compiling llama.cpp for {build.instructions}{', with repacking' if build.repack else ''}")
+    options = {**_OPTIONS, "GGML_CPU_ARM_ARCH": build.instructions, "GGML_CPU_REPACK": "ON" if build.repack else "OFF"}
+    named = [f"-D{name}={value}" for name, value in options.items()]
+    _run("cmake", "-G", "Ninja", "-S", str(source / "vendor" / "llama.cpp"), "-B", str(made), *named)
+    _run("nice", "-n", "19", "cmake", "--build", str(made), "--target", *targets)
+    return made
+
+
+def _run(*command: str) -> None:
+    ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if ended.returncode:
+        raise CannotRun(f"{command[0]} failed:\n{ended.stdout[-2000:]}")
