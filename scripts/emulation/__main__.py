@@ -23,6 +23,7 @@ from storage.paths import HOME_VARIABLE, Paths
 
 _ROOT: Final = Path(__file__).parents[2]
 _PAGE: Final = _ROOT / "scripts" / "AARCH64.md"
+_STEPS: Final = ("exactness", "contract", "question")
 _MODEL, _EMBEDDER = "smollm2-135m", "all-minilm-l6-v2"
 _QUESTION: Final = "When is the dentist appointment, now that it has been moved?"
 _JACKDAW: Final = "import sys; from device_app.cli import main; sys.argv[0] = 'jackdaw'; sys.exit(main())"
@@ -30,6 +31,7 @@ _JACKDAW: Final = "import sys; from device_app.cli import main; sys.argv[0] = 'j
 _EXAMPLES: Final = """Examples:
   scripts/aarch64                                              all builds, in the user's cache folder
   scripts/aarch64 /data/arm --build armv8-a --build i8mm       two of them, in another folder
+  scripts/aarch64 --step exactness                             not the tests, and no question
   scripts/aarch64 --write                                      write the results to scripts/AARCH64.md
 
 Exit codes: 0 done, and every verdict is right; 1 something failed; 2 usage; 3 it cannot be run here; 130 stopped"""
@@ -39,18 +41,15 @@ class Emulation:
     """What is made and found in a folder. Results are of this revision; those of another one are run again."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.file = folder, folder / "results.json"
+        self.folder = folder
         self.system = System(folder / "debian")
         self.revision = subprocess.run(
             ["git", "-C", str(_ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True, check=True
         ).stdout.strip()
-        self.results: dict[str, Any] = {"exactness": {}}
-        if self.file.is_file():
-            self.results = json.loads(self.file.read_text("utf-8"))
 
     def make(self) -> None:
         """Make the system, its packages and the models. Raises CannotRun, JackdawError."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "results").mkdir(parents=True, exist_ok=True)
         self.system.make()
         make_packages(self.folder / "site", self.system.python, _ROOT / "pyproject.toml")
         step("fetching the models")
@@ -63,38 +62,45 @@ class Emulation:
             path = weights.path(find(name))
             make_short(path, short / path.name)
 
-    def table(self, build: str) -> None:
+    def exactness(self, build: str) -> None:
         """Find what is exact with a build."""
-        if self._is_done(self.results["exactness"].get(build)):
+        if self._is_done(f"exactness {build}"):
             return
         step(f"{build}: what is exact")
-        model = "/short/" + find(_MODEL).files[0]
-        said = self._run(build, "-m", "scripts.emulation.table", model)
-        self.results["exactness"][build] = json.loads(said) | self._mark()
-        self._keep()
+        said = self._run(build, "-m", "scripts.emulation.table", "/short/" + find(_MODEL).files[0])
+        self._keep(f"exactness {build}", json.loads(said))
 
     def contract(self, build: str) -> None:
         """Run the engine's contract tests with a build."""
-        if self._is_done(self.results.get("contract")):
+        if self._is_done("contract"):
             return
         step(f"{build}: the engine's contract")
         options = ["-q", "-n0", "-p", "no:cacheprovider", "-p", "scripts.emulation.short_weights", "--timeout=0"]
+        options += ["--hypothesis-profile=emulated"]
         tests = ["-c", "/src/pyproject.toml", "-k", "llama", "/src/tests/models/test_engines.py"]
         said = self._run(build, "-m", "pytest", *options, *tests, may_fail=True)
-        self.results["contract"] = {"build": build, "said": said.strip().splitlines()[-1]} | self._mark()
-        self._keep()
+        self._keep("contract", {"build": build, "said": said.strip().splitlines()[-1]})
 
     def question(self, build: str) -> None:
         """Ask one question about the sample life with a build."""
-        if self._is_done(self.results.get("question")):
+        if self._is_done("question"):
             return
         step(f"{build}: a question about the sample life")
         self._jackdaw(build, "add", "/src/scripts/sample_life")
         answer = self._jackdaw(build, "ask", _QUESTION)
         exactness = self._jackdaw(build, "models", "info")["exactness"]["said"]
-        found = {"text": _QUESTION, "answer": answer["answer"], "origin": answer["origin"], "exactness": exactness}
-        self.results["question"] = {"build": build} | found | self._mark()
-        self._keep()
+        asked = {"build": build, "text": _QUESTION, "answer": answer["answer"], "origin": answer["origin"]}
+        self._keep("question", asked | {"exactness": exactness})
+
+    def result(self, name: str) -> dict[str, Any] | None:
+        """Return a stored result, of this revision or another one."""
+        file = self._file(name)
+        return json.loads(file.read_text("utf-8")) if file.is_file() else None
+
+    def results(self) -> dict[str, Any]:
+        """Return all stored results."""
+        tables = {build: table for build in BUILDS if (table := self.result(f"exactness {build}"))}
+        return {"exactness": tables, "contract": self.result("contract"), "question": self.result("question")}
 
     def _jackdaw(self, build: str, *arguments: str) -> Any:
         return json.loads(self._run(build, "-c", _JACKDAW, *arguments, "--json"))
@@ -119,16 +125,18 @@ class Emulation:
             raise CannotRun(f"{' '.join(arguments)} failed in the emulated system:\n{ended.stdout[-2000:]}")
         return ended.stdout
 
-    def _mark(self) -> dict[str, str]:
-        return {"revision": self.revision, "date": datetime.now(UTC).date().isoformat()}
-
-    def _is_done(self, result: Mapping[str, Any] | None) -> bool:
+    def _is_done(self, name: str) -> bool:
+        result = self.result(name)
         return result is not None and result["revision"] == self.revision
 
-    def _keep(self) -> None:
-        part = self.file.with_suffix(".part")
-        part.write_text(json.dumps(self.results, indent=1), "utf-8")
-        part.replace(self.file)
+    def _keep(self, name: str, result: Mapping[str, Any]) -> None:
+        mark = {"revision": self.revision, "date": datetime.now(UTC).date().isoformat()}
+        part = self._file(name).with_suffix(".part")
+        part.write_text(json.dumps({**result, **mark}, indent=1), "utf-8")
+        part.replace(self._file(name))
+
+    def _file(self, name: str) -> Path:
+        return self.folder / "results" / f"{name}.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -141,6 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="where everything is kept")
     parser.add_argument("--build", action="append", choices=BUILDS, help="a build to run (default: all)")
+    parser.add_argument("--step", action="append", choices=_STEPS, help="what to run (default: all)")
     parser.add_argument("--json", action="store_true", help="print the results as one JSON object")
     parser.add_argument("--write", action="store_true", help=f"write them to {_PAGE.relative_to(_ROOT)}")
     given = parser.parse_args(arguments)
@@ -148,24 +157,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if folder.resolve().is_relative_to(_ROOT):
         parser.error("choose a folder outside of the repository")
     builds: list[str] = given.build or list(BUILDS)
+    steps: list[str] = given.step or list(_STEPS)
     try:
         emulation = Emulation(folder)
         emulation.make()
-        for build in builds:
-            emulation.table(build)
-        emulation.contract(builds[0])
-        emulation.question(builds[min(1, len(builds) - 1)])
+        if "exactness" in steps:
+            for build in builds:
+                emulation.exactness(build)
+        if "contract" in steps:
+            emulation.contract(builds[0])
+        if "question" in steps:
+            emulation.question(builds[min(1, len(builds) - 1)])
     except CannotRun as reason:
         return _ended(3, str(reason))
     except (JackdawError, OSError) as error:
         return _ended(1, str(error))
     except KeyboardInterrupt:
         return _ended(130, "Stopped. Run it again to go on.")
-    results = emulation.results
+    results = emulation.results()
     if given.write:
         _PAGE.write_text(page(results), "utf-8")
     print(json.dumps(results) if given.json else page(results))
-    verdicts = [judged(results["exactness"][build][kv]) for build in builds for kv in ("f16", "q8_0")]
+    verdicts = [judged(table[kv]) for table in results["exactness"].values() for kv in ("f16", "q8_0")]
     return 1 if "wrong" in verdicts else 0
 
 

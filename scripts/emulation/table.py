@@ -19,8 +19,10 @@ from models.llama_bindings import arithmetic
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 
-JOINS: Final = tuple((16 + part, 20 + 3 * part, 5 + part) for part in range(6))
-"""Tokens of the head, of the passage, and of the question that is read behind their states."""
+JOINS: Final = tuple((16 + part, 20 + 2 * part, 5 + part) for part in range(6))
+"""Tokens of the head, of the passage, and of the question that is read behind their states: kernels round by how
+many tokens a pass has, often by whether they are an even number.
+"""
 
 _TEXT: Final = (
     "The heron stood still by the cold river while the ferry crossed. Nobody on the quay remembered who had called it, "
