@@ -17,7 +17,7 @@ from cloud_server.access.tokens import TokenFile
 from cloud_server.retrieval.embedders import same_model
 from cloud_server.retrieval.index import shortage
 from cloud_server.settings import Model, Settings, load
-from models import catalog
+from models import catalog, exact_loading
 from models.speculative.chosen import described, names_no_model
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table
@@ -123,8 +123,21 @@ def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:
             )
         except JackdawError as error:
             yield Finding("model", "fail", str(error))
+    yield from _exactness(weights, settings.model)
     if not names_no_model(settings.model.draft):
         yield from _draft(weights, settings.model)
+
+
+def _exactness(weights: catalog.Weights, own: Model) -> Iterator[Finding]:
+    try:
+        entry = catalog.find(own.name, "engine")
+        path, adapter = weights.path(entry), weights.adapter(entry, own.adapter)
+        file, layers = entry.adapter_file(own.adapter), build.layers(own.gpu_layers)
+        known = exact_loading.described(weights.folder, path, own.kv, file, adapter.hash if adapter else "", layers)
+    except JackdawError:
+        return  # the model or its adapter is reported above
+    fix = "Another build of llama.cpp, or another model, may be exact." if known["inexact"] else ""
+    yield Finding("exactness", "warn" if known["inexact"] else "ok", known["said"], fix)
 
 
 def _draft(weights: catalog.Weights, own: Model) -> Iterator[Finding]:

@@ -118,19 +118,9 @@ def _source(folder: Path) -> Path:
     unpacked = folder / PINNED.replace("==", "-").replace("llama-cpp-python", "llama_cpp_python")
     if not unpacked.is_dir():
         step("downloading the source of llama.cpp, 77 MB")
-        _run(
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            "--no-deps",
-            "--no-binary",
-            ":all:",
-            "-d",
-            str(folder),
-            PINNED,
-        )
+        name = PINNED.partition("==")[0]
+        options = ["--quiet", "--no-deps", "--no-binary", name, "-d", str(folder)]
+        _run(sys.executable, "-m", "pip", "download", *options, PINNED)
         with tarfile.open(folder / f"{unpacked.name}.tar.gz") as archive:
             archive.extractall(folder / "part", filter="data")
         (folder / "part" / unpacked.name).rename(unpacked)

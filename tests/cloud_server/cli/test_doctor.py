@@ -10,6 +10,8 @@ from cloud_server import build
 from cloud_server.cli.doctor import Finding, examine
 from cloud_server.retrieval.versions import IndexMetadata, write_facts
 from models import catalog
+from models.exactness import Verdicts
+from models.verdict import Verdict
 from shared.errors import JackdawError, StoreCorrupt, StoreError, UsageError
 from storage.ivf_files import CLUSTERS, Layout, write_clusters
 from storage.paths import Paths
@@ -51,6 +53,18 @@ def test_an_adapter_that_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_ADAPTER", str(tmp_path / "nowhere.gguf"))
     (finding,) = findings("adapter")
     assert (finding.level, "there is no such file" in finding.said) == ("warn", True)
+
+
+def test_what_is_not_exact_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_model(tmp_path / "model.gguf", "llama")
+    assert findings("exactness") == []  # there is no model yet
+    monkeypatch.setenv("JACKDAW_SERVER_MODEL_NAME", f"file:{model}")
+    monkeypatch.setenv("JACKDAW_SERVER_MODEL_KV", "f16")
+    (finding,) = findings("exactness")
+    assert (finding.level, "5 of 5 checks are left" in finding.said) == ("ok", True)
+    monkeypatch.setattr(Verdicts, "kept", lambda *_: Verdict(frozenset({"passes"})))
+    (finding,) = findings("exactness")
+    assert (finding.level, "reading only the rest of a prompt" in finding.said) == ("warn", True)
 
 
 def test_a_model_that_cannot_draft_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
