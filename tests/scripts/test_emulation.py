@@ -21,7 +21,7 @@ def row(exact: int, *failed: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("found", "judgement"),
+    ("table", "judgement"),
     [
         (row(6), "right"),
         (row(0, "passes"), "right"),
@@ -30,8 +30,8 @@ def row(exact: int, *failed: str) -> dict[str, Any]:
         (row(5), "wrong"),
     ],
 )
-def test_a_verdict_is_judged_by_what_was_exact(found: dict[str, Any], judgement: Judgement) -> None:
-    assert judged(found) == judgement
+def test_a_verdict_is_judged_by_what_was_exact(table: dict[str, Any], judgement: Judgement) -> None:
+    assert judged(table) == judgement
 
 
 def test_the_page_says_what_was_found_and_what_was_not_run() -> None:
