@@ -119,6 +119,9 @@ class Emulation:
                 "TEST_WEIGHTS": "/short",
                 HOME_VARIABLE: "/home",
                 "JACKDAW_YES": "1",
+                # Emulated threads wait for each other by spinning.
+                "JACKDAW_MODEL_THREADS": "1",
+                "JACKDAW_EMBEDDER_THREADS": "1",
             },
         )
         if ended.returncode not in accepted:
