@@ -55,18 +55,18 @@ _OPTIONS: Final = {
 def make_packages(folder: Path, python: str, project: Path) -> None:
     """Install Jackdaw's dependencies for aarch64, and those of its engine's tests, into a folder. Raises CannotRun."""
     named = tomllib.loads(project.read_text("utf-8"))["project"]["dependencies"]
-    wanted = [*(name for name in named if not name.startswith("llama-cpp-python")), *_TESTS]
+    names = [*(name for name in named if not name.startswith("llama-cpp-python")), *_TESTS]
     stamp = folder / ".installed"
-    if stamp.is_file() and stamp.read_text() == f"{python} {wanted}":
+    if stamp.is_file() and stamp.read_text() == f"{python} {names}":
         return
     step("installing Python packages for aarch64, about 300 MB")
     shutil.rmtree(folder, ignore_errors=True)
     platforms = [option for platform in _PLATFORMS for option in ("--platform", platform)]
     _run(
         *(sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), "--only-binary", ":all:"),
-        *("--implementation", "cp", "--python-version", python, *platforms, *wanted),
+        *("--implementation", "cp", "--python-version", python, *platforms, *names),
     )
-    stamp.write_text(f"{python} {wanted}")
+    stamp.write_text(f"{python} {names}")
 
 
 def make_build(folder: Path, name: str) -> Path:
