@@ -77,7 +77,7 @@ class Emulation:
         step(f"{build}: the engine's contract")
         options = ["-q", "-p", "no:cacheprovider", "-p", "scripts.emulation.short_weights", "--timeout=0"]
         options += ["--hypothesis-profile=emulated"]
-        tests = ["-c", "/src/pyproject.toml", "-k", "llama", "/src/tests/models/test_engines.py"]
+        tests = ["-c", str(_ROOT / "pyproject.toml"), "-k", "llama", str(_ROOT / "tests/models/test_engines.py")]
         said = self._run(build, "-m", "pytest", *options, *tests, accepted=(0, 1))
         self._keep("contract", {"build": build, "said": said.strip().splitlines()[-1]})
 
@@ -86,7 +86,10 @@ class Emulation:
         if self._is_done("question"):
             return
         step(f"{build}: a question about the sample life")
-        self._jackdaw(build, "add", "/src/scripts/sample_life")
+        # Read on this machine, as embedding it would take an hour there: the store is the same.
+        read = [sys.executable, "-c", _JACKDAW, "add", str(_ROOT / "scripts" / "sample_life")]
+        home = {**os.environ, HOME_VARIABLE: str(self.folder / "home"), "PYTHONPATH": str(_ROOT)}
+        subprocess.run(read, env=home, check=True, stdout=subprocess.DEVNULL)
         answer = self._jackdaw(build, "ask", _QUESTION)
         exactness = self._jackdaw(build, "models", "info")["exactness"]["said"]
         asked = {"build": build, "text": _QUESTION, "answer": answer["answer"], "origin": answer["origin"]}
@@ -108,13 +111,12 @@ class Emulation:
     def _run(self, build: str, *arguments: str, accepted: Sequence[int] = (0,)) -> str:
         """Run Python in the system with a build; return what it printed. Raises CannotRun for other exit codes."""
         package = make_build(self.folder / "builds", build)
-        places = {"src": _ROOT, "build": package, "site": self.folder / "site"}
-        data = {"short": self.folder / "short", "home": self.folder / "home"}
+        own = {f"/{name}": self.folder / name for name in ("site", "short", "home")}
         ended = self.system.run(
             ["/usr/bin/python3", *arguments],
-            {f"/{name}": folder for name, folder in (places | data).items()},
+            {"/build": package, str(_ROOT): _ROOT, **own},
             {
-                "PYTHONPATH": "/build:/src:/site",
+                "PYTHONPATH": f"/build:{_ROOT}:/site",
                 "PYTHONDONTWRITEBYTECODE": "1",
                 "TEST_WEIGHTS": "/short",
                 HOME_VARIABLE: "/home",
