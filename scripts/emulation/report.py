@@ -64,6 +64,7 @@ def _contract(contract: Mapping[str, Any] | None) -> Iterator[str]:
     else:
         yield f"`tests/models/test_engines.py` with {contract['build']} and the short model: {contract['said']}"
         yield _when(contract)
+        yield from (f"\n    {line}" for line in contract["failed"])
     yield ""
 
 

@@ -51,8 +51,10 @@ def test_the_page_says_what_was_found_and_what_was_not_run() -> None:
     assert "| i8mm | not run |" in written
     assert "> At nine. (origin: device)" in written
     assert written.endswith("\n")
-    contract = {"build": "armv8-a", "said": "63 passed", **MARK}
-    assert "63 passed" in page({"exactness": {}, "contract": contract})
+    contract = {"build": "armv8-a", "said": "1 failed, 62 passed", "failed": ["FAILED test_x - assert 1"], **MARK}
+    written = page({"exactness": {}, "contract": contract})
+    assert "1 failed, 62 passed" in written
+    assert "    FAILED test_x" in written
     assert page({"exactness": {}}).count("Not run.") == 2
 
 
