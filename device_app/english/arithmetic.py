@@ -57,8 +57,8 @@ _PARTS: Final = frozenset(("half", "third", "quarter", "fifth", "tenth", "twice"
 """Words that are no plain numbers, though the lexicon has numbers for some."""
 
 _SUMS: Final = load("sums")
-_DATE = re.compile(r"\s*\d{1,4}(?:[-/]\d{1,4}){2}\s*|\s*\d{1,2}[:/]\d{2}\s*|\s*\d{4}-\d{1,2}\s*")
-"""A day, a time or a fraction-like date, which is no arithmetic: 2026-03-14, 12:30, 3/14."""
+_DATE = re.compile(r"\s*\d+(?:[-/]\d+){2,}\s*|\s*\d{1,2}[:/]\d{2}\s*|\s*\d{4}-\d{1,2}\s*")
+"""A day, a time, a telephone number, which are no sums: 2026-03-14, 12:30, 040-123-4567."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ def test_answers(ask: Ask, question: str) -> None:
 ASIDE = (
     "2026-03-14",
     "12:30",
+    "040-123-4567",
     "50%",
     "what is 7",
     "How many days are left until the opening?",
