@@ -146,8 +146,8 @@ def _model(device: Device) -> dict[str, Any]:
         engine.clear(0)
         facts["read_tokens_per_s"] = round(_READ / read_ms * 1000, 1)
         facts["written_tokens_per_s"] = round(_WRITTEN / write_ms * 1000, 1)
-        facts["exact"] = not engine.info.inexact
-        facts["inexact"] = sorted(engine.info.inexact)
+        facts["exact"] = not engine.info.verdict.inexact
+        facts["inexact"] = sorted(engine.info.verdict.inexact)
         facts["build"] = engine.info.kv_key
         device.embedder.embed(["warm"])
         _, facts["embed_ms"] = _timed(lambda: device.embedder.embed(["When is the dentist?"]))
