@@ -51,6 +51,17 @@ class CalendarEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class TableRow(Block):
+    """A row of a table. `cells` are the texts of its cells, from the first on; `columns` the names of the columns.
+
+    A column may have no name, "", and a row more or fewer cells than there are columns.
+    """
+
+    columns: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A unit that a user would name: a note, a mail, a chat, an event. A file holds one or many.
 

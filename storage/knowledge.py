@@ -11,6 +11,7 @@ import numpy.typing as npt
 from shared.types import Document, Passage
 from storage.events import EventStore
 from storage.passages import PassageStore, show
+from storage.tables import PreparedTable, TableStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,13 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document with its passages and their unit vectors, shape (passages, dimensions)."""
+    """A document with its passages, their unit vectors, shape (passages, dimensions), and the rows of a table."""
 
     document: Document
     hash: str
     passages: Sequence[Passage]
     vectors: npt.NDArray[np.float32]
+    table: PreparedTable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +217,7 @@ class KnowledgeStore(PassageStore):
                 "INSERT OR REPLACE INTO vectors VALUES (?, ?)",
                 (passage_id, np.ascontiguousarray(vector, "<f4").tobytes()),
             )
+        TableStore(self.database).put(document_id, prepared.table)
 
     def _keep_passages(self, document_id: int, passages: Sequence[Passage]) -> dict[int, int]:
         """Move the document's unchanged passages to their new ordinals and delete the others. Return the kept ids by

@@ -142,7 +142,41 @@ UPDATE files SET sha256 = NULL WHERE id IN (SELECT file_id FROM documents WHERE 
 """
 
 
-STEPS: tuple[Step, ...] = (*schema.STEPS, step_6, step_7, step_8, step_9)
+def step_10(database: sqlite_utils.Database) -> None:
+    """Add the rows of tables, whose cells are looked up and summed. They are deleted with their document."""
+    database.executescript(_TABLES)
+
+
+_TABLES = """
+CREATE TABLE tables (
+    document_id INTEGER PRIMARY KEY REFERENCES documents,
+    columns TEXT NOT NULL       -- JSON array of objects: name, and numbers of cells of each sort
+);
+CREATE TABLE table_rows (
+    document_id INTEGER NOT NULL REFERENCES documents,
+    ordinal INTEGER NOT NULL,   -- within the document, from 0
+    line INTEGER NOT NULL,      -- in the file or sheet, from 1
+    cells TEXT NOT NULL,        -- JSON array of texts
+    cell_values TEXT NOT NULL,  -- JSON object, by the cell's place from 0: n2 a number, u2 its unit, d2 a day
+    PRIMARY KEY (document_id, ordinal)
+) WITHOUT ROWID;
+CREATE TABLE table_words (
+    word TEXT NOT NULL,         -- in the form in which words are compared
+    document_id INTEGER NOT NULL REFERENCES documents,
+    place INTEGER NOT NULL,     -- of the column, from 0
+    cell TEXT NOT NULL,         -- a text of the column that has the word
+    PRIMARY KEY (word, document_id, place, cell)
+) WITHOUT ROWID;
+CREATE INDEX table_words_by_document ON table_words (document_id);
+CREATE TRIGGER documents_delete_tables BEFORE DELETE ON documents BEGIN
+    DELETE FROM table_words WHERE document_id = old.id;
+    DELETE FROM table_rows WHERE document_id = old.id;
+    DELETE FROM tables WHERE document_id = old.id;
+END;
+"""
+
+
+STEPS: tuple[Step, ...] = (*schema.STEPS, step_6, step_7, step_8, step_9, step_10)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -75,6 +75,11 @@ def _mentions(question: str, today: date) -> Iterator[Mention]:
                 yield Mention(match.start(), match.end(), tuple(spans))
 
 
+def places(question: str) -> list[tuple[int, int]]:
+    """Return where the question names days, months and years: the beginnings and ends of these words."""
+    return [match.span() for pattern in (_DIGITS, _NAMED, _RELATIVE) for match in pattern.finditer(question)]
+
+
 def without(question: str) -> str:
     """Return the question without the days, months and years that it names."""
     for pattern in (_DIGITS, _NAMED, _RELATIVE):

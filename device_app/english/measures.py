@@ -70,7 +70,7 @@ def read(question: str) -> Conversion | None:
         return None
     said = {"a": "1", "an": "1", "half a": "0.5", "half an": "0.5"}.get(match["number"], match["number"])
     amount = Decimal(said.replace(",", "").replace("−", "-"))
-    for units in _BY_NAME.values():
+    for units in UNITS.values():
         unit, other = units.get(match["unit"].strip()), units.get(_without_degrees(parts["unit"]))
         if unit and other:
             return Conversion(amount, unit[0], _converted(amount, unit[1], other[1]), other[0])
@@ -97,4 +97,5 @@ def _named(units: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
 
 
 _READ: Final = load("measures")["convert"]
-_BY_NAME: Final = {quantity: _named(units) for quantity, units in _UNITS.items()}
+UNITS: Final = {quantity: _named(units) for quantity, units in _UNITS.items()}
+"""The units of each quantity by all their names, in lower case: the short name, and the size in the basic unit."""

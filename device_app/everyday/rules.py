@@ -13,6 +13,7 @@ from device_app.everyday.examples import examples
 from device_app.everyday.hearsay import HearsayRule
 from device_app.everyday.listing import Listing
 from device_app.everyday.rule import Everyday
+from device_app.everyday.tables import Tables
 from device_app.everyday.talk import Talk
 
 if TYPE_CHECKING:
@@ -21,5 +22,6 @@ if TYPE_CHECKING:
 
 def everyday(store: KnowledgeStore) -> Everyday:
     """Return the rules over this store."""
-    talk = Talk(store, partial(examples, store))
-    return Everyday((talk, Clock(), Arithmetic(), Agenda(store), Days(store), Listing(store), HearsayRule(store)))
+    talk, agenda = Talk(store, partial(examples, store)), Agenda(store)
+    of_files = agenda, Tables(store), Days(store), Listing(store), HearsayRule(store)
+    return Everyday((talk, Clock(), Arithmetic(), *of_files))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from device_app.knowledge import readers
+from device_app.knowledge.cells import table_of
 from device_app.knowledge.ingest_report import IngestReport, PartlyRead, Skipped, UnreadKind, suffix_of
 from device_app.knowledge.keyed import digest, parts, with_own_key
 from models.engine import Embedder
@@ -232,7 +233,7 @@ class Ingestion:
                 else fresh[embedded_text(document.title, passage.text)]
                 for passage in cut
             ]
-            prepared.append(PreparedDocument(document, content, cut, np.stack(rows)))
+            prepared.append(PreparedDocument(document, content, cut, np.stack(rows), table_of(document)))
         return prepared
 
     def _forget_missing(self, roots: list[Path], files: list[readers.FoundFile]) -> None:

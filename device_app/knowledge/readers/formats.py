@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -13,9 +14,9 @@ from device_app.knowledge.readers.opening import MAX_BYTES, open_regular
 from device_app.knowledge.readers.pdf_options import PdfOptions
 from shared.errors import UnreadableFile
 from shared.printable import printable
-from shared.types import Block, Document
+from shared.types import Document
 
-VERSION = 3
+VERSION = 4
 """Increased when a reader's output changes for the same bytes: files are then read again."""
 
 Reader = Callable[..., Iterator[Document | Omitted]]
@@ -123,9 +124,7 @@ def _begins_like_a_mailbox(path: Path) -> bool:
 
 def cleaned(document: Document) -> Document | None:
     """Return the document without control characters; None if nothing is left of it."""
-    blocks = tuple(
-        Block(text, block.line, block.page) for block in document.blocks if (text := printable(block.text)).strip()
-    )
+    blocks = tuple(replace(block, text=text) for block in document.blocks if (text := printable(block.text)).strip())
     title = _one_line(document.title)[:_LONGEST_TITLE]
     if not blocks and (not title or document.kind not in _NAMED_BY_TITLE):
         return None

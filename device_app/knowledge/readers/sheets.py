@@ -8,9 +8,9 @@ from pathlib import Path
 
 from device_app.knowledge.readers.dates import date_in
 from device_app.knowledge.readers.omitted import Omitted
-from device_app.knowledge.readers.tables import ROWS, row_text
+from device_app.knowledge.readers.tables import ROWS, named, row_text
 from shared.printable import counted
-from shared.types import Block, Document
+from shared.types import Block, Document, TableRow
 
 MOST_ROWS = 50_000
 """The most rows of one sheet that are read: some hours of a phone's work. How many are left out is said."""
@@ -76,8 +76,9 @@ def _blocks(rows: Iterator[Row]) -> Iterator[Block]:
     start = list(islice(filled, _LOOKED_AT))
     names = next((place for place, (_, cells) in enumerate(start) if sum(map(bool, cells)) > 1), 0)
     # A sheet with a single row has no column names.
-    columns: Sequence[str] = start[names][1] if len(start) > names + 1 else ()
+    columns = tuple(start[names][1]) if len(start) > names + 1 else ()
     for place, (number, cells) in enumerate(chain(start, filled)):
         if place != names or not columns:
-            named = [*columns, *[""] * (len(cells) - len(columns))] if place > names else [""] * len(cells)
-            yield Block(row_text(zip(named, cells, strict=False))[:_LONGEST_ROW], number)
+            own = columns if place > names else ()
+            text = row_text(zip(named(own, cells), cells, strict=False))[:_LONGEST_ROW]
+            yield TableRow(text, number, None, own, tuple(cells)) if own else Block(text, number)

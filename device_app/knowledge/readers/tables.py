@@ -1,14 +1,14 @@
 """Reads CSV: each row as a readable line with the names of its columns."""
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 from device_app.knowledge.readers.dates import date_in
 from device_app.knowledge.readers.decoding import limited_lines, open_text
 from shared.errors import UnreadableFile
-from shared.types import Block, Document
+from shared.types import Block, Document, TableRow
 
 ROWS = 2000
 """The most rows of one document: a table may be larger than memory."""
@@ -43,18 +43,21 @@ def row_text(cells: Iterable[tuple[str, str]]) -> str:
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in filled)
 
 
+def named(columns: Sequence[str], cells: Sequence[str]) -> tuple[str, ...]:
+    """Return a name for each cell, "" beyond the columns."""
+    return (*columns, *[""] * (len(cells) - len(columns)))
+
+
 def _rows(lines: Iterable[str], separator: str) -> Iterator[Block]:
     reader = csv.reader(lines, delimiter=separator)
-    columns: list[str] | None = None
+    columns: tuple[str, ...] | None = None
     start = 1
     for row in reader:
         line, start = start, reader.line_num + 1
         if columns is None:
             # A table with a single row has no column names.
-            columns = row if any(cell.strip() for cell in row) else None
-            continue
-        names = columns + [""] * (len(row) - len(columns))
-        if text := row_text(zip(names, row, strict=False)):
-            yield Block(text, line)
+            columns = tuple(row) if any(cell.strip() for cell in row) else None
+        elif text := row_text(zip(named(columns, row), row, strict=False)):
+            yield TableRow(text, line, None, columns, tuple(row))
     if columns is not None and reader.line_num <= 1:
         yield Block(row_text(("", cell) for cell in columns), 1)

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from shared.errors import UnreadableFile
-from shared.types import Block, Document
+from shared.types import Document, TableRow
 
 Read = Callable[..., list[Document]]
 
@@ -21,10 +21,14 @@ def field_size_limit() -> Iterator[None]:
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 def test_rows_are_told_by_their_columns(read: Read, separator: str) -> None:
     text = "Who;What;When\nPetra;drill;\n\nTomaso;;May\n".replace(";", separator)
+    columns = ("Who", "What", "When")
     (table,) = read("lent 2026-03-14.csv", text)
     assert table == Document(
         *("", "table", "lent 2026-03-14"),
-        (Block("Who: Petra; What: drill", 2), Block("Who: Tomaso; When: May", 4)),
+        (
+            TableRow("Who: Petra; What: drill", 2, None, columns, ("Petra", "drill", "")),
+            TableRow("Who: Tomaso; When: May", 4, None, columns, ("Tomaso", "", "May")),
+        ),
         datetime(2026, 3, 14),
     )
 
@@ -61,4 +65,4 @@ def test_a_field_beyond_the_limit_is_a_reason(read: Read) -> None:
 def test_a_long_table_comes_in_parts_with_lasting_keys(read: Read) -> None:
     parts = read("a.csv", "n\n" + "".join(f"{number}\n" for number in range(4500)))
     assert [(part.key, len(part.blocks)) for part in parts] == [("", 2000), ("part 2", 2000), ("part 3", 500)]
-    assert parts[2].blocks[-1] == Block("n: 4499", 4501)
+    assert parts[2].blocks[-1] == TableRow("n: 4499", 4501, None, ("n",), ("4499",))

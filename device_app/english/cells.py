@@ -1,0 +1,21 @@
+"""Makes the words of cells, columns and questions comparable: lower case, no accents, one form for related words."""
+
+import re
+from functools import lru_cache
+
+from device_app.english.stemming import stemmed
+from device_app.english.terms import plain
+
+WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][a-z]{2,})?")
+_PLURAL = re.compile(r"(?<=[^aeiou])ies$|(?<=[ox])es$|(?<=[cs]h)es$|(?<=ss)es$|(?<=[^sui])s$")
+
+
+def key(text: str) -> list[str]:
+    """Return the words of a text in order, comparable; numbers as they are written."""
+    return [word_key(word) for word in WORD.findall(plain(text))]
+
+
+@lru_cache(maxsize=8192)
+def word_key(word: str) -> str:
+    """Return a word without the ending of its plural or its form: groceries, grocery; climbing, climb."""
+    return stemmed(_PLURAL.sub(lambda match: "y" if match[0] == "ies" else "", word))

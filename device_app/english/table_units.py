@@ -1,0 +1,64 @@
+"""The units and currencies that tables are written in. Units of one dimension convert into each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from device_app.english.measures import UNITS
+from device_app.english.stop_words import STOP_WORDS, word_set
+from device_app.english.terms import plain
+
+_CURRENCIES: Final = {
+    "EUR": "€ euro euros", "CHF": "fr fr. sfr franc francs", "USD": "$ dollar dollars", "GBP": "£ quid",
+    "JPY": "¥ yen", "SEK": "", "NOK": "", "DKK": "", "PLN": "zł zloty", "CZK": "kč", "HUF": "ft", "CAD": "", "AUD": "",
+    "INR": "₹ rupee rupees", "CNY": "yuan",
+}  # fmt: skip
+_NO_UNITS: Final = word_set("second day days week weeks m s h t c f k g l in st ft") | STOP_WORDS
+"""Words of a question that hardly ever mean a unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit: its usual sign, what it measures, and how many of the dimension's basic unit it is."""
+
+    sign: str
+    dimension: str
+    factor: float = 1.0
+
+    @property
+    def is_money(self) -> bool:
+        """Whether it is a currency, which converts into no other."""
+        return self.dimension.startswith("money")
+
+    @property
+    def quantity(self) -> str:
+        """What is measured: "length", "mass", "money"."""
+        return self.dimension.partition(" ")[0]
+
+
+def _read() -> dict[str, Unit]:
+    units = {
+        name: Unit(sign, quantity, float(size))
+        for quantity, names in UNITS.items()
+        if quantity != "temperature"
+        for name, (sign, size) in names.items()
+    }
+    for code, names in _CURRENCIES.items():
+        units |= dict.fromkeys((code.lower(), *names.split()), Unit(code, f"money {code}"))
+    pieces = Unit("pieces", "pieces")
+    return units | dict.fromkeys(("piece", "pieces", "pcs", "pc"), pieces)
+
+
+_BY_NAME: Final = _read()
+
+
+def unit_named(name: str) -> Unit:
+    """Return the unit of this name; one of its own dimension if the name is unknown."""
+    written = plain(name.strip())
+    return _BY_NAME.get(written) or _BY_NAME.get(written.strip(".")) or Unit(name.strip(), f"unit {written}")
+
+
+def asked_unit(word: str) -> Unit | None:
+    """Return the unit that a word of a question, in lower case, names; None if it hardly means one."""
+    return None if word in _NO_UNITS else _BY_NAME.get(word)

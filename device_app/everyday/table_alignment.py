@@ -1,0 +1,239 @@
+"""Aligns the words of a question with a table: which word is explained by a cell, a column, a unit, a sense.
+
+Pure: tables and cells are given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from device_app.english import dates
+from device_app.english.cells import WORD, key, word_key
+from device_app.english.stop_words import STOP_WORDS
+from device_app.english.table_units import Unit, asked_unit, unit_named
+from device_app.english.table_words import (
+    COMPARISON,
+    CURRENCY_COLUMNS,
+    FIGURES,
+    SAYS_NOTHING,
+    SENSES,
+    UNIT_COLUMNS,
+    Figure,
+    Sense,
+)
+from device_app.english.terms import plain
+from storage.tables import DURATION, Cell, Table
+
+_HEADER_UNIT = re.compile(r"[(\[](?P<unit>[^()\[\]]{1,12})[)\]]\s*$|\bin (?P<in>[^\W\d_]{1,12})$")
+_LEAST_PART: Final = 3
+"""The letters from which a word that is only part of a cell finds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a question: their forms, their comparable forms, and which are of a date, a figure, a comparison."""
+
+    text: str
+    forms: tuple[str, ...]
+    keys: tuple[str, ...]
+    dated: frozenset[int]
+    figures: Mapping[Figure, frozenset[int]]
+    compared: frozenset[int]
+    comparisons: tuple[re.Match[str], ...]
+
+
+def parsed(text: str) -> Words:
+    matches = list(WORD.finditer(text))
+
+    def within(spans: Iterable[tuple[int, int]]) -> frozenset[int]:
+        letters = {letter for start, end in spans for letter in range(start, end)}
+        return frozenset(place for place, word in enumerate(matches) if word.start() in letters)
+
+    dated = within(dates.places(text))
+    comparisons = [match for match in COMPARISON.finditer(text) if not within([match.span("number")]) & dated]
+    compared = within(match.span() for match in comparisons)
+    figures = {name: within(match.span() for match in pattern.finditer(text)) for name, pattern in FIGURES.items()}
+    figures = {name: left for name, places in figures.items() if (left := places - dated - compared)}
+    forms = tuple(match[0] for match in matches)
+    return Words(
+        text,
+        forms,
+        tuple(map(word_key, forms)),
+        dated,
+        figures,
+        compared,
+        tuple(comparisons),
+    )
+
+
+def column_unit(table: Table, place: int) -> str:
+    """Return the unit that a column's name gives its numbers, "" for none: "climb (m)", "euros"."""
+    name = table.columns[place].name
+    if match := _HEADER_UNIT.search(name):
+        return match["unit"] or match["in"]
+    return name if asked_unit(plain(name)) else ""
+
+
+def unit_column(table: Table, place: int) -> int | None:
+    """Return the place of the column that holds the units of a column of numbers; None if there is none."""
+    if column_unit(table, place) or table.columns[place].units:
+        return None
+    behind = (other for other in range(place + 1, len(table.columns)))
+    for other in behind:
+        if table.columns[other].numbers:
+            return None
+        if UNIT_COLUMNS & set(key(table.columns[other].name)):
+            return other
+    return None
+
+
+@dataclass(slots=True)
+class Alignment:
+    """The words of a question, aligned with a table.
+
+    `roles` are the explained words, by place: cell, part (of a cell), column, title, unit, sense. `values` are the
+    cells that are named: texts by column, with several columns where it is open which is meant. `direct` are the
+    columns that are named, with the words; `senses` the columns that fit a word such as "cost"; `unit` is the unit that
+    is named.
+    """
+
+    words: Words
+    table: Table
+    cells: Mapping[str, Sequence[Cell]]
+    roles: dict[int, str] = field(default_factory=dict)
+    values: list[dict[int, set[str]]] = field(default_factory=list)
+    direct: dict[int, set[str]] = field(default_factory=dict)
+    senses: list[set[int]] = field(default_factory=list)
+    unit: Unit | None = None
+
+    def __post_init__(self) -> None:
+        self._find_whole_cells()
+        self._find_columns()
+        self._find_senses()
+        self._find_parts_of_cells()
+
+    def _find_whole_cells(self) -> None:
+        keys = self.words.keys
+        units = {place for place in range(len(self.table.columns)) if self.names(place) & UNIT_COLUMNS}
+        own: dict[tuple[str, ...], dict[int, set[str]]] = {}
+        for word in dict.fromkeys(keys):
+            for cell in self.cells.get(word, ()):
+                if cell.document in self.table.documents and cell.place not in units:
+                    own.setdefault(tuple(key(cell.text)), {}).setdefault(cell.place, set()).add(cell.text)
+        for sought in sorted(own, key=len, reverse=True):
+            for start in range(len(keys) - len(sought) + 1):
+                places = range(start, start + len(sought))
+                if keys[start : start + len(sought)] != sought or any(place in self.roles for place in places):
+                    continue
+                if len(sought) == 1 and not self._may_be_value(start):
+                    continue
+                self.roles |= dict.fromkeys(places, "cell")
+                self.values.append(own[sought])
+
+    def _may_be_value(self, place: int) -> bool:
+        used = self.words.dated | self.words.compared | frozenset().union(*self.words.figures.values())
+        return self.words.forms[place] not in STOP_WORDS and place not in used
+
+    def _find_columns(self) -> None:
+        title = set(key(re.sub(r"[\W_]+", " ", self.table.title))) - STOP_WORDS
+        for place, word in enumerate(self.words.keys):
+            if place in self.roles or (self.words.forms[place] in STOP_WORDS):
+                continue
+            for column in range(len(self.table.columns)):
+                if word in self.names(column):
+                    self.direct.setdefault(column, set()).add(word)
+                    self.roles[place] = "column"
+            if place not in self.roles and word in title and not word[0].isdigit():
+                self.roles[place] = "title"
+        best = list(self.direct.values())
+        self.direct = {column: said for column, said in self.direct.items() if not any(said < other for other in best)}
+
+    def names(self, column: int) -> set[str]:
+        """Return the comparable words of a column's name, without its unit."""
+        name = self.table.columns[column].name
+        return set(key(_HEADER_UNIT.sub("", name))) - STOP_WORDS
+
+    def _find_senses(self) -> None:
+        for place, (form, word) in enumerate(zip(self.words.forms, self.words.keys, strict=True)):
+            if self.roles.get(place) == "cell" or place in self.words.dated:
+                continue
+            if (unit := asked_unit(form)) and self._has_unit(unit):
+                self.unit, self.roles[place] = unit, "unit"
+                continue
+            fitting = {column for sense in SENSES if word in sense.asked for column in self._in_sense(sense)}
+            if fitting:
+                self.senses.append(fitting)
+                self.roles.setdefault(place, "sense")
+
+    def _in_sense(self, sense: Sense) -> set[int]:
+        """Return the columns of a sense: by their names or else by their units, or because they hold days."""
+        columns = range(len(self.table.columns))
+        if sense.days:
+            return {column for column in columns if self.table.columns[column].days}
+        named = {column for column in columns if sense.named & self.names(column) and self._may_measure(column, sense)}
+        return named or {column for column in columns if self._dimensions(column) & set(sense.dimensions)}
+
+    def _may_measure(self, column: int, sense: Sense) -> bool:
+        """Return whether the units of a column, if it has any, are of a dimension of the sense."""
+        beside, dimensions = unit_column(self.table, column), self._dimensions(column)
+        is_currency = beside is None or bool(self.names(beside) & CURRENCY_COLUMNS)
+        fits = not dimensions or bool(dimensions & set(sense.dimensions))
+        return not sense.dimensions or (fits and ("money" not in sense.dimensions or is_currency))
+
+    def _dimensions(self, column: int) -> set[str]:
+        names = [*self.table.columns[column].units, *filter(None, [column_unit(self.table, column)])]
+        return {"time" if name == DURATION else unit_named(name).quantity for name in names}
+
+    def _has_unit(self, unit: Unit) -> bool:
+        return any(self.is_in(column, unit) for column in range(len(self.table.columns)))
+
+    def is_in(self, column: int, unit: Unit) -> bool:
+        """Return whether the numbers of a column are, or may be, in a unit of this dimension."""
+        return unit.quantity in self._dimensions(column) or (
+            self.table.columns[column].numbers > 0 and unit_column(self.table, column) is not None
+        )
+
+    def _find_parts_of_cells(self) -> None:
+        parts: dict[int, set[str]] | None = None
+        for place in self.unexplained():
+            if len(self.words.forms[place]) < _LEAST_PART:
+                continue
+            found: dict[int, set[str]] = {}
+            for cell in self.cells.get(self.words.keys[place], ()):
+                if cell.document in self.table.documents:
+                    found.setdefault(cell.place, set()).add(cell.text)
+            if parts is not None:
+                both = {column: texts & parts.get(column, set()) for column, texts in found.items()}
+                found = {column: texts for column, texts in both.items() if texts}
+            if found:
+                self.roles[place] = "part"
+                parts = found
+        if parts:
+            self.values.append(parts)
+
+    def unexplained(self) -> list[int]:
+        """Return the places of the words that nothing explains."""
+        used = self.words.dated | self.words.compared | frozenset().union(*self.words.figures.values())
+        return [
+            place
+            for place, (form, word) in enumerate(zip(self.words.forms, self.words.keys, strict=True))
+            if not (place in self.roles or place in used or form in STOP_WORDS or word in SAYS_NOTHING)
+        ]
+
+    def numeric(self) -> set[int]:
+        """Return the columns of numbers."""
+        return {place for place, column in enumerate(self.table.columns) if column.numbers}
+
+    def is_categorical(self, place: int) -> bool:
+        """Return whether a column's texts are kinds of rows: each stands in two rows or more on average."""
+        column = self.table.columns[place]
+        return not (column.numbers or column.days) and column.distinct * 2 <= column.filled
+
+    def vocabulary(self) -> set[str]:
+        """Return the comparable words of the table's name and columns, and of the senses that they have."""
+        named = {word for column in range(len(self.table.columns)) for word in self.names(column)}
+        senses = {word for sense in SENSES if self._in_sense(sense) for word in sense.asked}
+        return named | senses | set(key(re.sub(r"[\W_]+", " ", self.table.title)))

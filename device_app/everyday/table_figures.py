@@ -1,0 +1,194 @@
+"""Figures over a column of a table: sums, averages, extremes, and sums by group. SQLite computes them.
+
+Numbers in units of one dimension are added and compared after conversion, which is said. Other units and currencies are
+kept apart and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from device_app.english.table_units import Unit, unit_named
+from device_app.everyday.rule import Item
+from device_app.everyday.table_alignment import column_unit, unit_column
+from device_app.everyday.table_reading import Reading
+from device_app.everyday.table_wording import MOST_SHOWN, Result, Wording, amount, kinds
+from shared.printable import counted
+from storage.tables import Condition, StoredRow, TableStore, Totals
+
+MOST_CITED: Final = 3
+"""The most rows that a figure over many cites."""
+
+_MOST_TIES: Final = 100
+_SAMPLED: Final = 50
+"""The rows by which it is seen with how many decimals a table writes its numbers."""
+
+_MOST_DECIMALS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures that a reading asks for."""
+
+    store: TableStore
+    reading: Reading
+    words: Wording
+
+    def computed(self, count: int) -> Result:
+        """Return the sum or the average over the `count` rows that meet the conditions."""
+        figure = "average" if self.reading.figure == "average" else "sum"
+        name, totals = self.words.name(self._place), self._totals()
+        understood = self.words.understood(f"{figure} of {name}", self.words.counted(count))
+        if not totals:
+            return self.words.nothing(understood, "number")
+        items = [self._item(total, figure) for total in totals]
+        summed = sum(total.count for total in totals)
+        of = f"the {figure} of “{name}” in {self.words.counted(summed)}{self.words.where}"
+        left = count - summed
+        missing = f" {counted(left, 'row')} without a number {'is' if left == 1 else 'are'} left out." if left else ""
+        parts = [f"{self._amount(total, figure)} in {counted(total.count, 'row')}" for total in totals]
+        each = " and ".join(parts)
+        if together := _together(totals, self.reading.unit):
+            mixed = f"; the rows are written in mixed units: {each}" if len(totals) > 1 else ""
+            text = f"{self._amount(together, figure)}: {of}{mixed}.{missing}"
+        elif asked := _together([total for total in totals if _is_in(total, self.reading.unit)], self.reading.unit):
+            others = [part for part, total in zip(parts, totals, strict=True) if not _is_in(total, self.reading.unit)]
+            of = f"the {figure} of “{name}” in {self.words.counted(asked.count)}{self.words.where}"
+            text = f"{self._amount(asked, figure)}: {of}; without {' and '.join(others)}.{missing}"
+        else:
+            text = f"{each}: {of}. They are in different {kinds(totals)}, so there is no single {figure}.{missing}"
+        return Result(text, understood, items, self.store.rows(self.reading.table, self.reading.conditions, MOST_CITED))
+
+    def extreme(self) -> Result:
+        """Return the rows with the greatest or least number; those of each dimension, as these are not compared."""
+        is_most = self.reading.figure == "most"
+        best: dict[str, Totals] = {}
+        for total in self._totals():
+            other = best.get(total_of := unit_named(total.unit).dimension)
+            if other is None or _exceeds(total, other, is_most=is_most):
+                best[total_of] = total
+        word, name = "greatest" if is_most else "least", self.words.name(self._place)
+        understood = self.words.understood(f"{word} {name}")
+        if not best:
+            return self.words.nothing(understood, "number")
+        parts, rows = [], list[StoredRow]()
+        for total in best.values():
+            ties = self._with_value(total.most if is_most else total.least, total.unit)
+            rows += ties
+            shown = amount(total.most if is_most else total.least, total.unit, self._decimals())
+            parts.append(
+                f"{shown}: the {word} “{name}” in {self.words.file}{self.words.where}.\n\n{self.words.listed(ties)}"
+            )
+        note = f"In different {kinds(best.values())}, which are not compared:\n\n" if len(best) > 1 else ""
+        return Result(note + "\n\n".join(parts), understood, self.words.row_items(rows), rows[:MOST_CITED])
+
+    def grouped(self) -> Result:
+        """Return the groups of rows with the greatest or least first: by their sum, or by their number."""
+        reading, group = self.reading, self.reading.group or 0
+        is_most, is_counted = reading.figure == "most", reading.column is None
+        if is_counted:
+            counts = self.store.counts(reading.table, reading.conditions, group)
+            totals = [Totals(text, "", count, count, 0, 0) for text, count in counts]
+        else:
+            totals = [total for total in self._totals(group) if total.group]
+        what = "number of rows" if is_counted else f"sum of “{self.words.name(reading.column)}”"
+        by_dimension: dict[str, list[Totals]] = {}
+        for total in totals:
+            by_dimension.setdefault(unit_named(total.unit).dimension, []).append(total)
+        parts, items = [], list[Item]()
+        for same in by_dimension.values():
+            ranked = _ranked(same, is_most=is_most)
+            first = " and ".join(total.group for total in ranked if total.sum == ranked[0].sum)
+            end = "greatest" if is_most else "least"
+            lead = f"{first}: the {end} {what} by “{self.words.name(group)}” in {self.words.file}{self.words.where}."
+            parts.append(
+                "\n".join([lead, "", *(self._group(total, is_counted=is_counted) for total in ranked[:MOST_SHOWN])])
+            )
+            items += [self._item(total, "count" if is_counted else "sum") for total in ranked]
+        note = f"In different {kinds(totals)}, which are not added up:\n\n" if len(by_dimension) > 1 else ""
+        understood = self.words.understood(f"{what} by {self.words.name(group)}")
+        rows = self.store.rows(reading.table, reading.conditions, MOST_CITED)
+        return Result(note + "\n\n".join(parts), understood, items, rows, bool(totals))
+
+    @property
+    def _place(self) -> int:
+        return self.reading.column or 0
+
+    def _totals(self, group: int | None = None) -> list[Totals]:
+        """Return the figures over the column, with the unit of its name where its cells have none."""
+        table = self.reading.table
+        beside, header = unit_column(table, self._place), column_unit(table, self._place)
+        totals = self.store.totals(table, self.reading.conditions, self._place, beside, group)
+        return [replace(total, unit=total.unit or header) for total in totals]
+
+    def _with_value(self, value: float, unit: str) -> list[StoredRow]:
+        """Return the rows with this number in this unit."""
+        table, tiny = self.reading.table, abs(value) * 1e-12
+        conditions = [*self.reading.conditions, Condition(self._place, "n", (), ((value - tiny, value + tiny),))]
+        beside, header = unit_column(table, self._place), column_unit(table, self._place)
+        rows = self.store.rows(table, conditions, _MOST_TIES)
+        if beside is not None:
+            return [row for row in rows if row.cells[beside] == unit]
+        return [row for row in rows if row.values.get(f"u{self._place}", header) == unit]
+
+    def _group(self, total: Totals, *, is_counted: bool) -> str:
+        rows = counted(total.count, "row")
+        return f"- {total.group}: {rows}" if is_counted else f"- {total.group}: {self._amount(total, 'sum')} in {rows}"
+
+    def _item(self, total: Totals, figure: str) -> Item:
+        name = "" if figure == "count" else self.words.name(self._place)
+        return self.words.figure_item(figure, name, _value(total, figure), total.unit, total.count, total.group)
+
+    def _amount(self, total: Totals, figure: str) -> str:
+        decimals = self._decimals()
+        return amount(_value(total, figure), total.unit, max(decimals, 2) if figure == "average" else decimals)
+
+    def _decimals(self) -> int:
+        """Return with how many decimals the first rows write the column's numbers."""
+        rows = self.store.rows(self.reading.table, self.reading.conditions, _SAMPLED)
+        written = [f"{row.values[value]:.10g}" for row in rows if (value := f"n{self._place}") in row.values]
+        cells = [row.cells[self._place] for row in rows if f"n{self._place}" in row.values]
+        as_money = any(cell.strip("€$£¥ ")[-3:-2] in (".", ",") for cell in cells)
+        return min(max([len(text.partition(".")[2]) for text in written] + [2 * as_money]), _MOST_DECIMALS)
+
+
+def _value(total: Totals, figure: str) -> float:
+    return total.sum / total.count if figure == "average" else total.sum
+
+
+def _is_in(total: Totals, unit: Unit | None) -> bool:
+    return unit is not None and unit_named(total.unit).dimension == unit.dimension
+
+
+def _exceeds(total: Totals, other: Totals, *, is_most: bool) -> bool:
+    mine, theirs = ((each.most if is_most else each.least) * unit_named(each.unit).factor for each in (total, other))
+    return mine > theirs if is_most else mine < theirs
+
+
+def _together(totals: Sequence[Totals], asked: Unit | None) -> Totals | None:
+    """Return figures as one, in the unit asked for or the largest that occurs; None if the units do not convert."""
+    units = [unit_named(total.unit) for total in totals]
+    if len({unit.dimension for unit in units}) != 1:
+        return None
+    if len(totals) == 1 and (asked is None or asked.sign == units[0].sign):
+        return totals[0]
+    into = max(units, key=lambda unit: unit.factor)
+    if asked and asked.dimension == into.dimension:
+        into = asked
+    value = sum(total.sum * unit.factor / into.factor for total, unit in zip(totals, units, strict=True))
+    return Totals("", into.sign, sum(total.count for total in totals), round(value, 9), 0, 0)
+
+
+def _ranked(totals: Sequence[Totals], *, is_most: bool) -> list[Totals]:
+    """Return each group once, in the largest unit that occurs, the greatest sum first, or the least."""
+    groups: dict[str, list[Totals]] = {}
+    for total in totals:
+        groups.setdefault(total.group, []).append(total)
+    into = max((unit_named(total.unit) for total in totals), key=lambda unit: unit.factor)
+    joined = []
+    for group, same in groups.items():
+        together = _together(same, into)
+        joined.append(replace(together or same[0], group=group))
+    return sorted(joined, key=lambda total: total.sum, reverse=is_most)

@@ -1,0 +1,187 @@
+"""Reads the cells of a table: numbers with their units, days, and the words by which a text is found. Knows no format.
+
+How a number or a day is written is the same in all of a table: "3,50" in one cell tells what "1,250" is in another.
+A cell that can be read in two ways, and that nothing tells apart, has no value.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from device_app.english.cells import key
+from device_app.knowledge.readers.dates import date_in
+from shared.printable import printable
+from shared.types import Document, TableRow
+from storage.tables import DURATION, PreparedRow, PreparedTable, StoredColumn
+
+LONGEST_CELL = 300
+"""The most characters of a cell that are stored beside the passages; the rest is no value to look up."""
+
+_MOST_WORDS, _LONGEST_TEXT = 8, 80
+"""The longest text of a cell that is found by its words: longer ones are prose, and found as passages are."""
+
+_LONGEST_VALUE = 40
+"""The most characters of a number or a day."""
+
+_MOST_UNITS = 5
+"""The most units of a column of numbers; in one with more, such as of addresses, the cells are texts."""
+
+_SIGN = r"(?P<sign>[-+−(]\s?)?"
+_NUMBER = re.compile(
+    rf"(?P<before>[€$£¥]|[A-Z]{{2,3}}\.?\s|Fr\.\s)?\s?{_SIGN}(?P<before_>[€$£¥])?\s?"
+    r"(?P<digits>\d[\d.,'’\u00a0\u202f ]*?)\s?(?P<after>[%‰°€$£¥]|[^\W\d_][\w²³/.°]{0,11})?\)?",
+)
+_GROUPS = [re.compile(rf"\d{{1,3}}(?:[{mark}]\d{{3}})+") for mark in (".", ",", "'’", "\u00a0\u202f ")]
+_MOST_DIGITS = 15
+_UNSURE = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
+_DECIMAL = re.compile(r"\d*([.,])\d+")
+_DURATION = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)")
+_TIME = r"(?:[T ,]+\d{1,2}[:.]\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+_DAY = re.compile(
+    rf"(?:\d{{4}}([-./])\d{{1,2}}\1\d{{1,2}}|\d{{1,2}}\. ?\d{{1,2}}\. ?\d{{4}}|(?:\d{{1,2}}\.? )?[A-Za-z]{{3,9}}\.? "
+    rf"(?:\d{{1,2}},? )?\d{{4}}){_TIME}"
+)
+_SLASHED = re.compile(rf"(\d{{1,2}})/(\d{{1,2}})/(\d{{4}}){_TIME}")
+
+
+_Value = dict[str, str | float]
+"""The value of a cell: its number "n" and its unit "u", or its day "d", ISO 8601; empty for a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """How a table writes: its decimal mark, "" if unknown, and whether days stand before months, None if unknown."""
+
+    decimal: str
+    day_first: bool | None
+
+
+def table_of(document: Document) -> PreparedTable | None:
+    """Return the rows of a document with the values of their cells; None if it is no table with named columns."""
+    rows = [block for block in document.blocks if isinstance(block, TableRow)]
+    if not rows:
+        return None
+    names = rows[0].columns
+    width = max(len(names), *(len(row.cells) for row in rows))
+    style = _style(cell for row in rows for cell in row.cells)
+    cells = [[_one_line(cell) for cell in row.cells] + [""] * (width - len(row.cells)) for row in rows]
+    columns, values, words = [], [], list[tuple[str, int, str]]()
+    for place in range(width):
+        texts = Counter(row[place] for row in cells)
+        texts.pop("", None)
+        found = _values(texts, style)
+        values.append(found)
+        counts = {kind: sum(texts[text] for text, value in found.items() if kind in value) for kind in ("n", "d")}
+        name = _one_line(names[place]) if place < len(names) else ""
+        units = tuple(dict.fromkeys(str(value["u"]) for value in found.values() if "u" in value))
+        columns.append(StoredColumn(name, texts.total(), counts["n"], counts["d"], len(texts), units))
+        if not found:
+            words += [(word, place, text) for text in texts for word in _words(text)]
+    stored = [
+        PreparedRow(
+            row.line or 0,
+            texts,
+            {
+                f"{kind}{place}": value
+                for place, text in enumerate(texts)
+                for kind, value in values[place].get(text, {}).items()
+            },
+        )
+        for row, texts in zip(rows, cells, strict=True)
+    ]
+    return PreparedTable(columns, stored, words)
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))[:LONGEST_CELL]
+
+
+def _values(texts: Counter[str], style: _Style) -> dict[str, _Value]:
+    """Return the values of a column's texts; none if most of its cells have none, or too many units."""
+    values = {text: value for text in texts if (value := _value(text, style))}
+    units = {value.get("u") for value in values.values()}
+    valued = sum(texts[text] for text in values)
+    return values if valued * 2 > texts.total() and len(units) <= _MOST_UNITS else {}
+
+
+def _value(text: str, style: _Style) -> _Value:
+    if len(text) > _LONGEST_VALUE:
+        return {}
+    if day := _day(text, style):
+        return {"d": day}
+    return _measured(text, style)
+
+
+def _words(text: str) -> Iterable[str]:
+    """Return the different words of a text, if it is a value to look up."""
+    words = dict.fromkeys(key(text)) if len(text) <= _LONGEST_TEXT else {}
+    return words if len(words) <= _MOST_WORDS else ()
+
+
+def _style(cells: Iterable[str]) -> _Style:
+    decimals, orders = set[str](), set[bool]()
+    for cell in map(str.strip, cells):
+        if len(cell) > _LONGEST_VALUE:
+            continue
+        if match := _SLASHED.fullmatch(cell):
+            first, second = int(match[1]), int(match[2])
+            orders |= {True} if first > 12 >= second else {False} if second > 12 >= first else set()
+        elif (number := _NUMBER.fullmatch(cell)) and (mark := _mark(number["digits"])):
+            decimals.add(mark)
+    return _Style(decimals.pop() if len(decimals) == 1 else "", orders.pop() if len(orders) == 1 else None)
+
+
+def _mark(digits: str) -> str:
+    """Return the decimal mark that a number surely has, or "" if that is open."""
+    digits = re.sub(r"[^\d.,]", "", digits)
+    marks = [character for character in digits if character in ".,"]
+    if len(set(marks)) == 2:
+        return marks[-1]
+    if len(marks) > 1:  # two groups of thousands
+        return "." if marks[0] == "," else ","
+    return marks[0] if marks and _DECIMAL.fullmatch(digits) and not _UNSURE.fullmatch(digits) else ""
+
+
+def _measured(cell: str, style: _Style) -> _Value:
+    """Return a number and its unit, if it has one. A duration such as 1:52:40 is a number of seconds."""
+    if match := _DURATION.fullmatch(cell):
+        hours, minutes, seconds = map(int, match.groups())
+        return {"n": float(hours * 3600 + minutes * 60 + seconds), "u": DURATION}
+    match = _NUMBER.fullmatch(cell)
+    number = _number(match["digits"], style) if match else None
+    if match is None or number is None:
+        return {}
+    is_negative = (match["sign"] or "").strip() in ("-", "−", "(")
+    unit = (match["before"] or match["before_"] or match["after"] or "").strip()
+    return {"n": -number if is_negative else number} | ({"u": unit} if unit else {})
+
+
+def _number(digits: str, style: _Style) -> float | None:
+    mark = _mark(digits) or style.decimal
+    if not mark and _UNSURE.fullmatch(digits):
+        return None
+    whole, point, fraction = digits.rpartition(mark) if mark and mark in digits else (digits, "", "")
+    if point and not fraction.isdigit():
+        return None
+    if any(groups.fullmatch(whole) for groups in _GROUPS):
+        whole = re.sub(r"\D", "", whole)
+    # What begins with a zero is a code or a telephone number.
+    if not whole.isdigit() or (len(whole) > 1 and whole[0] == "0") or len(whole) > _MOST_DIGITS:
+        return None
+    return float(f"{whole}.{fraction}")
+
+
+def _day(cell: str, style: _Style) -> str | None:
+    if match := _SLASHED.fullmatch(cell):
+        first, second, year = map(int, match.group(1, 2, 3))
+        if style.day_first is None and first != second:
+            return None
+        day, month = (first, second) if style.day_first else (second, first)
+        try:
+            return date(year, month, day).isoformat()
+        except ValueError:
+            return None
+    found = date_in(cell) if _DAY.fullmatch(cell) else None
+    return found.date().isoformat() if found else None

@@ -1,0 +1,282 @@
+"""The rows of tables and sheets: finds cells by their words, selects rows, and computes sums and extremes in SQL.
+
+Columns are named by their place, a number, and every value is a bound parameter: no SQL is made from anybody's words.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any, Final, Literal
+
+from shared.types import Filters
+from storage.database import Database
+from storage.passages import conditions, show
+
+DURATION: Final = "h:m:s"
+"""The unit of durations, which are numbers of seconds."""
+
+_MOST_CELLS: Final = 200
+"""The most cells that one word finds: a word with more tells no rows apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumn:
+    """A column: its name; how many of its cells are filled, are numbers, are days, and differ from each other.
+
+    `units` are those that its numbers are written with.
+    """
+
+    name: str
+    filled: int
+    numbers: int
+    days: int
+    distinct: int
+    units: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRow:
+    """A row to store: its line, its cells, and their values by kind and place (n2 a number, u2 its unit, d2 a day)."""
+
+    line: int
+    cells: Sequence[str]
+    values: Mapping[str, str | float]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTable:
+    """A table to store. `words` are (word, place of the column, text of a cell that has the word)."""
+
+    columns: Sequence[StoredColumn]
+    rows: Sequence[PreparedRow]
+    words: Sequence[tuple[str, int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A stored table: the documents that hold its rows, in order. `path` is printable, `title` names file and sheet."""
+
+    documents: tuple[int, ...]
+    title: str
+    path: str
+    columns: tuple[StoredColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A text that stands in a column of a table's part, in one row or more."""
+
+    document: int
+    place: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a row's cell in the column at `place` has to be: one of these texts, or a value in one of these spans.
+
+    `kind` is "n" for numbers and "d" for days; a span's ends are inclusive, None where it is open.
+    """
+
+    place: int
+    kind: Literal["text", "n", "d"]
+    texts: tuple[str, ...] = ()
+    spans: tuple[tuple[str | float | None, str | float | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A row: the document that holds it, its line in the file or sheet, its cells and their values."""
+
+    document: int
+    line: int
+    cells: tuple[str, ...]
+    values: Mapping[str, str | float]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The figures over the numbers of one unit, "" for none, in a column of one group, "" for all rows."""
+
+    group: str
+    unit: str
+    count: int
+    sum: float
+    least: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class TableStore:
+    """The tables of one database. Its caller holds `database.transaction()` when it changes them."""
+
+    database: Database
+
+    def put(self, document: int, table: PreparedTable | None) -> None:
+        """Store the rows of a document in place of those that it had."""
+        for name in ("table_words", "table_rows", "tables"):
+            self.database.execute(f"DELETE FROM {name} WHERE document_id = ?", (document,))
+        if table is None:
+            return
+        columns = json.dumps([asdict(column) for column in table.columns], ensure_ascii=False)
+        self.database.execute("INSERT INTO tables VALUES (?, ?)", (document, columns))
+        self.database.execute_many(
+            "INSERT INTO table_rows VALUES (?, ?, ?, ?, ?)",
+            [
+                (document, ordinal, row.line, json.dumps(row.cells, ensure_ascii=False), json.dumps(row.values))
+                for ordinal, row in enumerate(table.rows)
+            ],
+        )
+        self.database.execute_many(
+            "INSERT OR IGNORE INTO table_words VALUES (?, ?, ?, ?)",
+            [(word, document, place, text) for word, place, text in table.words],
+        )
+
+    def tables(self, filters: Filters) -> list[Table]:
+        """Return the tables whose documents pass the filters; the parts of a long table are one."""
+        restrictions, parameters = conditions(filters)
+        where = f"WHERE {' AND '.join(restrictions)} " if restrictions else ""
+        rows = self.database.execute(
+            "SELECT document_id, title, path, columns FROM tables JOIN documents ON documents.id = document_id "
+            f"JOIN files ON files.id = file_id {where}ORDER BY file_id, title, document_id",
+            parameters,
+        )
+        parts = [(row[0], row[1], row[2], [StoredColumn(**column) for column in json.loads(row[3])]) for row in rows]
+        found = []
+        for (title, path, _), same in groupby(
+            parts, lambda part: (part[1], part[2], [column.name for column in part[3]])
+        ):
+            documents, _, _, columns = zip(*same, strict=True)
+            found.append(Table(documents, title, show(path), _added(columns)))
+        return found
+
+    def cells(self, words: Iterable[str]) -> dict[str, list[Cell]]:
+        """Return the cells that each of these words stands in, at most 200 a word, without words that have none."""
+        found = {}
+        for word in dict.fromkeys(words):
+            rows = self.database.execute(
+                "SELECT document_id, place, cell FROM table_words WHERE word = ? LIMIT ?", (word, _MOST_CELLS + 1)
+            )
+            if rows:
+                found[word] = [Cell(*row) for row in rows]
+        return found
+
+    def words(self, words: Iterable[str], table: Table) -> set[str]:
+        """Return those of the words that stand in a cell of the table."""
+        marks = ", ".join("?" * len(table.documents))
+        sql = f"SELECT 1 FROM table_words WHERE word = ? AND document_id IN ({marks}) LIMIT 1"
+        return {word for word in words if self.database.execute(sql, (word, *table.documents))}
+
+    def count(self, table: Table, conditions: Sequence[Condition]) -> int:
+        """Return the number of rows that meet all conditions."""
+        where, parameters = _where(table, conditions)
+        return int(self.database.execute(f"SELECT COUNT(*) FROM table_rows WHERE {where}", parameters)[0][0])
+
+    def rows(
+        self, table: Table, conditions: Sequence[Condition], most: int, order: tuple[str, bool] | None = None
+    ) -> list[StoredRow]:
+        """Return the first rows that meet all conditions.
+
+        `order` is the value that they are sorted by, such as n2 or d2, and whether the greatest comes first; rows
+        without that value are left out.
+        """
+        where, parameters = _where(table, conditions)
+        by = "document_id, ordinal"
+        if order:
+            where += " AND json_extract(cell_values, ?) IS NOT NULL"
+            parameters.append(f"$.{order[0]}")
+            by = f"json_extract(cell_values, ?) {'DESC' if order[1] else 'ASC'}, {by}"
+            parameters.append(f"$.{order[0]}")
+        rows = self.database.execute(
+            f"SELECT document_id, line, cells, cell_values FROM table_rows WHERE {where} ORDER BY {by} LIMIT ?",
+            (*parameters, most),
+        )
+        return [StoredRow(row[0], row[1], tuple(json.loads(row[2])), json.loads(row[3])) for row in rows]
+
+    def totals(
+        self,
+        table: Table,
+        conditions: Sequence[Condition],
+        place: int,
+        unit_place: int | None = None,
+        group_place: int | None = None,
+    ) -> list[Totals]:
+        """Return the figures over a column of numbers, for each unit and each group.
+
+        The unit is the number's own or, with `unit_place`, the cell in that column.
+        """
+        where, parameters = _where(table, conditions)
+        unit = "json_extract(cell_values, ?)" if unit_place is None else "json_extract(cells, ?)"
+        rows = self.database.execute(
+            "SELECT grouped, unit, COUNT(number), SUM(number), MIN(number), MAX(number) FROM ("
+            f"SELECT COALESCE(json_extract(cells, ?), '') AS grouped, COALESCE({unit}, '') AS unit, "
+            f"json_extract(cell_values, ?) AS number FROM table_rows WHERE {where}) "
+            "WHERE number IS NOT NULL GROUP BY grouped, unit ORDER BY COUNT(number) DESC, grouped, unit",
+            (
+                "$.none" if group_place is None else f"$[{group_place}]",
+                f"$.u{place}" if unit_place is None else f"$[{unit_place}]",
+                f"$.n{place}",
+                *parameters,
+            ),
+        )
+        return [Totals(*row) for row in rows]
+
+    def counts(self, table: Table, conditions: Sequence[Condition], place: int) -> list[tuple[str, int]]:
+        """Return how many rows have each text in a column, the most frequent first; without empty cells."""
+        where, parameters = _where(table, conditions)
+        path = f"$[{place}]"
+        return self.database.execute(
+            f"SELECT json_extract(cells, ?) AS cell, COUNT(*) FROM table_rows WHERE {where} AND cell <> '' "
+            "GROUP BY cell ORDER BY COUNT(*) DESC, cell",
+            (path, *parameters),
+        )
+
+    def passages(self, rows: Sequence[StoredRow]) -> list[int]:
+        """Return the ids of the passages that these rows stand in, each once, in order."""
+        found: dict[int, None] = {}
+        for row in rows:
+            ids = self.database.execute(
+                "SELECT id FROM passages WHERE document_id = ? AND line <= ? ORDER BY ordinal DESC LIMIT 1",
+                (row.document, row.line),
+            )
+            found |= dict.fromkeys(identity for (identity,) in ids)
+        return list(found)
+
+
+def _added(parts: Sequence[Sequence[StoredColumn]]) -> tuple[StoredColumn, ...]:
+    """Return the columns of a whole table: the counts of its parts added up."""
+    return tuple(
+        StoredColumn(
+            column[0].name,
+            sum(part.filled for part in column),
+            sum(part.numbers for part in column),
+            sum(part.days for part in column),
+            max(part.distinct for part in column),
+            tuple(dict.fromkeys(unit for part in column for unit in part.units)),
+        )
+        for column in zip(*parts, strict=True)
+    )
+
+
+def _where(table: Table, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
+    """Return an SQL condition on `table_rows`, and its parameters."""
+    parts = [f"document_id IN ({', '.join('?' * len(table.documents))})"]
+    parameters: list[Any] = [*table.documents]
+    for condition in conditions:
+        if condition.kind == "text":
+            parts.append(f"json_extract(cells, ?) IN ({', '.join('?' * len(condition.texts))})")
+            parameters += [f"$[{condition.place}]", *condition.texts]
+            continue
+        spans = []
+        for least, most in condition.spans:
+            spans.append(
+                "json_extract(cell_values, ?) BETWEEN COALESCE(?, json_extract(cell_values, ?)) AND COALESCE(?, ?)"
+            )
+            path = f"$.{condition.kind}{condition.place}"
+            parameters += [path, least, path, most, _GREATEST[condition.kind]]
+        parts.append(f"({' OR '.join(spans)})")
+    return " AND ".join(parts), parameters
+
+
+_GREATEST: Final = {"n": 1e300, "d": "9999-12-31"}

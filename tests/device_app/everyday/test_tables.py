@@ -1,0 +1,243 @@
+"""Questions to tables: the right row, figures over a column, what is ambiguous, and what is left to others."""
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.english.query import parse
+from device_app.everyday.rule import Asked, Ruled
+from device_app.everyday.tables import Tables
+from device_app.knowledge.ingest import Ingestion
+from models.fake import FakeEmbedder
+from storage.database import Database
+from storage.knowledge import KnowledgeStore
+
+NOW = datetime.fromisoformat("2026-11-20T18:00:00+01:00")
+
+WORDS = "how much many total most least who paid Anna groceries March over 10 km the last in kg first average"
+
+FILES = {
+    "flat_costs.csv": """\
+day,shop,category,amount,currency,paid by
+2026-03-02,Luna,eating out,20.00,EUR,Petra
+2026-03-09,Luna,eating out,30.50,CHF,Tomaso
+2026-03-14,Corner Market,groceries,41.20,EUR,Petra
+2026-04-01,Corner Market,groceries,18.80,EUR,Tomaso
+2026-05-05,Optician,health,64.00,EUR,Petra
+2026-05-06,Corner Market,groceries,,EUR,Petra
+""",
+    "apples.csv": """\
+picked,tree,amount,unit
+2026-09-01,old tree,2.5,kg
+2026-09-02,young tree,500,g
+2026-09-03,old tree,3,crates
+2026-09-04,young tree,1.5,kg
+""",
+    "people.csv": """\
+first name,last name,mobile,city,birthday
+Anna,Brandt,555 7740,Graz,1971-05-02
+Anna,Okoro,555 7446,Linz,1998-01-18
+Uma,Rao,555 7798,Vienna,1976-10-21
+""",
+    "walks.csv": """\
+date,route,distance map (km),distance watch (km),time,climb (m)
+2026-06-01,canal,10.7,11.04,0:55:07,22
+2026-06-08,hill,12.0,12.45,1:06:42,112
+2026-07-04,harbour,9.1,9.37,0:52:40,146
+""",
+    "notes.md": "# Dentist\n\nThe dentist sees me on Tuesday.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def rule(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """The rule over the files."""
+    folder = tmp_path_factory.mktemp("tables")
+    (folder / "files").mkdir()
+    for name, text in FILES.items():
+        (folder / "files" / name).write_text(text, encoding="utf-8")
+    store = KnowledgeStore(Database(folder / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([folder / "files"])
+    return Tables(store)
+
+
+def _ruled(rule: Tables, question: str) -> Ruled | None:
+    return rule.answer(Asked(parse(question, NOW.date()), NOW))
+
+
+def _answer(rule: Tables, question: str) -> Ruled:
+    ruled = _ruled(rule, question)
+    assert ruled, question
+    return ruled
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "understood"),
+    [
+        (
+            "What has Petra paid for health in total?",
+            "64.00 EUR",
+            "sum of amount · category = health · paid by = Petra · 1 row of flat_costs.csv",
+        ),
+        (
+            "how much did we spend on groceries",
+            "60.00 EUR",
+            "sum of amount · category = groceries · 3 rows of flat_costs.csv",
+        ),
+        ("average for groceries?", "30.00 EUR", "average of amount · category = groceries · 3 rows of flat_costs.csv"),
+        (
+            "how much did Tomaso spend in April?",
+            "18.80 EUR",
+            "amount · paid by = Tomaso · day in April 2026 · 1 row of flat_costs.csv",
+        ),
+        (
+            "how many groceries did Petra buy between March and April",
+            "1 row",
+            "number of rows · category = groceries · paid by = Petra · "
+            "day from 2026-03-01 to 2026-04-30 · flat_costs.csv",
+        ),
+        (
+            "how many different shops are in the flat costs",
+            "3 different values",
+            "different values of shop · flat_costs.csv",
+        ),
+        (
+            "who paid the most for groceries?",
+            "Petra",
+            "sum of “amount” by paid by · category = groceries · flat_costs.csv",
+        ),
+        ("when did we last go to Luna", "2026-03-09", "latest day · shop = Luna · flat_costs.csv"),
+        ("what was the highest climb?", "146 m", "greatest climb (m) · walks.csv"),
+        (
+            "how far did I walk in june by the watch",
+            "23.49 km",
+            "sum of distance watch (km) · date in June 2026 · 2 rows of walks.csv",
+        ),
+        ("what was my fastest walk", "0:52:40", "least time · walks.csv"),
+        ("how many walks over 10 km by the map", "2 rows", "number of rows · distance map (km) over 10 · walks.csv"),
+        ("how many people live in Graz?", "1 row of people.csv", "number of rows · city = Graz · people.csv"),
+        (
+            "which city does Uma Rao live in?",
+            "city: Vienna",
+            "city · first name = Uma · last name = Rao · 1 row of people.csv",
+        ),
+        ("who is the oldest of the people", "1971-05-02", "earliest birthday · people.csv"),
+        (
+            "whose birthday is in May?",
+            "Brandt",
+            "first name, last name, birthday · birthday in May 2025 or in May 2026 · 1 row of people.csv",
+        ),
+    ],
+)
+def test_figures_and_rows(rule: Tables, question: str, text: str, understood: str) -> None:
+    ruled = _answer(rule, question)
+    assert ruled.understood == understood
+    assert text in ruled.text.splitlines()[0]
+
+
+def test_a_row_is_named_with_its_columns_and_cited(rule: Tables) -> None:
+    ruled = _answer(rule, "What did the optician cost, and who paid it?")
+    assert ruled.text.splitlines()[0] == "amount: 64.00 EUR; paid by: Petra."
+    assert "Row 6 of flat_costs.csv: day: 2026-05-05; shop: Optician; category: health" in ruled.text
+    assert [source.title for source in ruled.sources] == ["flat_costs"]
+    assert ruled.items[0].as_json()["cells"]["amount"] == "64.00"
+    assert ruled.items[0].as_json()["row"] == 6
+
+
+def test_two_rows_that_fit_are_both_named(rule: Tables) -> None:
+    text = _answer(rule, "what is Anna's mobile number?").text
+    assert text.startswith("2 rows of people.csv fit, where first name is Anna:")
+    assert "555 7740" in text
+    assert "555 7446" in text
+
+
+def test_two_columns_that_fit_are_both_answered(rule: Tables) -> None:
+    text = _answer(rule, "how far did I walk in June").text
+    assert text.startswith("The question fits 2 columns.")
+    assert "22.7 km: the sum of “distance map (km)”" in text
+    assert "23.49 km: the sum of “distance watch (km)”" in text
+
+
+def test_currencies_are_not_added(rule: Tables) -> None:
+    text = _answer(rule, "how much did we spend on eating out in total").text
+    assert "30.50 CHF in 1 row and 20.00 EUR in 1 row" in text
+    assert "different currencies" in text
+    one = _answer(rule, "how much did we spend on eating out in francs?").text
+    assert one.startswith("30.50 CHF: the sum of “amount” in 1 row")
+    assert "without 20.00 EUR in 1 row" in one
+
+
+def test_units_that_convert_are_added_and_said(rule: Tables) -> None:
+    text = _answer(rule, "how much from the young tree?").text
+    assert text.startswith("2 kg: the sum of “amount” in 2 rows of apples.csv")
+    assert "mixed units: 500 g in 1 row and 1.5 kg in 1 row" in text
+    assert "different units" in _answer(rule, "total amount of apples").text
+
+
+def test_cells_without_a_number_are_said(rule: Tables) -> None:
+    assert "1 row without a number is left out" in _answer(rule, "total for groceries").text
+
+
+def test_no_row_is_an_answer_to_a_figure(rule: Tables) -> None:
+    assert _answer(rule, "how much did Tomaso pay for health in total?").text.startswith(
+        "None: no row of flat_costs.csv"
+    )
+
+
+def test_a_misspelt_word_is_corrected_and_said(rule: Tables) -> None:
+    ruled = _answer(rule, "how much did Petra spend on grocries?")
+    assert ruled.understood.startswith("sum of amount · category = groceries")
+    assert "Read “grocries” as “groceries”." in ruled.text
+
+
+def test_filters_narrow_the_tables(rule: Tables) -> None:
+    assert _ruled(rule, "in:walks how much did we spend on groceries") is None
+    assert _ruled(rule, "in:flat how much did we spend on groceries")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When is the dentist?",
+        "what time is it",
+        "how many mails did I get in March?",
+        "who is Uma?",
+        "what did Petra say about health?",
+        "does Uma live in Vienna?",
+        "how much did we spend on pets",
+        "how much did we spend except on groceries",
+        "why did Petra pay for groceries",
+        "how much did we spend per month",
+        "is groceries more than health?",
+        "total",
+        "",
+        "🦆",
+        "'; DROP TABLE tables; --",
+        "x" * 3000,
+    ],
+)
+def test_what_no_table_explains_is_left_to_others(rule: Tables, question: str) -> None:
+    if question:
+        assert _ruled(rule, question) is None
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            re.findall(r"\w+", "how much many total most who paid Anna groceries March over 10 km the last kg")
+        ),
+        max_size=9,
+    )
+)
+def test_any_words_are_answered_or_left(rule: Tables, words: list[str]) -> None:
+    if words:
+        _ruled(rule, " ".join(words))
+
+
+def test_without_tables_there_is_no_answer(tmp_path: Path) -> None:
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    assert _ruled(Tables(store), "how much did we spend on groceries") is None
