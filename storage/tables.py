@@ -62,6 +62,11 @@ class Table:
     path: str
     columns: tuple[StoredColumn, ...]
 
+    @property
+    def rows(self) -> int:
+        """The number of rows, as the column with the most filled cells has it."""
+        return max((column.filled for column in self.columns), default=0)
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -76,13 +81,15 @@ class Cell:
 class Condition:
     """What a row's cell in the column at `place` has to be: one of these texts, or a value in one of these spans.
 
-    `kind` is "n" for numbers and "d" for days; a span's ends are inclusive, None where it is open.
+    `kind` is "n" for numbers and "d" for days; a span's ends are inclusive, None where it is open. `shown` names the
+    texts for a person, if they are many spellings of the same.
     """
 
     place: int
     kind: Literal["text", "n", "d"]
     texts: tuple[str, ...] = ()
     spans: tuple[tuple[str | float | None, str | float | None], ...] = ()
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +171,19 @@ class TableStore:
 
     def words(self, words: Iterable[str], table: Table) -> set[str]:
         """Return those of the words that stand in a cell of the table."""
-        marks = ", ".join("?" * len(table.documents))
-        sql = f"SELECT 1 FROM table_words WHERE word = ? AND document_id IN ({marks}) LIMIT 1"
-        return {word for word in words if self.database.execute(sql, (word, *table.documents))}
+        sql = "SELECT DISTINCT word FROM table_words WHERE document_id = ? AND word IN (SELECT value FROM json_each(?))"
+        asked = json.dumps([*words])
+        return {word for document in table.documents for (word,) in self.database.execute(sql, (document, asked))}
 
     def count(self, table: Table, conditions: Sequence[Condition]) -> int:
         """Return the number of rows that meet all conditions."""
         where, parameters = _where(table, conditions)
         return int(self.database.execute(f"SELECT COUNT(*) FROM table_rows WHERE {where}", parameters)[0][0])
+
+    def last_line(self, table: Table) -> int:
+        """Return the line of the table's last row in its file or sheet."""
+        sql = "SELECT MAX(line) FROM table_rows WHERE document_id = ?"
+        return int(self.database.execute(sql, (table.documents[-1],))[0][0] or 0)
 
     def rows(
         self, table: Table, conditions: Sequence[Condition], most: int, order: tuple[str, bool] | None = None

@@ -17,6 +17,9 @@ _CURRENCIES: Final = {
 _NO_UNITS: Final = word_set("second day days week weeks m s h t c f k g l in st ft") | STOP_WORDS
 """Words of a question that hardly ever mean a unit."""
 
+_SIGNS: Final = word_set("m s h t g l f c k d")
+"""Those that mean one behind a number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -59,6 +62,12 @@ def unit_named(name: str) -> Unit:
     return _BY_NAME.get(written) or _BY_NAME.get(written.strip(".")) or Unit(name.strip(), f"unit {written}")
 
 
-def asked_unit(word: str) -> Unit | None:
+def asked_unit(word: str, *, behind_number: bool = False) -> Unit | None:
     """Return the unit that a word of a question, in lower case, names; None if it hardly means one."""
-    return None if word in _NO_UNITS else _BY_NAME.get(word)
+    return None if word in (_NO_UNITS - _SIGNS if behind_number else _NO_UNITS) else _BY_NAME.get(word)
+
+
+def names_of(unit: Unit) -> tuple[str, ...]:
+    """Return the names of a unit as cells may have them."""
+    names = [unit.sign, *(name for name, other in _BY_NAME.items() if other == unit)]
+    return tuple(dict.fromkeys(form for name in names for form in (name, name.upper(), name.capitalize())))

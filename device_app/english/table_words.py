@@ -19,21 +19,22 @@ FIGURES: Final[Mapping[Figure, re.Pattern[str]]] = {
     "count": re.compile(
         r"\b(?:how often|how many times|(?:what is |what's )?the (?:number|count) of|number of|count)\b"
     ),
-    "latest": re.compile(r"\b(?:latest|newest|youngest|(?:most )?recent(?:ly)?|last(?! names?\b))\b"),
+    "latest": re.compile(r"\b(?:latest|newest|youngest|(?:most )?recent(?:ly)?|last(?: time)?(?! names?\b))\b"),
     "earliest": re.compile(r"\b(?:earliest|oldest|first(?! names?\b))\b"),
     "most": re.compile(
         r"\b(?:the most|most|highest|biggest|largest|longest|greatest|maximum|max|farthest|furthest|priciest|dearest|"
         r"heaviest|tallest|slowest|steepest|more)\b"
     ),
     "least": re.compile(
-        r"\b(?:the least|least|lowest|smallest|shortest|cheapest|minimum|min|lightest|fastest|quickest|fewest|less)\b"
+        r"\b(?:the least|least|lowest|smallest|shortest|cheapest|minimum|lightest|fastest|quickest|fewest|less)\b"
     ),
     "sum": re.compile(
         r"\b(?:in total|totals?|the sum|sum|altogether|all together|all in all|in all|overall|combined|add(?:s|ed)? up|"
         r"so far)\b"
     ),
     "much": re.compile(
-        r"\bhow much\b|\bhow far(?= (?:did|have|has)\b)|\bwhat(?= (?:did|do|have|has) [^\W\d_]+ (?:spend|spent|pay|paid)\b)"
+        r"\bhow much\b|\bhow far(?= (?:did|have|has)\b)|"
+        r"\bwhat(?= (?:did|do|have|has) [^\W\d_]+ (?:spend|spent|pay|paid)\b)"
     ),
 }
 """The words that ask for each figure, in the order in which they are tried. The text is in lower case."""
@@ -42,9 +43,9 @@ MANY: Final = re.compile(r"\bhow many\b")
 
 OTHERWISE: Final = re.compile(
     r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|should|will|would|am)\b"
-    r"|\b(?:except|excluding|besides|difference|differ|compared?|percent(?:age)?|ratio|share|trend|why|how come|"
-    r"(?:per|each|every|by|which|what) (?:day|week|month|quarter|year|person|head)|monthly|weekly|daily|yearly|median|"
-    r"how (?:much|many) (?:more|less|fewer)|if|unless|rank|sort|top \d+|second|third|twice|half)\b"
+    r"|\b(?:why|how come|if|unless|except|excluding|(?:per|each|every|by|which|what) (?:day|week|month|quarter|year)|"
+    r"how (?:much|many) (?:more|less|fewer)|top \d+|"
+    r"(?:two|three|four|five|six|seven|eight|nine|ten|second|third|\d+) (?:most|least|[^\W\d_]+est))\b"
 )
 """What this reading knows no answer to: yes and no, comparisons, exceptions, figures of other kinds."""
 
@@ -91,7 +92,7 @@ SENSES: Final = (
     _sense("address street", "address street"),
     _sense("guarantee warranty expire expires end ends", "warranty guarantee expiry expires until"),
 )
-QUANTITY: Final = _keys("amount quantity qty number count pieces stock units")
+QUANTITY: Final = _keys("amount quantity qty number count pieces stock")
 """The words of columns that say how many there are of what a row is about."""
 
 UNIT_COLUMNS: Final = _keys("unit units currency curr ccy uom measure")
@@ -104,6 +105,17 @@ BIRTHDAYS: Final = _keys("birthday born birth birthdate dob")
 LATER: Final = _keys("until till expiry expires warranty guarantee due end ends next")
 """The names of columns of days that are still to come, which make nothing old or new."""
 
+SPENDING: Final = _keys("expense spending cost budget payment transaction ledger account bank outgoing")
+"""The words by which a table is named that holds what was spent."""
+
+SPENT: Final = _keys("spend pay")
+
+HOW_LONG: Final = re.compile(r"\bhow long (?:did|do|does|have|has|had)\b")
+"""A question for a duration, not for a distance."""
+
+BARE: Final = re.compile(r"\b(?:most|least|more|less|fewest)\b(?! (?:expensive|recent|often))")
+"""The most of something: of a column that is named, or over all rows of a group."""
+
 SAYS_NOTHING: Final = frozenset(
     map(
         word_key,
@@ -112,7 +124,8 @@ SAYS_NOTHING: Final = frozenset(
             list listed log data column single one ones each per ever person people kind sort type live lives living
             have had give gave given go went make made get got buy bought need needed take took come came be own use
             used know call called show tell find look whole entire many much often times amount far altogether
-            together according please hey jackdaw exactly actually done was everything anything all spend spent pay paid cost costs year
+            together according please hey jackdaw exactly actually done wear wore worn was everything
+            anything all spend spent pay paid cost costs year
             recorded written noted stand stands belong belongs there s m ve ll"""
         ),
     )

@@ -12,14 +12,19 @@ from typing import Final
 
 from device_app.english import dates
 from device_app.english.cells import WORD, key, word_key
+from device_app.english.lexicon import NUMBERS
 from device_app.english.stop_words import STOP_WORDS
 from device_app.english.table_units import Unit, asked_unit, unit_named
 from device_app.english.table_words import (
     COMPARISON,
     CURRENCY_COLUMNS,
     FIGURES,
+    HOW_LONG,
+    QUANTITY,
     SAYS_NOTHING,
     SENSES,
+    SPENDING,
+    SPENT,
     UNIT_COLUMNS,
     Figure,
     Sense,
@@ -146,7 +151,8 @@ class Alignment:
                 if word in self.names(column):
                     self.direct.setdefault(column, set()).add(word)
                     self.roles[place] = "column"
-            if place not in self.roles and word in title and not word[0].isdigit():
+            is_spending = word in SPENT and bool(title & SPENDING)
+            if place not in self.roles and ((word in title and not word[0].isdigit()) or is_spending):
                 self.roles[place] = "title"
         best = list(self.direct.values())
         self.direct = {column: said for column, said in self.direct.items() if not any(said < other for other in best)}
@@ -158,12 +164,16 @@ class Alignment:
 
     def _find_senses(self) -> None:
         for place, (form, word) in enumerate(zip(self.words.forms, self.words.keys, strict=True)):
-            if self.roles.get(place) == "cell" or place in self.words.dated:
+            if self.roles.get(place) == "cell" or place in self.words.dated | self.words.compared:
+                continue
+            if form == "time" and place in self.words.figures.get("latest", ()):
                 continue
             if (unit := asked_unit(form)) and self._has_unit(unit):
                 self.unit, self.roles[place] = unit, "unit"
                 continue
-            fitting = {column for sense in SENSES if word in sense.asked for column in self._in_sense(sense)}
+            is_duration = form == "long" and HOW_LONG.search(self.words.text)
+            meant = word_key("duration") if is_duration else word
+            fitting = {column for sense in SENSES if meant in sense.asked for column in self._in_sense(sense)}
             if fitting:
                 self.senses.append(fitting)
                 self.roles.setdefault(place, "sense")
@@ -174,7 +184,13 @@ class Alignment:
         if sense.days:
             return {column for column in columns if self.table.columns[column].days}
         named = {column for column in columns if sense.named & self.names(column) and self._may_measure(column, sense)}
-        return named or {column for column in columns if self._dimensions(column) & set(sense.dimensions)}
+        return named or {column for column in columns if self._measures(column, sense)}
+
+    def _measures(self, column: int, sense: Sense) -> bool:
+        """Return whether the numbers of a column are of a dimension of the sense, or may be."""
+        beside = unit_column(self.table, column) if self.table.columns[column].numbers else None
+        has_units = beside is not None and not self.names(beside) & CURRENCY_COLUMNS and "mass" in sense.dimensions
+        return has_units or bool(self._dimensions(column) & set(sense.dimensions))
 
     def _may_measure(self, column: int, sense: Sense) -> bool:
         """Return whether the units of a column, if it has any, are of a dimension of the sense."""
@@ -199,7 +215,7 @@ class Alignment:
     def _find_parts_of_cells(self) -> None:
         parts: dict[int, set[str]] | None = None
         for place in self.unexplained():
-            if len(self.words.forms[place]) < _LEAST_PART:
+            if len(self.words.forms[place]) < _LEAST_PART or self.words.forms[place] in NUMBERS:
                 continue
             found: dict[int, set[str]] = {}
             for cell in self.cells.get(self.words.keys[place], ()):
@@ -216,7 +232,10 @@ class Alignment:
 
     def unexplained(self) -> list[int]:
         """Return the places of the words that nothing explains."""
-        used = self.words.dated | self.words.compared | frozenset().union(*self.words.figures.values())
+        ends = frozenset().union(*(self.words.figures.get(figure, ()) for figure in ("most", "least")))
+        # "heaviest" needs a column of weights, "highest" any.
+        sensible = {place for place in ends if any(self.words.keys[place] in sense.asked for sense in SENSES)}
+        used = self.words.dated | self.words.compared | frozenset().union(*self.words.figures.values()) - sensible
         return [
             place
             for place, (form, word) in enumerate(zip(self.words.forms, self.words.keys, strict=True))
@@ -227,13 +246,44 @@ class Alignment:
         """Return the columns of numbers."""
         return {place for place, column in enumerate(self.table.columns) if column.numbers}
 
+    def dated(self) -> set[int]:
+        """Return the columns of days."""
+        return {place for place, column in enumerate(self.table.columns) if column.days}
+
     def is_categorical(self, place: int) -> bool:
         """Return whether a column's texts are kinds of rows: each stands in two rows or more on average."""
         column = self.table.columns[place]
         return not (column.numbers or column.days) and column.distinct * 2 <= column.filled
 
     def vocabulary(self) -> set[str]:
-        """Return the comparable words of the table's name and columns, and of the senses that they have."""
+        """Return the comparable words of the table's name and columns."""
         named = {word for column in range(len(self.table.columns)) for word in self.names(column)}
-        senses = {word for sense in SENSES if self._in_sense(sense) for word in sense.asked}
-        return named | senses | set(key(re.sub(r"[\W_]+", " ", self.table.title)))
+        return named | set(key(re.sub(r"[\W_]+", " ", self.table.title)))
+
+    def quantities(self) -> set[int]:
+        """Return the columns that say how many there are of what a row is about; an amount of money does not."""
+        table = self.table
+        named = {column for column in self.numeric() if self.names(column) & QUANTITY}
+        beside = {column: unit_column(table, column) for column in named}
+        return {
+            column
+            for column, other in beside.items()
+            if not any(unit_named(name).is_money for name in table.columns[column].units)
+            and not (other is not None and self.names(other) & CURRENCY_COLUMNS)
+        }
+
+    def measured_in(self, unit: Unit) -> set[int]:
+        """Return the columns of numbers in a unit; else those in another unit of its dimension."""
+        fitting = {column for column in self.numeric() if self.is_in(column, unit)}
+        same = {column for column in fitting if unit_named(column_unit(self.table, column)) == unit}
+        return same or fitting
+
+    def narrowed(self, columns: set[int]) -> list[int]:
+        """Return those of the columns that are meant, by their names, unit and senses; all if nothing tells."""
+        left = columns
+        for named in (set(self.direct), self.measured_in(self.unit) if self.unit else set(), *self.senses):
+            left = (left & named) or left
+        if left == columns and len(left) > 1:
+            dated = {column for column in left if self.names(column) == {"date"}}
+            left = dated or (left & self.quantities()) or left
+        return sorted(left)

@@ -59,13 +59,16 @@ class Figures:
             text = f"{self._amount(asked, figure)}: {of}; without {' and '.join(others)}.{missing}"
         else:
             text = f"{each}: {of}. They are in different {kinds(totals)}, so there is no single {figure}.{missing}"
-        return Result(text, understood, items, self.store.rows(self.reading.table, self.reading.conditions, MOST_CITED))
+        rows = self.store.rows(self.reading.table, self.reading.conditions, MOST_CITED)
+        if count <= MOST_CITED:
+            text += f"\n\n{self.words.listed(rows)}"
+        return Result(text, understood, items, rows)
 
     def extreme(self) -> Result:
         """Return the rows with the greatest or least number; those of each dimension, as these are not compared."""
         is_most = self.reading.figure == "most"
         best: dict[str, Totals] = {}
-        for total in self._totals():
+        for total in self._compared():
             other = best.get(total_of := unit_named(total.unit).dimension)
             if other is None or _exceeds(total, other, is_most=is_most):
                 best[total_of] = total
@@ -92,7 +95,7 @@ class Figures:
             counts = self.store.counts(reading.table, reading.conditions, group)
             totals = [Totals(text, "", count, count, 0, 0) for text, count in counts]
         else:
-            totals = [total for total in self._totals(group) if total.group]
+            totals = [total for total in self._compared(group) if total.group]
         what = "number of rows" if is_counted else f"sum of “{self.words.name(reading.column)}”"
         by_dimension: dict[str, list[Totals]] = {}
         for total in totals:
@@ -122,6 +125,11 @@ class Figures:
         beside, header = unit_column(table, self._place), column_unit(table, self._place)
         totals = self.store.totals(table, self.reading.conditions, self._place, beside, group)
         return [replace(total, unit=total.unit or header) for total in totals]
+
+    def _compared(self, group: int | None = None) -> list[Totals]:
+        """Return the figures in the unit that is asked for, if there are any; else in all units."""
+        totals = self._totals(group)
+        return [total for total in totals if _is_in(total, self.reading.unit)] or totals
 
     def _with_value(self, value: float, unit: str) -> list[StoredRow]:
         """Return the rows with this number in this unit."""

@@ -9,45 +9,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from device_app.english import dates
 from device_app.english.cells import WORD
 from device_app.english.stop_words import STOP_WORDS
-from device_app.english.table_units import Unit, asked_unit, unit_named
+from device_app.english.table_units import Unit
 from device_app.english.table_words import (
-    AFTER,
-    AT_LEAST,
-    AT_MOST,
-    BEFORE,
-    BELOW,
-    BIRTHDAYS,
-    CURRENCY_COLUMNS,
-    LATER,
+    BARE,
     MANY,
     OTHERWISE,
-    QUANTITY,
-    RANGE,
     Figure,
 )
 from device_app.english.terms import plain
 from device_app.english.words import denies
-from device_app.everyday.table_alignment import Alignment, parsed, unit_column
+from device_app.everyday.table_alignment import Alignment, parsed
+from device_app.everyday.table_conditions import RowConditions
 from storage.tables import Cell, Condition, Table
 
 if TYPE_CHECKING:
-    from device_app.english.dates import Span
+    pass
 
 _MOST_CHARACTERS: Final = 200
 _MOST_READINGS: Final = 6
 _HEADER_UNIT = re.compile(r"[(\[](?P<unit>[^()\[\]]{1,12})[)\]]\s*$|\bin (?P<in>[^\W\d_]{1,12})$")
-_BY_GROUP = re.compile(r"\b(?:most|least|more|less|fewest)\b(?! expensive)")
+_NUMBER_OF = re.compile(r"\bnumber of\b")
+_OFTEN = re.compile(r"\boften\b")
 _WHO = re.compile(r"\bwho\b")
 _WHO_IS = re.compile(r"^\W*who(?:'s| is| was| are) ")
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b|\b(?:this|last|next) ")
-_EARLIEST_YEAR: Final = 1900
 _LEAST_PART: Final = 3
 """The letters from which a word that is only part of a cell finds it."""
 
@@ -79,7 +69,9 @@ def read(
     `cells` are the cells that the question's words stand in, by `english.cells.key`.
     """
     aligned = alignments(question, tables, cells)
-    found = [reading for alignment in aligned for reading in _Reader(alignment, today).readings()]
+    found = [
+        reading for alignment in aligned for reading in _Reader(alignment, RowConditions(alignment, today)).readings()
+    ]
     scores = sorted({reading.score for reading in found}, reverse=True)
     return [[reading for reading in found if reading.score == score] for score in scores]
 
@@ -98,7 +90,7 @@ class _Reader:
     """Reads aligned words."""
 
     found: Alignment
-    today: date
+    rows: RowConditions
 
     def readings(self) -> Iterator[Reading]:
         """Yield the readings of the question for this table."""
@@ -108,11 +100,16 @@ class _Reader:
         group = self._group(figure)
         columns: Sequence[int | None] = self._columns(figure, group)
         asked = self._asked()
-        if not self._is_anchored(figure, asked):
+        if not self._is_anchored(figure, asked, group):
             return
-        spans = self._days()
-        day_columns: Sequence[int | None] = self._day_columns() if spans else [None]
-        compared: Sequence[int | None] = self._compared()
+        spans = self.rows.days()
+        if not spans and any(place not in self.found.roles for place in self.found.words.dated):
+            return
+        unit_places = self.rows.units(figure)
+        if unit_places is None:
+            return
+        day_columns: Sequence[int | None] = self.rows.day_columns() if spans else [None]
+        compared: Sequence[int | None] = self.rows.compared()
         choices = list(product(columns, day_columns, compared, *map(sorted, self.found.values)))
         if not choices or len(choices) > _MOST_READINGS:
             return
@@ -121,11 +118,12 @@ class _Reader:
             sum(role in ("column", "title") for role in self.found.roles.values()),
         )
         for column, day_column, compared_column, *places in choices:
-            conditions = self._conditions(places)
+            conditions = self.rows.texts(places)
             if day_column is not None:
-                conditions.append(Condition(day_column, "d", (), self._spans(spans, day_column)))
+                conditions.append(Condition(day_column, "d", (), self.rows.spans(spans, day_column)))
+            conditions += unit_places
             if compared_column is not None:
-                conditions.append(self._comparison(compared_column))
+                conditions += self.rows.comparison(compared_column)
             shown = tuple(place for place in asked if place not in places) or asked
             yield Reading(self.found.table, figure, column, shown, tuple(conditions), group, self.found.unit, score)
 
@@ -133,6 +131,10 @@ class _Reader:
 
     def _figure(self) -> Figure | None:
         said: Figure | None = next(iter(self.found.words.figures), None)
+        if said == "count" and (number := _NUMBER_OF.search(self.found.words.text)) and self.found.senses:
+            # The telephone number of somebody.
+            before = len(WORD.findall(self.found.words.text[: number.end()]))
+            said = None if self.found.roles.get(before) == "cell" else said
         if said in ("sum", "much", None) and (many := MANY.search(self.found.words.text)):
             return self._many(many.end())
         return said
@@ -147,7 +149,7 @@ class _Reader:
         )
         first = next(behind, None)
         role = self.found.roles.get(first, "") if first is not None else ""
-        if role == "unit" or (role in ("cell", "part") and self._quantities()):
+        if role == "unit" or (role in ("cell", "part") and self.found.quantities()):
             return "sum"
         if role == "column" and first is not None:
             columns = [
@@ -158,21 +160,16 @@ class _Reader:
             return "distinct" if any(map(self.found.is_categorical, columns)) else "count"
         return "count"
 
-    def _quantities(self) -> set[int]:
-        """Return the columns that say how many there are of what a row is about; an amount of money does not."""
-        table = self.found.table
-        named = {column for column in self.found.numeric() if self.found.names(column) & QUANTITY}
-        beside = {column: unit_column(table, column) for column in named}
-        return {
-            column
-            for column, other in beside.items()
-            if not any(unit_named(name).is_money for name in table.columns[column].units)
-            and not (other is not None and self.found.names(other) & CURRENCY_COLUMNS)
-        }
+    def _has_column(self) -> bool:
+        """Return whether it is said of what the greatest or least is sought, or whether any number is meant."""
+        text, named = self.found.words.text, self.found.numeric() & set(self.found.direct)
+        is_told = bool(self.found.senses or self.found.unit or named or not BARE.search(text))
+        return is_told and not _OFTEN.search(text)
 
     def _group(self, figure: Figure | None) -> int | None:
         """Return the column by whose texts the values are added up: "Which shop did we spend the most at?"."""
-        if figure not in ("most", "least") or not _BY_GROUP.search(self.found.words.text):
+        text = self.found.words.text
+        if figure not in ("most", "least") or not (BARE.search(text) or _OFTEN.search(text)):
             return None
         named = list(filter(self.found.is_categorical, self.found.direct))
         if not named and _WHO.search(self.found.words.text):
@@ -187,22 +184,12 @@ class _Reader:
             return [None]
         if figure == "distinct":
             return [column for column in self.found.direct if not self.found.table.columns[column].numbers][:1]
-        if group is not None and re.search(r"\boften\b", self.found.words.text):
+        if group is not None and _OFTEN.search(self.found.words.text):
             return [None]
         if figure in ("latest", "earliest"):
-            return self._day_columns()
-        columns = self._narrowed(self.found.numeric())
+            return self.rows.day_columns()
+        columns = self.found.narrowed(self.found.numeric())
         return [None] if group is not None and len(columns) > 1 and not self.found.senses else columns
-
-    def _narrowed(self, columns: set[int]) -> list[int]:
-        in_unit = {column for column in columns if self.found.unit and self.found.is_in(column, self.found.unit)}
-        left = columns
-        for named in (set(self.found.direct), in_unit, *self.found.senses):
-            left = (left & named) or left
-        if left == columns and len(left) > 1:
-            dated = {column for column in left if self.found.names(column) == {"date"}}
-            left = dated or (left & self._quantities()) or left
-        return sorted(left)
 
     def _asked(self) -> tuple[int, ...]:
         """Return the columns that are asked for, in the order of the table."""
@@ -214,10 +201,10 @@ class _Reader:
                 groups.append(set(columns))
         return tuple(sorted(set().union(*groups)))
 
-    def _is_anchored(self, figure: Figure | None, asked: tuple[int, ...]) -> bool:
+    def _is_anchored(self, figure: Figure | None, asked: tuple[int, ...], group: int | None) -> bool:
         """Return whether enough of the question is the table's own that no other source can be meant."""
         roles = set(self.found.roles.values())
-        is_limited = bool(self._days() or self.found.words.comparisons)
+        is_limited = bool(self.rows.days() or self.found.words.comparisons)
         if figure == "much" and not roles & {"cell", "part"}:
             return bool(self.found.senses) and is_limited
         if figure is None and _WHO_IS.match(self.found.words.text):
@@ -226,66 +213,8 @@ class _Reader:
             return (bool(roles & {"cell", "part"}) and bool(asked or "title" in roles)) or (
                 is_limited and bool(roles & {"column", "title"})
             )
+        if figure in ("most", "least") and group is None and not self._has_column():
+            return False
         if figure == "count":
             return bool(roles & {"cell", "title"}) or (is_limited and bool(self.found.direct or self.found.senses))
-        return bool(roles & {"cell", "part", "title", "column"}) or bool(self.found.senses and self._days())
-
-    # Which rows
-
-    def _conditions(self, places: Sequence[int | None]) -> list[Condition]:
-        texts: dict[int, set[str]] = {}
-        for value, place in zip(self.found.values, places, strict=True):
-            if place is not None:
-                texts.setdefault(place, set()).update(value[place])
-        return [Condition(place, "text", tuple(sorted(some))) for place, some in sorted(texts.items())]
-
-    def _days(self) -> list[Span]:
-        """Return the days that the question names; the past where a day has no year."""
-        text = self.found.words.text
-        for said in set().union(*self.found.direct.values()) if self.found.direct else ():
-            if said in self.found.words.keys and self.found.words.keys.index(said) in self.found.words.dated:
-                text = text.replace(self.found.words.forms[self.found.words.keys.index(said)], " ")
-        spans = dates.named(RANGE.sub(r"in \g<first> in", text), self.today)
-        spans = [span for span in spans if span[0] <= self.today] or spans
-        if len(spans) == 2 and RANGE.search(text):
-            return [(min(spans)[0], max(span[1] for span in spans))]
-        if len(spans) == 1 and BEFORE.search(text):
-            return [(date.min, spans[0][0] - timedelta(1))]
-        if len(spans) == 1 and (after := AFTER.search(text)):
-            return [(spans[0][0] if after[0] == "since" else spans[0][1] + timedelta(1), date.max)]
-        return spans
-
-    def _day_columns(self) -> list[int]:
-        days = {place for place, column in enumerate(self.found.table.columns) if column.days}
-        return self._narrowed(
-            {place for place in days if place in self.found.direct or not self.found.names(place) & LATER} or days
-        )
-
-    def _spans(self, spans: Sequence[Span], column: int) -> tuple[tuple[str, str], ...]:
-        """Return the days as the store compares them. A birthday is asked for without its year."""
-        if self.found.names(column) & BIRTHDAYS and not _YEAR.search(self.found.words.text):
-            spans = [
-                (first.replace(year=year), last.replace(year=year))
-                for first, last in spans
-                if (first.month, first.day) != (2, 29) and (last.month, last.day) != (2, 29)
-                for year in range(_EARLIEST_YEAR, self.today.year + 1)
-            ]
-        return tuple((first.isoformat(), last.isoformat()) for first, last in spans)
-
-    def _compared(self) -> Sequence[int | None]:
-        """Return the columns that a comparison may be about; [None] without one, none if none fits."""
-        matches = self.found.words.comparisons
-        if not matches:
-            return [None]
-        name = matches[0]["unit"] or matches[0]["before"] or ""
-        unit = asked_unit(name)
-        columns = {column for column in self.found.numeric() if unit is None or self.found.is_in(column, unit)}
-        return self._narrowed(columns) if len(matches) == 1 else []
-
-    def _comparison(self, column: int) -> Condition:
-        match = self.found.words.comparisons[0]
-        number, sort = float(match["number"].replace(",", ".")), match["sort"]
-        tiny = abs(number) * 1e-12 + 1e-12
-        if sort in AT_MOST | BELOW:
-            return Condition(column, "n", (), ((None, number if sort in AT_MOST else number - tiny),))
-        return Condition(column, "n", (), ((number if sort in AT_LEAST else number + tiny, None),))
+        return bool(roles & {"cell", "part", "title", "column"}) or bool(self.found.senses and self.rows.days())

@@ -137,7 +137,9 @@ class Wording:
     def _condition(self, condition: Condition, verb: str) -> str:
         name = self.name(condition.place)
         if condition.kind == "text":
-            return f"{name}{verb if verb.strip() else ' = '}{' or '.join(condition.texts[:MOST_SHOWN])}"
+            return (
+                f"{name}{verb if verb.strip() else ' = '}{condition.shown or ' or '.join(condition.texts[:MOST_SHOWN])}"
+            )
         if condition.kind == "d":
             days = dict.fromkeys(_days(*span) for span in condition.spans[-2:])
             return f"{name}{verb}{' or '.join(days)}"

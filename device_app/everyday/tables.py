@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english.cells import key, word_key
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 _MOST_LINES: Final = 3
 """The most rows that are shown of each answer, where there is more than one."""
 
+_MOST_ROWS: Final = 200_000
+"""The most rows of a table that are looked through for a question: two seconds on a laptop."""
+
+_SHEETS: Final = frozenset((".xlsx", ".xlsm", ".ods"))
+"""The kinds of files of which only the first rows are read."""
+
+_LEAST_CORRECTED: Final = 5
+"""The letters from which a word is taken for misspelt: shorter ones are one letter away from too many."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tables:
@@ -33,7 +43,8 @@ class Tables:
     def answer(self, asked: Asked) -> Ruled | None:
         """Return what the rows say; None if a word of the question is not explained by a table."""
         store = TableStore(self.store.database)
-        if not (tables := store.tables(asked.query.filters)):
+        tables = [table for table in store.tables(asked.query.filters) if table.rows <= _MOST_ROWS]
+        if not tables:
             return None
         question, spelling = asked.text, ""
         cells = store.cells(key(question))
@@ -46,10 +57,11 @@ class Tables:
             found = [answer for answer in results.values() if answer.found]
             # That no row fits is an answer to a question for a figure alone.
             if found or (equal is readings[-1] and equal[0].figure and (found := list(results.values()))):
-                return self._ruled(store, found, spelling)
+                notes = [spelling, *dict.fromkeys(_cut(store, reading.table) for reading in equal)]
+                return self._ruled(store, found, [note for note in notes if note])
         return None
 
-    def _ruled(self, store: TableStore, found: list[Result], spelling: str) -> Ruled:
+    def _ruled(self, store: TableStore, found: list[Result], notes: list[str]) -> Ruled:
         text, understood = found[0].text, " or: ".join(answer.understood for answer in found)
         if len(found) > 1:
             listed = "\n".join(map(_bullet, found))
@@ -58,12 +70,24 @@ class Tables:
         passages = self.store.passages(ids)
         items = tuple(item for answer in found for item in answer.items)
         sources = [passages[identity] for identity in ids if identity in passages]
-        return Ruled(f"{text}\n\n{spelling}" if spelling else text, understood, items, sources)
+        return Ruled("\n\n".join([text, *notes]), understood, items, sources)
 
 
 def _bullet(answer: Result) -> str:
     first, *rest = [line for line in answer.text.splitlines() if line]
     return "\n".join([f"- {first}", *(f"  {line}" for line in rest[:_MOST_LINES])])
+
+
+def _cut(store: TableStore, table: Table) -> str:
+    """Return that only the first rows of a sheet were read, if that may be; "" if all were."""
+    # Imported on first use: the readers bring their libraries along.
+    from device_app.knowledge.readers.sheets import MOST_ROWS
+
+    if Path(table.path).suffix.lower() not in _SHEETS or store.last_line(table) < MOST_ROWS:
+        return ""
+    return (
+        f"Of the sheet in {Path(table.path).name}, the first {MOST_ROWS:,} rows were read; later ones are not counted."
+    )
 
 
 def _spelt(
@@ -74,7 +98,7 @@ def _spelt(
         places = alignment.unexplained()
         word = alignment.words.forms[places[0]] if len(places) == 1 else ""
         is_about = set(alignment.roles.values()) & {"cell", "title", "column"}
-        if not word or not is_correctable(word) or not is_about:
+        if len(word) < _LEAST_CORRECTED or not is_correctable(word) or not is_about:
             continue
         weights = spellings(word)
         keys = {spelling: word_key(spelling) for spelling in weights}

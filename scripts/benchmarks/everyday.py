@@ -5,7 +5,8 @@ whose names end in `_closed`. Each question has the moment at which it is asked,
 sample life, or `email` and `lihuaworld` under --data. `KIND`: shares that are right, shown and wrong, and abstained,
 the share that a rule answered, and of these the share right and the median and slowest milliseconds. `phrasings`: the
 shares that a rule takes, by kind and over sentence patterns. `needs_model`: questions that rules should leave to the
-model, and how many a rule takes. With --quick no model is asked: what no rule answers counts as abstained.
+model, and how many a rule takes. `tables`: 40 questions to the small tables in `everyday_blind`, by half and kind. With
+--quick no model is asked: what no rule answers counts as abstained.
 """
 
 import json
@@ -66,7 +67,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         embedder = OnnxEmbedder(weights("all-minilm-l6-v2").path(find("all-minilm-l6-v2")), threads=arguments.threads)
     with tempfile.TemporaryDirectory() as room:
         devices = {name: _device(Path(room) / name, folder, embedder) for name, folder in _folders(arguments.data)}
-        halves, counted = {}, dict[str, list[tuple[str, State]]]()
+        halves, tables, counted = {}, {}, dict[str, list[tuple[str, State]]]()
         replied = Replied()
         for half, file in _HALVES.items():
             items = _read(f"everyday_{file}")
@@ -77,6 +78,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
             for identity, state in states.items():
                 counted.setdefault(kinds[identity], []).append((identity, state))
             halves[half] = _figures([*states.items()], replied)
+            tables[half] = _of_tables(_read(f"tables_{file}"), devices, replied, by_model=not arguments.quick)
         step("phrasings")
         phrasings = {half: _phrasings(_read(f"phrasings_{file}"), devices) for half, file in _HALVES.items()}
         step("questions that need the model")
@@ -88,6 +90,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     figures |= {
         "all": _figures(everything, replied),
         "halves": halves,
+        "tables": tables,
         "phrasings": phrasings,
         "needs_model": needs_model,
     }
@@ -110,6 +113,7 @@ def _missed(figures: Mapping[str, Any], *, by_model: bool) -> Iterator[str]:
 
 def _folders(data: Path) -> Iterator[tuple[str, Path]]:
     yield "sample", _SAMPLE
+    yield "tables", _BLIND / "tables"
     for name, file in _FILES.items():
         if not (path := data / name / file).is_file():
             raise CannotRun(f"there is no {path}")
@@ -146,6 +150,21 @@ def _ask(
             *_, answer = room.ask(item["question"], device.options(public=False))
             assert isinstance(answer, Answer)
             replied.replies[item["id"]] = answer.text, answer.abstained
+
+
+def _of_tables(
+    items: Sequence[Mapping[str, Any]], devices: Mapping[str, Device], replied: Replied, *, by_model: bool
+) -> dict[str, Any]:
+    """Return the figures of the questions to tables, over all and by kind."""
+    step(f"{len(items)} questions to tables")
+    _ask(items, devices, replied, by_model=by_model)
+    by_kind: dict[str, list[tuple[str, State]]] = {}
+    states = judged(items, replied.replies)
+    for item in items:
+        by_kind.setdefault(item["kind"], []).append((item["id"], states[item["id"]]))
+    return {"all": _figures([*states.items()], replied)} | {
+        kind: _figures(some, replied) for kind, some in by_kind.items()
+    }
 
 
 def _figures(states: Sequence[tuple[str, State]], replied: Replied) -> dict[str, Any]:

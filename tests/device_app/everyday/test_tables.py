@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.english.query import parse
+from device_app.everyday import tables
 from device_app.everyday.rule import Asked, Ruled
 from device_app.everyday.tables import Tables
 from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.readers import sheets
 from models.fake import FakeEmbedder
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
@@ -162,6 +164,21 @@ def test_two_columns_that_fit_are_both_answered(rule: Tables) -> None:
     assert "23.49 km: the sum of “distance watch (km)”" in text
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("how many of the flat costs were paid in francs", "1 row of flat_costs.csv, where currency is CHF."),
+        ("how many walks over 10000 m by the map", "2 rows of walks.csv, where distance map (km) is over 10."),
+        ("which costs were over 40 EUR", "2 rows of flat_costs.csv fit, where amount is over 40 and currency is EUR:"),
+        ("how many times before April did we go to Luna", "2 rows of flat_costs.csv"),
+        ("what is the number of Uma", "mobile: 555 7798."),
+        ("how long did I walk in total in June", "2:01:49: the sum of “time”"),
+    ],
+)
+def test_a_unit_a_day_or_a_number_limits_the_rows(rule: Tables, question: str, text: str) -> None:
+    assert _answer(rule, question).text.startswith(text)
+
+
 def test_currencies_are_not_added(rule: Tables) -> None:
     text = _answer(rule, "how much did we spend on eating out in total").text
     assert "30.50 CHF in 1 row and 20.00 EUR in 1 row" in text
@@ -194,6 +211,19 @@ def test_a_misspelt_word_is_corrected_and_said(rule: Tables) -> None:
     assert "Read “grocries” as “groceries”." in ruled.text
 
 
+def test_a_sheet_that_was_read_in_part_says_so(rule: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_SHEETS", frozenset([".csv"]))
+    monkeypatch.setattr(sheets, "MOST_ROWS", 6)
+    assert "the first 6 rows were read" in _answer(rule, "total for groceries").text
+    assert "rows were read" not in _answer(rule, "highest climb").text
+
+
+def test_a_table_too_long_to_look_through_is_left_to_others(rule: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_MOST_ROWS", 5)
+    assert _ruled(rule, "total for groceries") is None
+    assert _ruled(rule, "highest climb")
+
+
 def test_filters_narrow_the_tables(rule: Tables) -> None:
     assert _ruled(rule, "in:walks how much did we spend on groceries") is None
     assert _ruled(rule, "in:flat how much did we spend on groceries")
@@ -210,6 +240,9 @@ def test_filters_narrow_the_tables(rule: Tables) -> None:
         "does Uma live in Vienna?",
         "how much did we spend on pets",
         "how much did we spend except on groceries",
+        "heaviest walk",
+        "which apples did we get the most of",
+        "the three most expensive flat costs",
         "why did Petra pay for groceries",
         "how much did we spend per month",
         "is groceries more than health?",

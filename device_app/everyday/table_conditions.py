@@ -1,0 +1,117 @@
+"""Reads which rows of a table a question is about: cells, days, comparisons with numbers, units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Final
+
+from device_app.english import dates
+from device_app.english.table_units import Unit, asked_unit, names_of, unit_named
+from device_app.english.table_words import AFTER, AT_LEAST, AT_MOST, BEFORE, BELOW, BIRTHDAYS, LATER, RANGE, Figure
+from device_app.everyday.table_alignment import Alignment, column_unit, unit_column
+from storage.tables import Condition
+
+if TYPE_CHECKING:
+    from device_app.english.dates import Span
+
+_BOUND = re.compile(r"\b(?:before|after|since|until|till|up to)\b")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b|\b(?:this|last|next) ")
+_EARLIEST_YEAR: Final = 1900
+
+
+@dataclass(frozen=True, slots=True)
+class RowConditions:
+    """The conditions on rows that aligned words name."""
+
+    found: Alignment
+    today: date
+
+    def texts(self, places: Sequence[int | None]) -> list[Condition]:
+        """Return the conditions that cells have the texts that are named, each in the column chosen for it."""
+        texts: dict[int, set[str]] = {}
+        for value, place in zip(self.found.values, places, strict=True):
+            if place is not None:
+                texts.setdefault(place, set()).update(value[place])
+        return [Condition(place, "text", tuple(sorted(some))) for place, some in sorted(texts.items())]
+
+    def units(self, figure: Figure | None) -> list[Condition] | None:
+        """Return the condition that rows are in the unit named, where no figure has a unit; None if rows have none."""
+        unit = self.found.unit
+        if unit is None or figure not in (None, "count", "latest", "earliest"):
+            return []
+        table = self.found.table
+        beside = {unit_column(table, column) for column in self.found.numeric() if self.found.is_in(column, unit)} - {
+            None
+        }
+        if len(beside) != 1:
+            return [] if figure is None else None
+        return [Condition(beside.pop() or 0, "text", names_of(unit), (), unit.sign)]
+
+    def days(self) -> list[Span]:
+        """Return the days that the question names; the past where a day has no year."""
+        text = self.found.words.text
+        for said in set().union(*self.found.direct.values()) if self.found.direct else ():
+            if said in self.found.words.keys and self.found.words.keys.index(said) in self.found.words.dated:
+                text = text.replace(self.found.words.forms[self.found.words.keys.index(said)], " ")
+        spans = dates.named(_BOUND.sub("in", RANGE.sub(r"in \g<first> in", text)), self.today)
+        spans = [span for span in spans if span[0] <= self.today] or spans
+        if len(spans) == 2 and RANGE.search(text):
+            return [(min(spans)[0], max(span[1] for span in spans))]
+        if len(spans) == 1 and BEFORE.search(text):
+            return [(date.min, spans[0][0] - timedelta(1))]
+        if len(spans) == 1 and (after := AFTER.search(text)):
+            return [(spans[0][0] if after[0] == "since" else spans[0][1] + timedelta(1), date.max)]
+        return spans
+
+    def day_columns(self) -> list[int]:
+        """Return the columns of days that may be meant; what is still to come only if it is named."""
+        days = self.found.dated()
+        return self.found.narrowed(
+            {place for place in days if place in self.found.direct or not self.found.names(place) & LATER} or days
+        )
+
+    def spans(self, spans: Sequence[Span], column: int) -> tuple[tuple[str, str], ...]:
+        """Return the days as the store compares them. A birthday is asked for without its year."""
+        if self.found.names(column) & BIRTHDAYS and not _YEAR.search(self.found.words.text):
+            spans = [
+                (first.replace(year=year), last.replace(year=year))
+                for first, last in spans
+                if (first.month, first.day) != (2, 29) and (last.month, last.day) != (2, 29)
+                for year in range(_EARLIEST_YEAR, self.today.year + 1)
+            ]
+        return tuple((first.isoformat(), last.isoformat()) for first, last in spans)
+
+    def compared(self) -> Sequence[int | None]:
+        """Return the columns that a comparison may be about; [None] without one, none if none fits."""
+        matches = self.found.words.comparisons
+        if not matches:
+            return [None]
+        unit = self._compared_unit()
+        if len(matches) > 1:
+            return []
+        if unit is None:
+            return self.found.narrowed(self.found.numeric())
+        meant = self.found.narrowed({column for column in self.found.numeric() if self.found.is_in(column, unit)})
+        return sorted(set(meant) & self.found.measured_in(unit)) or meant
+
+    def comparison(self, column: int) -> list[Condition]:
+        """Return the conditions that a column's numbers are over or under the one named, and in its unit."""
+        match, unit = self.found.words.comparisons[0], self._compared_unit()
+        number, sort = float(match["number"].replace(",", ".")), match["sort"]
+        header, beside = column_unit(self.found.table, column), unit_column(self.found.table, column)
+        if unit and header:
+            number *= unit.factor / unit_named(header).factor
+        tiny = abs(number) * 1e-12 + 1e-12
+        least = None if sort in AT_MOST | BELOW else number if sort in AT_LEAST else number + tiny
+        most = None if least is not None else number if sort in AT_MOST else number - tiny
+        conditions = [Condition(column, "n", (), ((least, most),))]
+        if unit and beside is not None:
+            conditions.append(Condition(beside, "text", names_of(unit), (), unit.sign))
+        return conditions
+
+    def _compared_unit(self) -> Unit | None:
+        match = self.found.words.comparisons[0]
+        return asked_unit(match["unit"] or match["before"] or "", behind_number=True)
