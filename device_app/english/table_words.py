@@ -44,7 +44,8 @@ MANY: Final = re.compile(r"\bhow many\b")
 OTHERWISE: Final = re.compile(
     r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|should|will|would|am)\b"
     r"|\b(?:why|how come|if|unless|except|excluding|(?:per|each|every|by|which|what) (?:day|week|month|quarter|year)|"
-    r"how (?:much|many) (?:more|less|fewer)|top \d+|"
+    r"how (?:much|many) (?:more|less|fewer)|how many (?:days|weeks|months|years|hours|minutes) (?:until|till|to|since|"
+    r"from|between|are|is|have)|top \d+|"
     r"(?:two|three|four|five|six|seven|eight|nine|ten|second|third|\d+) (?:most|least|[^\W\d_]+est))\b"
 )
 """What this reading knows no answer to: yes and no, comparisons, exceptions, figures of other kinds."""
@@ -116,19 +117,16 @@ HOW_LONG: Final = re.compile(r"\bhow long (?:did|do|does|have|has|had)\b")
 BARE: Final = re.compile(r"\b(?:most|least|more|less|fewest)\b(?! (?:expensive|recent|often))")
 """The most of something: of a column that is named, or over all rows of a group."""
 
-SAYS_NOTHING: Final = frozenset(
-    map(
-        word_key,
-        word_set(
-            """thing things item items row rows entry entries record records table tables sheet spreadsheet csv file
-            list listed log data column single one ones each per ever person people kind sort type live lives living
-            have had give gave given go went make made get got buy bought need needed take took come came be own use
-            used know call called show tell find look whole entire many much often times amount far altogether
-            together according please hey jackdaw exactly actually done wear wore worn was everything
-            anything all spend spent pay paid cost costs year
-            recorded written noted stand stands belong belongs there s m ve ll"""
-        ),
-    )
+CONTAINERS: Final = word_set("table tables sheet spreadsheet csv file list log data record records entry entries")
+"""Words in the names of tables that say nothing of what is in them."""
+
+SAYS_NOTHING: Final = word_set(
+    """thing things item items row rows entry entries record records table tables sheet spreadsheet csv file list listed
+    log data column single one ones each per ever person people kind sort type live lives living lived have had give
+    gives gave given go went make made get got buy bought need needed take took come came be own owns use used know call
+    called show tell find look whole entire many much often times amount far altogether together according please hey
+    jackdaw exactly actually done was wear wore worn everything anything all spend spent pay paid cost costs year there
+    stand stands belong belongs add adds up s m ve ll"""
 )
 """Words of a question to a table that tell no rows apart."""
 

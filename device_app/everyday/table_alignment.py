@@ -17,6 +17,7 @@ from device_app.english.stop_words import STOP_WORDS
 from device_app.english.table_units import Unit, asked_unit, unit_named
 from device_app.english.table_words import (
     COMPARISON,
+    CONTAINERS,
     CURRENCY_COLUMNS,
     FIGURES,
     HOW_LONG,
@@ -95,6 +96,10 @@ def unit_column(table: Table, place: int) -> int | None:
     return None
 
 
+def _words(name: str) -> frozenset[str]:
+    return frozenset(key(_HEADER_UNIT.sub("", name))) - STOP_WORDS
+
+
 @dataclass(slots=True)
 class Alignment:
     """The words of a question, aligned with a table.
@@ -113,8 +118,10 @@ class Alignment:
     direct: dict[int, set[str]] = field(default_factory=dict)
     senses: list[set[int]] = field(default_factory=list)
     unit: Unit | None = None
+    _names: Sequence[frozenset[str]] = ()
 
     def __post_init__(self) -> None:
+        self._names = [_words(column.name) for column in self.table.columns]
         self._find_whole_cells()
         self._find_columns()
         self._find_senses()
@@ -151,16 +158,15 @@ class Alignment:
                 if word in self.names(column):
                     self.direct.setdefault(column, set()).add(word)
                     self.roles[place] = "column"
-            is_spending = word in SPENT and bool(title & SPENDING)
-            if place not in self.roles and ((word in title and not word[0].isdigit()) or is_spending):
+            is_named = word in title and not word[0].isdigit() and self.words.forms[place] not in CONTAINERS
+            if place not in self.roles and (is_named or (word in SPENT and title & SPENDING)):
                 self.roles[place] = "title"
         best = list(self.direct.values())
         self.direct = {column: said for column, said in self.direct.items() if not any(said < other for other in best)}
 
-    def names(self, column: int) -> set[str]:
+    def names(self, column: int) -> frozenset[str]:
         """Return the comparable words of a column's name, without its unit."""
-        name = self.table.columns[column].name
-        return set(key(_HEADER_UNIT.sub("", name))) - STOP_WORDS
+        return self._names[column]
 
     def _find_senses(self) -> None:
         for place, (form, word) in enumerate(zip(self.words.forms, self.words.keys, strict=True)):
@@ -238,8 +244,8 @@ class Alignment:
         used = self.words.dated | self.words.compared | frozenset().union(*self.words.figures.values()) - sensible
         return [
             place
-            for place, (form, word) in enumerate(zip(self.words.forms, self.words.keys, strict=True))
-            if not (place in self.roles or place in used or form in STOP_WORDS or word in SAYS_NOTHING)
+            for place, form in enumerate(self.words.forms)
+            if not (place in self.roles or place in used or form in STOP_WORDS or form in SAYS_NOTHING)
         ]
 
     def numeric(self) -> set[int]:

@@ -216,5 +216,6 @@ class _Reader:
         if figure in ("most", "least") and group is None and not self._has_column():
             return False
         if figure == "count":
-            return bool(roles & {"cell", "title"}) or (is_limited and bool(self.found.direct or self.found.senses))
+            is_compared = bool(self.found.words.comparisons and self.found.senses)
+            return bool(roles & {"cell", "title"}) or is_compared or (is_limited and bool(self.found.direct))
         return bool(roles & {"cell", "part", "title", "column"}) or bool(self.found.senses and self.rows.days())

@@ -19,6 +19,9 @@ from storage.tables import DURATION, PreparedRow, PreparedTable, StoredColumn
 LONGEST_CELL = 300
 """The most characters of a cell that are stored beside the passages; the rest is no value to look up."""
 
+_MOST_COLUMNS = 200
+"""The most columns of a table that questions are asked of: more are measurements of machines."""
+
 _MOST_WORDS, _LONGEST_TEXT = 8, 80
 """The longest text of a cell that is found by its words: longer ones are prose, and found as passages are."""
 
@@ -59,12 +62,14 @@ class _Style:
 
 
 def table_of(document: Document) -> PreparedTable | None:
-    """Return the rows of a document with the values of their cells; None if it is no table with named columns."""
+    """Return a document's rows with the values of their cells; None if it is no table, or has over 200 columns."""
     rows = [block for block in document.blocks if isinstance(block, TableRow)]
     if not rows:
         return None
     names = rows[0].columns
     width = max(len(names), *(len(row.cells) for row in rows))
+    if width > _MOST_COLUMNS:
+        return None
     style = _style(cell for row in rows for cell in row.cells)
     cells = [[_one_line(cell) for cell in row.cells] + [""] * (width - len(row.cells)) for row in rows]
     columns, values, words = [], [], list[tuple[str, int, str]]()

@@ -114,5 +114,10 @@ def test_rows_may_be_longer_and_shorter_than_the_columns() -> None:
     assert [column.name for column in table.columns] == ["a", ""]
 
 
+def test_a_very_wide_table_is_left_to_its_passages() -> None:
+    cells = tuple(map(str, range(201)))
+    assert table_of(Document("", "table", "t", (TableRow("", 2, None, cells, cells),))) is None
+
+
 def test_a_document_without_columns_is_no_table() -> None:
     assert table_of(Document("", "table", "t", (Block("x"),))) is None
