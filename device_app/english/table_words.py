@@ -132,12 +132,16 @@ SAYS_NOTHING: Final = word_set(
 
 COMPARISON: Final = re.compile(
     r"\b(?P<sort>(?:over|more than|above|at least|greater than|longer than|higher than|heavier than|from)|"
-    r"(?:under|less than|below|at most|up to|fewer than|shorter than|lower than|cheaper than)) "
+    r"(?:under|less than|below|at most|up to|fewer than|shorter than|lower than|cheaper than)|exactly|of|equal to) "
     r"(?P<before>[€$£])?(?P<number>\d+(?:[.,]\d+)?)\s?(?P<unit>[€$£%]|[^\W\d_]+)?(?!\w)"
 )
 AT_LEAST: Final = frozenset(("at least", "from"))
 AT_MOST: Final = frozenset(("at most", "up to"))
 BELOW: Final = frozenset(("under", "less than", "below", "fewer than", "shorter than", "lower than", "cheaper than"))
+EQUAL: Final = frozenset(("exactly", "of", "equal to"))
+RATES: Final = re.compile(r"\b(?:per|each|unit|avg|average|mean|rate)\b|/", re.IGNORECASE)
+"""The names of columns whose numbers are not to be added up."""
+
 RANGE: Final = re.compile(r"\b(?:between|from) (?P<first>.+?) (?:and|to|until|till)\b")
 BEFORE: Final = re.compile(r"\b(?:before|until|till|up to)\b")
 AFTER: Final = re.compile(r"\b(?:after|since)\b")

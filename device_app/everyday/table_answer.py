@@ -17,23 +17,19 @@ def result(store: TableStore, reading: Reading) -> Result:
     """Return the answer to a reading. Raises StoreError."""
     words = Wording(reading)
     rows, figures = _Rows(store, reading, words), Figures(store, reading, words)
-    count = store.count(reading.table, reading.conditions)
     match reading.figure:
-        case None:
-            answer = rows.listed(count)
-        case "count":
-            answer = rows.counted(count)
         case "distinct":
-            answer = rows.distinct()
+            return rows.distinct()
         case "latest" | "earliest":
-            answer = rows.at_end()
+            return rows.at_end()
         case "most" | "least":
-            answer = figures.extreme() if reading.group is None else figures.grouped()
-        case "much" if count == 1:
-            answer = rows.listed(count)
-        case _:
-            answer = figures.computed(count)
-    return answer
+            return figures.extreme() if reading.group is None else figures.grouped()
+    count = store.count(reading.table, reading.conditions)
+    if reading.figure == "count":
+        return rows.counted(count)
+    if reading.figure is None or (reading.figure == "much" and count == 1):
+        return rows.listed(count)
+    return figures.computed(count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Final
 
 from device_app.english import dates
 from device_app.english.table_units import Unit, asked_unit, names_of, unit_named
-from device_app.english.table_words import AFTER, AT_LEAST, AT_MOST, BEFORE, BELOW, BIRTHDAYS, LATER, RANGE, Figure
+from device_app.english.table_words import (
+    AFTER,
+    AT_LEAST,
+    AT_MOST,
+    BEFORE,
+    BELOW,
+    BIRTHDAYS,
+    EQUAL,
+    LATER,
+    RANGE,
+    Figure,
+)
 from device_app.everyday.table_alignment import Alignment, column_unit, unit_column
 from storage.tables import Condition
 
@@ -84,6 +95,11 @@ class RowConditions:
             ]
         return tuple((first.isoformat(), last.isoformat()) for first, last in spans)
 
+    def filled(self, figure: Figure | None) -> list[Condition]:
+        """Return the conditions that a row counts only with a day in the column named: "How many books did I read?"."""
+        columns = self.found.dated() & set(self.found.direct) if figure == "count" else set()
+        return [Condition(column, "d", (), ((None, None),)) for column in sorted(columns)]
+
     def compared(self) -> Sequence[int | None]:
         """Return the columns that a comparison may be about; [None] without one, none if none fits."""
         matches = self.found.words.comparisons
@@ -92,6 +108,8 @@ class RowConditions:
         unit = self._compared_unit()
         if len(matches) > 1:
             return []
+        if matches[0]["sort"] in EQUAL:  # "a rating of 5", but not "a total of 5"
+            return sorted(self.found.numeric() & set(self.found.direct))
         if unit is None:
             return self.found.narrowed(self.found.numeric())
         meant = self.found.narrowed({column for column in self.found.numeric() if self.found.is_in(column, unit)})
@@ -107,6 +125,8 @@ class RowConditions:
         tiny = abs(number) * 1e-12 + 1e-12
         least = None if sort in AT_MOST | BELOW else number if sort in AT_LEAST else number + tiny
         most = None if least is not None else number if sort in AT_MOST else number - tiny
+        if sort in EQUAL:
+            least, most = number - tiny, number + tiny
         conditions = [Condition(column, "n", (), ((least, most),))]
         if unit and beside is not None:
             conditions.append(Condition(beside, "text", names_of(unit), (), unit.sign))

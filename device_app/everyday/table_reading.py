@@ -20,6 +20,7 @@ from device_app.english.table_words import (
     BARE,
     MANY,
     OTHERWISE,
+    RATES,
     Figure,
 )
 from device_app.english.terms import plain
@@ -119,7 +120,9 @@ class _Reader:
         )
         for column, day_column, compared_column, *places in choices:
             conditions = self.rows.texts(places)
-            if day_column is not None:
+            if day_column is None:
+                conditions += self.rows.filled(figure)
+            else:
                 conditions.append(Condition(day_column, "d", (), self.rows.spans(spans, day_column)))
             conditions += unit_places
             if compared_column is not None:
@@ -188,7 +191,11 @@ class _Reader:
             return [None]
         if figure in ("latest", "earliest"):
             return self.rows.day_columns()
-        columns = self.found.narrowed(self.found.numeric())
+        numeric = self.found.numeric()
+        if figure in ("sum", "much"):
+            names = self.found.table.columns
+            numeric = {column for column in numeric if not RATES.search(names[column].name)} or numeric
+        columns = self.found.narrowed(numeric)
         return [None] if group is not None and len(columns) > 1 and not self.found.senses else columns
 
     def _asked(self) -> tuple[int, ...]:

@@ -140,10 +140,14 @@ class Wording:
             return (
                 f"{name}{verb if verb.strip() else ' = '}{condition.shown or ' or '.join(condition.texts[:MOST_SHOWN])}"
             )
+        if condition.spans == ((None, None),):
+            return f"{name}{verb}filled"
         if condition.kind == "d":
             days = dict.fromkeys(_days(*span) for span in condition.spans[-2:])
             return f"{name}{verb}{' or '.join(days)}"
         least, most = condition.spans[0]
+        if least is not None and most is not None:
+            return f"{name}{verb}{_short(most)}"
         return f"{name}{verb}{f'under {_short(most)}' if least is None else f'over {_short(least)}'}"
 
 

@@ -19,6 +19,9 @@ from storage.tables import DURATION, PreparedRow, PreparedTable, StoredColumn
 LONGEST_CELL = 300
 """The most characters of a cell that are stored beside the passages; the rest is no value to look up."""
 
+_SUM_ROW = re.compile(
+    r"(?:grand |sub-?)?(?:totals?|sums?|averages?|mean|summe|gesamt|zwischensumme|somme|totale?)\s*:?", re.IGNORECASE
+)
 _MOST_COLUMNS = 200
 """The most columns of a table that questions are asked of: more are measurements of machines."""
 
@@ -63,7 +66,7 @@ class _Style:
 
 def table_of(document: Document) -> PreparedTable | None:
     """Return a document's rows with the values of their cells; None if it is no table, or has over 200 columns."""
-    rows = [block for block in document.blocks if isinstance(block, TableRow)]
+    rows = [block for block in document.blocks if isinstance(block, TableRow) and not _sums_up(block)]
     if not rows:
         return None
     names = rows[0].columns
@@ -97,6 +100,11 @@ def table_of(document: Document) -> PreparedTable | None:
         for row, texts in zip(rows, cells, strict=True)
     ]
     return PreparedTable(columns, stored, words)
+
+
+def _sums_up(row: TableRow) -> bool:
+    """Return whether a row sums up the others, as the last one of many sheets: a sum over it would count all twice."""
+    return _SUM_ROW.fullmatch(next((cell.strip() for cell in row.cells if cell.strip()), "")) is not None
 
 
 def _one_line(text: str) -> str:

@@ -51,6 +51,12 @@ date,route,distance map (km),distance watch (km),time,climb (m)
 2026-06-08,hill,12.0,12.45,1:06:42,112
 2026-07-04,harbour,9.1,9.37,0:52:40,146
 """,
+    "books.csv": """\
+Title,Author,Pages,Read on,Rating
+The Summer Book,Tove Jansson,184,2026-02-01,5
+Stoner,John Williams,288,2026-03-11,4
+Augustus,John Williams,336,,3
+""",
     "notes.md": "# Dentist\n\nThe dentist sees me on Tuesday.\n",
 }
 
@@ -171,6 +177,9 @@ def test_two_columns_that_fit_are_both_answered(rule: Tables) -> None:
         ("how many walks over 10000 m by the map", "2 rows of walks.csv, where distance map (km) is over 10."),
         ("which costs were over 40 EUR", "2 rows of flat_costs.csv fit, where amount is over 40 and currency is EUR:"),
         ("how many times before April did we go to Luna", "2 rows of flat_costs.csv"),
+        ("how many books did I read?", "2 rows of books.csv, where Read on is filled."),
+        ("which book has a rating of 4", "Rating: 4."),
+        ("which books are by John Williams", "2 rows of books.csv fit, where Author is John Williams:"),
         ("what is the number of Uma", "mobile: 555 7798."),
         ("how long did I walk in total in June", "2:01:49: the sum of “time”"),
     ],

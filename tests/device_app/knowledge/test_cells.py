@@ -114,6 +114,15 @@ def test_rows_may_be_longer_and_shorter_than_the_columns() -> None:
     assert [column.name for column in table.columns] == ["a", ""]
 
 
+@pytest.mark.parametrize("name", ["Total", "TOTAL:", "Grand total", "Subtotal", "Summe", "Average"])
+def test_a_row_that_sums_up_the_others_is_none_of_them(name: str) -> None:
+    cells = [("Luna", "2"), ("Total Bistro", "3"), (name, "5")]
+    rows = tuple(TableRow("", place, None, ("shop", "amount"), row) for place, row in enumerate(cells, 2))
+    table = table_of(Document("", "table", "t", rows))
+    assert table
+    assert [row.cells[0] for row in table.rows] == ["Luna", "Total Bistro"]
+
+
 def test_a_very_wide_table_is_left_to_its_passages() -> None:
     cells = tuple(map(str, range(201)))
     assert table_of(Document("", "table", "t", (TableRow("", 2, None, cells, cells),))) is None

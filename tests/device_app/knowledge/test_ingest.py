@@ -18,9 +18,10 @@ from device_app.knowledge.ingest import Ingestion, Progress
 from device_app.knowledge.ingest_report import IngestReport
 from models.fake import FakeEmbedder
 from shared.errors import StoreFull
-from shared.types import Document
+from shared.types import Block, Document, Filters
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
+from storage.tables import TableStore
 
 
 class CountingEmbedder(FakeEmbedder):
@@ -400,3 +401,19 @@ def test_a_calendar_that_an_earlier_version_read_is_read_again_once_for_its_even
     assert store.database.execute("SELECT uid FROM events") == [("u",)]
     assert store.database.execute("SELECT id FROM passages WHERE text LIKE '%Tea%'") == before
     assert (add(store, folder, embedder=embedder).documents, embedder.texts) == (0, [])
+
+
+def test_a_table_that_was_read_before_rows_were_kept_gets_them_and_keeps_its_passages(
+    store: KnowledgeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "costs.csv").write_text("shop,amount\nLuna,3.50\nTram,2\n")
+    with monkeypatch.context() as before:
+        before.setattr("device_app.knowledge.readers.VERSION", 3)
+        before.setattr("device_app.knowledge.readers.tables.TableRow", lambda text, line, *_: Block(text, line))
+        Ingestion(store, FakeEmbedder()).run([tmp_path])
+    passages = store.newest_passage()
+    assert not TableStore(store.database).tables(Filters())
+    Ingestion(store, FakeEmbedder()).run([tmp_path])
+    (table,) = TableStore(store.database).tables(Filters())
+    assert TableStore(store.database).count(table, []) == 2
+    assert store.newest_passage() == passages
