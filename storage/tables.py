@@ -150,24 +150,24 @@ class TableStore:
             parameters,
         )
         parts = [(row[0], row[1], row[2], [StoredColumn(**column) for column in json.loads(row[3])]) for row in rows]
-        found = []
+        tables = []
         for (title, path, _), same in groupby(
             parts, lambda part: (part[1], part[2], [column.name for column in part[3]])
         ):
             documents, _, _, columns = zip(*same, strict=True)
-            found.append(Table(documents, title, show(path), _added(columns)))
-        return found
+            tables.append(Table(documents, title, show(path), _added(columns)))
+        return tables
 
     def cells(self, words: Iterable[str]) -> dict[str, list[Cell]]:
         """Return the cells that each of these words stands in, at most 200 a word, without words that have none."""
-        found = {}
+        cells = {}
         for word in dict.fromkeys(words):
             rows = self.database.execute(
                 "SELECT document_id, place, cell FROM table_words WHERE word = ? LIMIT ?", (word, _MOST_CELLS + 1)
             )
             if rows:
-                found[word] = [Cell(*row) for row in rows]
-        return found
+                cells[word] = [Cell(*row) for row in rows]
+        return cells
 
     def words(self, words: Iterable[str], table: Table) -> set[str]:
         """Return those of the words that stand in a cell of the table."""
@@ -246,14 +246,14 @@ class TableStore:
 
     def passages(self, rows: Sequence[StoredRow]) -> list[int]:
         """Return the ids of the passages that these rows stand in, each once, in order."""
-        found: dict[int, None] = {}
+        passages: dict[int, None] = {}
         for row in rows:
             ids = self.database.execute(
                 "SELECT id FROM passages WHERE document_id = ? AND line <= ? ORDER BY ordinal DESC LIMIT 1",
                 (row.document, row.line),
             )
-            found |= dict.fromkeys(identity for (identity,) in ids)
-        return list(found)
+            passages |= dict.fromkeys(identity for (identity,) in ids)
+        return list(passages)
 
 
 def _added(parts: Sequence[Sequence[StoredColumn]]) -> tuple[StoredColumn, ...]:

@@ -223,16 +223,16 @@ class Alignment:
         for place in self.unexplained():
             if len(self.words.forms[place]) < _LEAST_PART or self.words.forms[place] in NUMBERS:
                 continue
-            found: dict[int, set[str]] = {}
+            matching: dict[int, set[str]] = {}
             for cell in self.cells.get(self.words.keys[place], ()):
                 if cell.document in self.table.documents:
-                    found.setdefault(cell.place, set()).add(cell.text)
+                    matching.setdefault(cell.place, set()).add(cell.text)
             if parts is not None:
-                both = {column: texts & parts.get(column, set()) for column, texts in found.items()}
-                found = {column: texts for column, texts in both.items() if texts}
-            if found:
+                both = {column: texts & parts.get(column, set()) for column, texts in matching.items()}
+                matching = {column: texts for column, texts in both.items() if texts}
+            if matching:
                 self.roles[place] = "part"
-                parts = found
+                parts = matching
         if parts:
             self.values.append(parts)
 

@@ -47,16 +47,20 @@ class _Rows:
         asked = reading.asked or tuple(place for place in [reading.column] if place is not None)
         what = ", ".join(map(self.words.name, asked)) or "rows"
         understood, items = self.words.understood(what, self.words.counted(count)), self.words.row_items(rows)
-        told = [self.words.cells(row, asked) for row in rows]
+        asked_cells = [self.words.cells(row, asked) for row in rows]
         if count == 1:
-            lead = f"{told[0]}.\n\n" if told[0] else ""
+            lead = f"{asked_cells[0]}.\n\n" if asked_cells[0] else ""
             line = self.words.row(rows[0]).replace("row", "Row", 1).replace(":", f" of {self.words.file}:", 1)
             return Result(f"{lead}{line} [1]", understood, items, rows)
         # Where all rows say the same, it is said once.
-        is_same = len(set(told)) == 1 and bool(told[0]) and count == len(rows)
-        lead = f"{told[0]}, in each of {self.words.counted(count)}" if is_same else f"{self.words.counted(count)} fit"
+        is_same = len(set(asked_cells)) == 1 and bool(asked_cells[0]) and count == len(rows)
+        lead = (
+            f"{asked_cells[0]}, in each of {self.words.counted(count)}"
+            if is_same
+            else f"{self.words.counted(count)} fit"
+        )
         shown = map(self.words.row, rows)
-        lines = [f"- {line} ({row})" if line else f"- {row}" for line, row in zip(told, shown, strict=True)]
+        lines = [f"- {line} ({row})" if line else f"- {row}" for line, row in zip(asked_cells, shown, strict=True)]
         more = [f"- … and {count - MOST_SHOWN:,} more"] if count > MOST_SHOWN else []
         text = "\n".join([f"{lead}{self.words.where}:", "", *lines[:MOST_SHOWN], *more])
         return Result(text, understood, items, rows[:MOST_CITED], bool(count))

@@ -37,36 +37,36 @@ _EARLIEST_YEAR: Final = 1900
 class RowConditions:
     """The conditions on rows that aligned words name."""
 
-    found: Alignment
+    aligned: Alignment
     today: date
 
     def texts(self, places: Sequence[int | None]) -> list[Condition]:
         """Return the conditions that cells have the texts that are named, each in the column chosen for it."""
         texts: dict[int, set[str]] = {}
-        for value, place in zip(self.found.values, places, strict=True):
+        for value, place in zip(self.aligned.values, places, strict=True):
             if place is not None:
                 texts.setdefault(place, set()).update(value[place])
         return [Condition(place, "text", tuple(sorted(some))) for place, some in sorted(texts.items())]
 
     def units(self, figure: Figure | None) -> list[Condition] | None:
         """Return the condition that rows are in the unit named, where no figure has a unit; None if rows have none."""
-        unit = self.found.unit
+        unit = self.aligned.unit
         if unit is None or figure not in (None, "count", "latest", "earliest"):
             return []
-        table = self.found.table
-        beside = {unit_column(table, column) for column in self.found.numeric() if self.found.is_in(column, unit)} - {
-            None
-        }
+        table = self.aligned.table
+        beside = {
+            unit_column(table, column) for column in self.aligned.numeric() if self.aligned.is_in(column, unit)
+        } - {None}
         if len(beside) != 1:
             return [] if figure is None else None
         return [Condition(beside.pop() or 0, "text", names_of(unit), (), unit.sign)]
 
     def days(self) -> list[Span]:
         """Return the days that the question names; the past where a day has no year."""
-        text = self.found.words.text
-        for said in set().union(*self.found.direct.values()) if self.found.direct else ():
-            if said in self.found.words.keys and self.found.words.keys.index(said) in self.found.words.dated:
-                text = text.replace(self.found.words.forms[self.found.words.keys.index(said)], " ")
+        text = self.aligned.words.text
+        for said in set().union(*self.aligned.direct.values()) if self.aligned.direct else ():
+            if said in self.aligned.words.keys and self.aligned.words.keys.index(said) in self.aligned.words.dated:
+                text = text.replace(self.aligned.words.forms[self.aligned.words.keys.index(said)], " ")
         spans = dates.named(_BOUND.sub("in", RANGE.sub(r"in \g<first> in", text)), self.today)
         spans = [span for span in spans if span[0] <= self.today] or spans
         if len(spans) == 2 and RANGE.search(text):
@@ -79,14 +79,14 @@ class RowConditions:
 
     def day_columns(self) -> list[int]:
         """Return the columns of days that may be meant; what is still to come only if it is named."""
-        days = self.found.dated()
-        return self.found.narrowed(
-            {place for place in days if place in self.found.direct or not self.found.names(place) & LATER} or days
+        days = self.aligned.dated()
+        return self.aligned.narrowed(
+            {place for place in days if place in self.aligned.direct or not self.aligned.names(place) & LATER} or days
         )
 
     def spans(self, spans: Sequence[Span], column: int) -> tuple[tuple[str, str], ...]:
         """Return the days as the store compares them. A birthday is asked for without its year."""
-        if self.found.names(column) & BIRTHDAYS and not _YEAR.search(self.found.words.text):
+        if self.aligned.names(column) & BIRTHDAYS and not _YEAR.search(self.aligned.words.text):
             spans = [
                 (first.replace(year=year), last.replace(year=year))
                 for first, last in spans
@@ -97,29 +97,29 @@ class RowConditions:
 
     def filled(self, figure: Figure | None) -> list[Condition]:
         """Return the conditions that a row counts only with a day in the column named: "How many books did I read?"."""
-        columns = self.found.dated() & set(self.found.direct) if figure == "count" else set()
+        columns = self.aligned.dated() & set(self.aligned.direct) if figure == "count" else set()
         return [Condition(column, "d", (), ((None, None),)) for column in sorted(columns)]
 
     def compared(self) -> Sequence[int | None]:
         """Return the columns that a comparison may be about; [None] without one, none if none fits."""
-        matches = self.found.words.comparisons
+        matches = self.aligned.words.comparisons
         if not matches:
             return [None]
         unit = self._compared_unit()
         if len(matches) > 1:
             return []
         if matches[0]["sort"] in EQUAL:  # "a rating of 5", but not "a total of 5"
-            return sorted(self.found.numeric() & set(self.found.direct))
+            return sorted(self.aligned.numeric() & set(self.aligned.direct))
         if unit is None:
-            return self.found.narrowed(self.found.numeric())
-        meant = self.found.narrowed({column for column in self.found.numeric() if self.found.is_in(column, unit)})
-        return sorted(set(meant) & self.found.measured_in(unit)) or meant
+            return self.aligned.narrowed(self.aligned.numeric())
+        meant = self.aligned.narrowed({column for column in self.aligned.numeric() if self.aligned.is_in(column, unit)})
+        return sorted(set(meant) & self.aligned.measured_in(unit)) or meant
 
     def comparison(self, column: int) -> list[Condition]:
         """Return the conditions that a column's numbers are over or under the one named, and in its unit."""
-        match, unit = self.found.words.comparisons[0], self._compared_unit()
+        match, unit = self.aligned.words.comparisons[0], self._compared_unit()
         number, sort = float(match["number"].replace(",", ".")), match["sort"]
-        header, beside = column_unit(self.found.table, column), unit_column(self.found.table, column)
+        header, beside = column_unit(self.aligned.table, column), unit_column(self.aligned.table, column)
         if unit and header:
             number *= unit.factor / unit_named(header).factor
         tiny = abs(number) * 1e-12 + 1e-12
@@ -133,5 +133,5 @@ class RowConditions:
         return conditions
 
     def _compared_unit(self) -> Unit | None:
-        match = self.found.words.comparisons[0]
+        match = self.aligned.words.comparisons[0]
         return asked_unit(match["unit"] or match["before"] or "", behind_number=True)

@@ -70,11 +70,11 @@ def read(
     `cells` are the cells that the question's words stand in, by `english.cells.key`.
     """
     aligned = alignments(question, tables, cells)
-    found = [
+    readings = [
         reading for alignment in aligned for reading in _Reader(alignment, RowConditions(alignment, today)).readings()
     ]
-    scores = sorted({reading.score for reading in found}, reverse=True)
-    return [[reading for reading in found if reading.score == score] for score in scores]
+    scores = sorted({reading.score for reading in readings}, reverse=True)
+    return [[reading for reading in readings if reading.score == score] for score in scores]
 
 
 def alignments(question: str, tables: Sequence[Table], cells: Mapping[str, Sequence[Cell]]) -> list[Alignment]:
@@ -90,12 +90,12 @@ def alignments(question: str, tables: Sequence[Table], cells: Mapping[str, Seque
 class _Reader:
     """Reads aligned words."""
 
-    found: Alignment
+    aligned: Alignment
     rows: RowConditions
 
     def readings(self) -> Iterator[Reading]:
         """Yield the readings of the question for this table."""
-        if self.found.unexplained():
+        if self.aligned.unexplained():
             return
         figure = self._figure()
         group = self._group(figure)
@@ -104,19 +104,19 @@ class _Reader:
         if not self._is_anchored(figure, asked, group):
             return
         spans = self.rows.days()
-        if not spans and any(place not in self.found.roles for place in self.found.words.dated):
+        if not spans and any(place not in self.aligned.roles for place in self.aligned.words.dated):
             return
         unit_places = self.rows.units(figure)
         if unit_places is None:
             return
         day_columns: Sequence[int | None] = self.rows.day_columns() if spans else [None]
         compared: Sequence[int | None] = self.rows.compared()
-        choices = list(product(columns, day_columns, compared, *map(sorted, self.found.values)))
+        choices = list(product(columns, day_columns, compared, *map(sorted, self.aligned.values)))
         if not choices or len(choices) > _MOST_READINGS:
             return
         score = (
-            sum(role == "cell" for role in self.found.roles.values()),
-            sum(role in ("column", "title") for role in self.found.roles.values()),
+            sum(role == "cell" for role in self.aligned.roles.values()),
+            sum(role in ("column", "title") for role in self.aligned.roles.values()),
         )
         for column, day_column, compared_column, *places in choices:
             conditions = self.rows.texts(places)
@@ -128,56 +128,56 @@ class _Reader:
             if compared_column is not None:
                 conditions += self.rows.comparison(compared_column)
             shown = tuple(place for place in asked if place not in places) or asked
-            yield Reading(self.found.table, figure, column, shown, tuple(conditions), group, self.found.unit, score)
+            yield Reading(self.aligned.table, figure, column, shown, tuple(conditions), group, self.aligned.unit, score)
 
     # What is asked for
 
     def _figure(self) -> Figure | None:
-        said: Figure | None = next(iter(self.found.words.figures), None)
-        if said == "count" and (number := _NUMBER_OF.search(self.found.words.text)) and self.found.senses:
+        said: Figure | None = next(iter(self.aligned.words.figures), None)
+        if said == "count" and (number := _NUMBER_OF.search(self.aligned.words.text)) and self.aligned.senses:
             # The telephone number of somebody.
-            before = len(WORD.findall(self.found.words.text[: number.end()]))
-            said = None if self.found.roles.get(before) == "cell" else said
-        if said in ("sum", "much", None) and (many := MANY.search(self.found.words.text)):
+            before = len(WORD.findall(self.aligned.words.text[: number.end()]))
+            said = None if self.aligned.roles.get(before) == "cell" else said
+        if said in ("sum", "much", None) and (many := MANY.search(self.aligned.words.text)):
             return self._many(many.end())
         return said
 
     def _many(self, end: int) -> Figure:
         """Return what "how many" asks for: a sum of what is measured or counted in a column, else a count of rows."""
-        before = len(WORD.findall(self.found.words.text[:end]))
+        before = len(WORD.findall(self.aligned.words.text[:end]))
         behind = (
             place
-            for place in range(before, len(self.found.words.forms))
-            if self.found.words.forms[place] not in STOP_WORDS
+            for place in range(before, len(self.aligned.words.forms))
+            if self.aligned.words.forms[place] not in STOP_WORDS
         )
         first = next(behind, None)
-        role = self.found.roles.get(first, "") if first is not None else ""
-        if role == "unit" or (role in ("cell", "part") and self.found.quantities()):
+        role = self.aligned.roles.get(first, "") if first is not None else ""
+        if role == "unit" or (role in ("cell", "part") and self.aligned.quantities()):
             return "sum"
         if role == "column" and first is not None:
             columns = [
-                column for column in self.found.direct if self.found.words.keys[first] in self.found.names(column)
+                column for column in self.aligned.direct if self.aligned.words.keys[first] in self.aligned.names(column)
             ]
-            if any(self.found.table.columns[column].numbers for column in columns):
+            if any(self.aligned.table.columns[column].numbers for column in columns):
                 return "sum"
-            return "distinct" if any(map(self.found.is_categorical, columns)) else "count"
+            return "distinct" if any(map(self.aligned.is_categorical, columns)) else "count"
         return "count"
 
     def _has_column(self) -> bool:
         """Return whether it is said of what the greatest or least is sought, or whether any number is meant."""
-        text, named = self.found.words.text, self.found.numeric() & set(self.found.direct)
-        is_told = bool(self.found.senses or self.found.unit or named or not BARE.search(text))
+        text, named = self.aligned.words.text, self.aligned.numeric() & set(self.aligned.direct)
+        is_told = bool(self.aligned.senses or self.aligned.unit or named or not BARE.search(text))
         return is_told and not _OFTEN.search(text)
 
     def _group(self, figure: Figure | None) -> int | None:
         """Return the column by whose texts the values are added up: "Which shop did we spend the most at?"."""
-        text = self.found.words.text
+        text = self.aligned.words.text
         if figure not in ("most", "least") or not (BARE.search(text) or _OFTEN.search(text)):
             return None
-        named = list(filter(self.found.is_categorical, self.found.direct))
-        if not named and _WHO.search(self.found.words.text):
+        named = list(filter(self.aligned.is_categorical, self.aligned.direct))
+        if not named and _WHO.search(self.aligned.words.text):
             named = sorted(
-                {column for columns in self.found.senses for column in columns if self.found.is_categorical(column)}
+                {column for columns in self.aligned.senses for column in columns if self.aligned.is_categorical(column)}
             )
         return named[0] if len(named) == 1 else None
 
@@ -186,22 +186,22 @@ class _Reader:
         if figure in (None, "count"):
             return [None]
         if figure == "distinct":
-            return [column for column in self.found.direct if not self.found.table.columns[column].numbers][:1]
-        if group is not None and _OFTEN.search(self.found.words.text):
+            return [column for column in self.aligned.direct if not self.aligned.table.columns[column].numbers][:1]
+        if group is not None and _OFTEN.search(self.aligned.words.text):
             return [None]
         if figure in ("latest", "earliest"):
             return self.rows.day_columns()
-        numeric = self.found.numeric()
+        numeric = self.aligned.numeric()
         if figure in ("sum", "much"):
-            names = self.found.table.columns
+            names = self.aligned.table.columns
             numeric = {column for column in numeric if not RATES.search(names[column].name)} or numeric
-        columns = self.found.narrowed(numeric)
-        return [None] if group is not None and len(columns) > 1 and not self.found.senses else columns
+        columns = self.aligned.narrowed(numeric)
+        return [None] if group is not None and len(columns) > 1 and not self.aligned.senses else columns
 
     def _asked(self) -> tuple[int, ...]:
         """Return the columns that are asked for, in the order of the table."""
-        groups = [{column} for column in self.found.direct]
-        for columns in self.found.senses:
+        groups = [{column} for column in self.aligned.direct]
+        for columns in self.aligned.senses:
             if any(group & columns for group in groups):
                 groups = [group & columns or group for group in groups]
             else:
@@ -210,11 +210,11 @@ class _Reader:
 
     def _is_anchored(self, figure: Figure | None, asked: tuple[int, ...], group: int | None) -> bool:
         """Return whether enough of the question is the table's own that no other source can be meant."""
-        roles = set(self.found.roles.values())
-        is_limited = bool(self.rows.days() or self.found.words.comparisons)
+        roles = set(self.aligned.roles.values())
+        is_limited = bool(self.rows.days() or self.aligned.words.comparisons)
         if figure == "much" and not roles & {"cell", "part"}:
-            return bool(self.found.senses) and is_limited
-        if figure is None and _WHO_IS.match(self.found.words.text):
+            return bool(self.aligned.senses) and is_limited
+        if figure is None and _WHO_IS.match(self.aligned.words.text):
             return bool(roles & {"column", "title"})
         if figure is None:
             return (bool(roles & {"cell", "part"}) and bool(asked or "title" in roles)) or (
@@ -223,6 +223,6 @@ class _Reader:
         if figure in ("most", "least") and group is None and not self._has_column():
             return False
         if figure == "count":
-            is_compared = bool(self.found.words.comparisons and self.found.senses)
-            return bool(roles & {"cell", "title"}) or is_compared or (is_limited and bool(self.found.direct))
-        return bool(roles & {"cell", "part", "title", "column"}) or bool(self.found.senses and self.rows.days())
+            is_compared = bool(self.aligned.words.comparisons and self.aligned.senses)
+            return bool(roles & {"cell", "title"}) or is_compared or (is_limited and bool(self.aligned.direct))
+        return bool(roles & {"cell", "part", "title", "column"}) or bool(self.aligned.senses and self.rows.days())

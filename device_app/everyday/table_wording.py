@@ -50,14 +50,14 @@ class FigureItem(Item):
 class Result:
     """The answer to one reading: its text, how it was understood, the records and the rows behind it.
 
-    `found` is whether any row fits.
+    `fits` is whether any row fits.
     """
 
     text: str
     understood: str
     items: Sequence[Item] = ()
     rows: Sequence[StoredRow] = ()
-    found: bool = True
+    fits: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class Wording:
     @property
     def where(self) -> str:
         """The conditions as a part of a sentence: ", where shop is City Tram"; "" without any."""
-        told = [self._condition(condition, " is ") for condition in self.reading.conditions]
-        return f", where {' and '.join(told)}" if told else ""
+        conditions = [self._condition(condition, " is ") for condition in self.reading.conditions]
+        return f", where {' and '.join(conditions)}" if conditions else ""
 
     def understood(self, *figure: str) -> str:
         """Return what was understood: a figure of a column, the conditions, and the table or its rows."""
@@ -97,7 +97,7 @@ class Wording:
     def nothing(self, understood: str, what: str) -> Result:
         """Return the answer that no row has what the figure is over."""
         text = f"None: no row of {self.file} has a {what} in “{self.name(self.reading.column)}”{self.where}."
-        return Result(text, understood, found=False)
+        return Result(text, understood, fits=False)
 
     def cells(self, row: StoredRow, places: Iterable[int]) -> str:
         """Return some cells of a row with the names of their columns, and the units of numbers."""

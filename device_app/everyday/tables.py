@@ -54,21 +54,21 @@ class Tables:
             readings = read(question, asked.now.date(), tables, store.cells(key(question)))
         for equal in readings:
             results = {answer.text: answer for reading in equal for answer in [result(store, reading)]}
-            found = [answer for answer in results.values() if answer.found]
+            answers = [answer for answer in results.values() if answer.fits]
             # That no row fits is an answer to a question for a figure alone.
-            if found or (equal is readings[-1] and equal[0].figure and (found := list(results.values()))):
+            if answers or (equal is readings[-1] and equal[0].figure and (answers := list(results.values()))):
                 notes = [spelling, *dict.fromkeys(_cut(store, reading.table) for reading in equal)]
-                return self._ruled(store, found, [note for note in notes if note])
+                return self._ruled(store, answers, [note for note in notes if note])
         return None
 
-    def _ruled(self, store: TableStore, found: list[Result], notes: list[str]) -> Ruled:
-        text, understood = found[0].text, " or: ".join(answer.understood for answer in found)
-        if len(found) > 1:
-            listed = "\n".join(map(_bullet, found))
-            text = f"The question fits {len(found)} columns. Each of them:\n\n{listed}"
-        ids = store.passages([row for answer in found for row in answer.rows])
+    def _ruled(self, store: TableStore, answers: list[Result], notes: list[str]) -> Ruled:
+        text, understood = answers[0].text, " or: ".join(answer.understood for answer in answers)
+        if len(answers) > 1:
+            listed = "\n".join(map(_bullet, answers))
+            text = f"The question fits {len(answers)} columns. Each of them:\n\n{listed}"
+        ids = store.passages([row for answer in answers for row in answer.rows])
         passages = self.store.passages(ids)
-        items = tuple(item for answer in found for item in answer.items)
+        items = tuple(item for answer in answers for item in answer.items)
         sources = [passages[identity] for identity in ids if identity in passages]
         return Ruled("\n\n".join([text, *notes]), understood, items, sources)
 

@@ -79,13 +79,13 @@ def table_of(document: Document) -> PreparedTable | None:
     for place in range(width):
         texts = Counter(row[place] for row in cells)
         texts.pop("", None)
-        found = _values(texts, style)
-        values.append(found)
-        counts = {kind: sum(texts[text] for text, value in found.items() if kind in value) for kind in ("n", "d")}
+        valued = _values(texts, style)
+        values.append(valued)
+        counts = {kind: sum(texts[text] for text, value in valued.items() if kind in value) for kind in ("n", "d")}
         name = _one_line(names[place]) if place < len(names) else ""
-        units = tuple(dict.fromkeys(str(value["u"]) for value in found.values() if "u" in value))
+        units = tuple(dict.fromkeys(str(value["u"]) for value in valued.values() if "u" in value))
         columns.append(StoredColumn(name, texts.total(), counts["n"], counts["d"], len(texts), units))
-        if not found:
+        if not valued:
             words += [(word, place, text) for text in texts for word in _words(text)]
     stored = [
         PreparedRow(
@@ -196,5 +196,5 @@ def _day(cell: str, style: _Style) -> str | None:
             return date(year, month, day).isoformat()
         except ValueError:
             return None
-    found = date_in(cell) if _DAY.fullmatch(cell) else None
-    return found.date().isoformat() if found else None
+    moment = date_in(cell) if _DAY.fullmatch(cell) else None
+    return moment.date().isoformat() if moment else None

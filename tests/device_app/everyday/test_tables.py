@@ -192,9 +192,9 @@ def test_currencies_are_not_added(rule: Tables) -> None:
     text = _answer(rule, "how much did we spend on eating out in total").text
     assert "30.50 CHF in 1 row and 20.00 EUR in 1 row" in text
     assert "different currencies" in text
-    one = _answer(rule, "how much did we spend on eating out in francs?").text
-    assert one.startswith("30.50 CHF: the sum of “amount” in 1 row")
-    assert "without 20.00 EUR in 1 row" in one
+    francs = _answer(rule, "how much did we spend on eating out in francs?").text
+    assert francs.startswith("30.50 CHF: the sum of “amount” in 1 row")
+    assert "without 20.00 EUR in 1 row" in francs
 
 
 def test_units_that_convert_are_added_and_said(rule: Tables) -> None:
