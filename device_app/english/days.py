@@ -11,7 +11,7 @@ from device_app.english import periods
 from device_app.english.periods import Period
 from device_app.english.phrases import bare, load
 
-_MOST_DAYS: Final = 7
+_MOST_DAYS, _MOST_CHARACTERS = 7, 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class OfDays:
 def read(question: str, today: date) -> OfDays | None:
     """Return what a question asks of a few days; None if it asks anything else, or for more than a week."""
     text = bare(question)
-    period = periods.read(text, today)
+    period = periods.read(text, today) if len(text) <= _MOST_CHARACTERS else None
     if not period or not period.first or not 0 < period.days <= _MOST_DAYS:
         return None
     said = period.rest.lower().replace(",", "").replace("?", "").strip()
