@@ -236,13 +236,9 @@ class Device:
     @cached_property
     def qkv_tree(self) -> QKVTree:
         """The QKV tree: kept attention states, looked up by prompt."""
-        from device_app.cache.states.limit import states_limit
-        from device_app.cache.states.tree import QKVTree
-        from storage.blobs import Blobs
-        from storage.kv_slices import KVSlices
+        from device_app.cache.states.tree import over
 
-        cache, rows, blobs = self.settings.cache, KVSlices(self.database), Blobs(self.paths.kv_slices)
-        return QKVTree(rows, blobs, self.counters, states_limit(cache.kv_mb, self.knowledge.text_bytes), cache.eviction)
+        return over(self.database, self.paths.kv_slices, self.settings.cache)
 
     def population(self, give_way: Callable[[], bool]) -> Population:
         """Return the work that fills the caches ahead; it stops within a batch once `give_way()` returns true."""
@@ -260,10 +256,8 @@ class Device:
         """Return a new ingestion run, which reads files into the store."""
         from device_app.knowledge.ingest import Ingestion
 
-        settings = self.settings.knowledge
-        return Ingestion(
-            self.knowledge, self.embedder, settings.passage_words, max_bytes=settings.max_file_mb * 1_000_000
-        )
+        words, most = self.settings.knowledge.passage_words, self.settings.knowledge.max_file_mb * 1_000_000
+        return Ingestion(self.knowledge, self.embedder, words, max_bytes=most)
 
     @cached_property
     def reading(self) -> Work:
@@ -283,10 +277,8 @@ class Device:
 
     def _adapter_hash(self) -> str:
         """Return the hash of the adapter that is or would be loaded; "" if there is none or it was refused."""
-        if self._info:
-            return self._info.adapter
         try:
-            return self.adapter.hash if self.adapter else ""
+            return self._info.adapter if self._info else self.adapter.hash if self.adapter else ""
         except WeightsError:
             return ""  # without the model no question can be answered
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from device_app.answering import conclusion, quoting
 from device_app.answering.facts import Facts
-from device_app.answering.planner import Action, Concluded, Connection, Fact, Kept, State, plan
+from device_app.answering.planner import plan
 from device_app.answering.records import Records
 from device_app.answering.server import Server
+from device_app.answering.state import Action, Concluded, Connection, Fact, Kept, State
 from device_app.answering.writer import Writer
 from device_app.cache.answers.bank import Considered, QABank
 from device_app.cache.answers.wrong import withheld

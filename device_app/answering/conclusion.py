@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from device_app.answering.checking import Check, Written
-from device_app.answering.planner import Action
 from device_app.answering.quoting import Quoted
+from device_app.answering.state import Action
 from device_app.cache.answers.bank import Considered
 from device_app.english import private
 from device_app.everyday.rule import Ruled

@@ -8,7 +8,8 @@ from typing import Final, Literal
 
 from device_app.answering import quoting
 from device_app.answering.generation import MOST_ATTEMPTS
-from device_app.answering.planner import AS_ASKED, NO_FILE, Kept, Retrieved, Ruling, State
+from device_app.answering.planner import AS_ASKED, NO_FILE
+from device_app.answering.state import Kept, Retrieved, Ruling, State
 from device_app.cache.answers.bank import Considered, QABank, scope
 from device_app.cache.answers.wrong import is_wrong
 from device_app.english import beyond, changes, given, intents, private, query

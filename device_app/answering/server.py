@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
-from device_app.answering import planner
+from device_app.answering.state import Connection, Fetched, Joint
 from device_app.cache.states.tree import QKVTree
 from device_app.companion import waiting
 from device_app.companion.dispatch.aggregating import Choice, Limits, SideTimes, Work, choose
@@ -91,23 +91,23 @@ class Server:
         self._cleanup.close()
         self._cleanup = ExitStack()
 
-    def connect(self) -> planner.Connection:
+    def connect(self) -> Connection:
         """Return the state of the connection, after waiting for the first attempt to connect."""
         link = self.public.link
         state = link.wait(waiting.LIMITS.connect_s)
         if not state.connected:
-            return planner.Connection(False, state.why_not())
+            return Connection(False, state.why_not())
         if self.request.model_only and not (state.offer and state.offer.model_only):
-            return planner.Connection(False, f"{AT}{state.server} writes answers from its passages only")
+            return Connection(False, f"{AT}{state.server} writes answers from its passages only")
         offered = frozenset(state.offer.aggregation) if state.offer else None
-        return planner.Connection(True, "", state.round_trip_s, link.incompatible_reason, offered)
+        return Connection(True, "", state.round_trip_s, link.incompatible_reason, offered)
 
-    def begin_joint(self, source: LocalSource) -> planner.Joint:
+    def begin_joint(self, source: LocalSource) -> Joint:
         """Ask the server for a joint answer, which runs until `end`."""
         options, request = self.request.options, self.request
         connection = self.connect()
         if not connection.is_up:
-            return planner.Joint(refused=connection.why_not)
+            return Joint(refused=connection.why_not)
         position = self.public.memory.held.profile.device.mean_position
         times = _side_times(self.public.memory.held, position, connection.round_trip_s)
         self.aggregation = chosen = self._aggregation(times, connection.aggregation)
@@ -124,28 +124,28 @@ class Server:
         try:
             joint = self.public.together(asked, source, request.trace, self.tree)
         except LinkError as error:
-            return planner.Joint(refused=str(error))
+            return Joint(refused=str(error))
         self._cleanup.callback(lambda: request.ledger.left(joint.report.sent_bytes, joint.report.sent))
         self.aggregated = self._cleanup.enter_context(joint)
-        return planner.Joint()
+        return Joint()
 
-    def fetch(self, own: Sequence[Hit]) -> planner.Fetched:
+    def fetch(self, own: Sequence[Hit]) -> Fetched:
         """Return the server's passages that fit the question about as well as the files' passages do."""
         search, link, request = Search(), self.public.link, self.request
         try:
             with request.trace.step("search"):
                 search.run(link, request.query.text, request.options.plan.passages, request.options.pipeline)
         except LinkError as error:
-            return planner.Fetched(failed=str(error), rounds=search.rounds.looked_up)
+            return Fetched(failed=str(error), rounds=search.rounds.looked_up)
         finally:
             request.ledger.left(search.sent_bytes, ("the question",))
         held = self.public.memory.held
         profile = held.profile.searched(search.seconds, link.state.round_trip_s)
         self.public.memory.hold(replace(held, profile=profile))
         near = self._near(request.vector, own, [public_hit(passage) for passage in search.passages])
-        return planner.Fetched(near, rounds=search.rounds.looked_up)
+        return Fetched(near, rounds=search.rounds.looked_up)
 
-    def choice(self, source: LocalSource, prompt: Prompt, connection: planner.Connection) -> Choice:
+    def choice(self, source: LocalSource, prompt: Prompt, connection: Connection) -> Choice:
         """Choose the plan for a question that goes beyond the files, from what is known about the server.
 
         Sends nothing.

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from device_app.answering import conclusion
 from device_app.answering.checking import Check
 from device_app.answering.generation import MOST_ATTEMPTS, Generation
-from device_app.answering.planner import Action, Concluded, Connection, Costed, State
 from device_app.answering.server import Server, arranged
 from device_app.answering.sources.joint import Joint
 from device_app.answering.sources.own import Fetched, Own, Weighing
 from device_app.answering.sources.raced import Raced
 from device_app.answering.sources.source import Attempt, TokenSource
+from device_app.answering.state import Action, Concluded, Connection, Costed, State
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import fitted

@@ -17,7 +17,7 @@ from shared.errors import ExitCode
 from shared.printable import safe_line
 
 if TYPE_CHECKING:
-    from device_app.answering.planner import Action, Fact, State
+    from device_app.answering.state import Action, Fact, State
     from device_app.cache.answers.bank import Considered
     from device_app.companion.dispatch.aggregating import Choice
     from device_app.companion.dispatch.weighed import Weighed
@@ -224,7 +224,7 @@ class Outlook:
 
 def _outlook(device: Device, question: str) -> Outlook:
     from device_app.answering import conclusion
-    from device_app.answering.planner import Action
+    from device_app.answering.state import Action
     from device_app.companion.dispatch.public import SERVER_BEGINS
     from device_app.knowledge.absence import not_asked, reasons
     from shared.types import Hit

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from device_app.answering.planner import OWN, UNASKED, Action
+from device_app.answering.planner import OWN, UNASKED
 from device_app.answering.sources.own import FULL
+from device_app.answering.state import Action
 from device_app.companion.dispatch import aggregating
 from device_app.companion.dispatch.aggregating import AGREE
 from device_app.companion.dispatch.cost import ServerPrice

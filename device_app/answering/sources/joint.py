@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from device_app.answering.planner import Action, clause
+from device_app.answering.planner import clause
 from device_app.answering.sources.own import Own, similarities
 from device_app.answering.sources.source import Attempt, Pieces
+from device_app.answering.state import Action
 from device_app.companion.dispatch.aggregation_choice import AggregationChoice
 from device_app.companion.joint.aggregated import Aggregated, joint_pieces
 from device_app.inference.sureness import Sureness

@@ -5,8 +5,9 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import Final
 
-from device_app.answering.planner import OWN, Action
+from device_app.answering.planner import OWN
 from device_app.answering.sources.source import Attempt, Pieces
+from device_app.answering.state import Action
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
 from device_app.inference.sureness import Sureness

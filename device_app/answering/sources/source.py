@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from device_app.answering.planner import Action
+from device_app.answering.state import Action
 from device_app.inference.sureness import Sureness
 from device_app.question.answer import Answer
 from shared.ending import Piece

@@ -10,14 +10,19 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from device_app.cache.eviction import Kept, Policy, victims
+from device_app.cache.states.limit import states_limit
+from device_app.settings.schema import Cache
 from models import kv, kv_file
 from models.engine import Engine, KVSlice
 from shared.errors import NotWritable, SliceRejected
 from shared.prompt import Segment
 from storage.blobs import Blobs
 from storage.counters import Counters
+from storage.database import Database
+from storage.knowledge import KnowledgeStore
 from storage.kv_slices import KVSlices
 
 _ABANDONED_S = 3600.0
@@ -182,6 +187,12 @@ class QKVTree:
         self.rows.forget(names)
         for name in names:
             self.blobs.delete(name)
+
+
+def over(database: Database, folder: Path, cache: Cache) -> QKVTree:
+    """Return the tree of this database under these settings; `folder` holds the states' files."""
+    limit = states_limit(cache.kv_mb, KnowledgeStore(database).text_bytes)
+    return QKVTree(KVSlices(database), Blobs(folder), Counters(database), limit, cache.eviction)
 
 
 def _names(kv_key: str, path: Sequence[Node]) -> list[str]:

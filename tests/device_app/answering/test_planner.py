@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.answering.planner import (
-    AS_ASKED,
-    FORCED,
-    NEARER,
-    NO_FILE,
-    NO_SERVER,
-    OWN,
-    RULE,
-    UNASKED,
+from device_app.answering.planner import AS_ASKED, FORCED, NEARER, NO_FILE, NO_SERVER, OWN, RULE, UNASKED, clause, plan
+from device_app.answering.state import (
     Action,
     Concluded,
     Connection,
@@ -28,8 +21,6 @@ from device_app.answering.planner import (
     Retrieved,
     Ruling,
     State,
-    clause,
-    plan,
 )
 from device_app.companion.dispatch.aggregating import Choice
 from device_app.english.query import Query

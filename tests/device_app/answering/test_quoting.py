@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from device_app.answering.assistant import Assistant
-from device_app.answering.planner import NO_SERVER, Action
+from device_app.answering.planner import NO_SERVER
 from device_app.answering.quoting import CORRECTED
+from device_app.answering.state import Action
 from device_app.english.query import parse
 from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion

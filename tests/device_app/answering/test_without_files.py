@@ -10,7 +10,8 @@ import pytest
 
 from device_app.ahead.outlook import likely
 from device_app.answering.conclusion import A_SERVER_WRITES, TO_FILES
-from device_app.answering.planner import AS_ASKED, NO_FILE, Action, Fact, Ruling, State, plan
+from device_app.answering.planner import AS_ASKED, NO_FILE, plan
+from device_app.answering.state import Action, Fact, Ruling, State
 from device_app.commands.history import forget
 from device_app.commands.marking import mark_turn
 from device_app.commands.turns import last_if_any, was_model_only

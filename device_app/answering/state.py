@@ -1,0 +1,154 @@
+"""What is known about a question while it is being answered: the facts found, and what came of each action."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from device_app.answering.quoting import Quoted
+    from device_app.answering.sources.source import Attempt
+    from device_app.cache.answers.bank import Considered
+    from device_app.companion.dispatch.aggregating import Choice
+    from device_app.everyday.rule import Ruled
+    from device_app.question.answer import Answer, LookedUp
+    from shared.prompt import Prompt
+    from shared.types import Hit
+
+Fact = Literal["rule", "kept answers", "joint request", "retrieval", "connection", "cost"]
+"""Facts that may have to be found out; a joint request and a connection need the network."""
+
+Kind = Literal[
+    "answer by rule",
+    "serve kept",
+    "quote",
+    "prefill",
+    "generate",
+    "fetch then generate",
+    "together",
+    "race",
+    "write without files",
+    "decline",
+    "nothing",
+    "end",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An action, and the reasons for it as shown to the person.
+
+    `lacks` names the part of the question that the files do not answer, if no server is asked for it or none answers: a
+    later attempt may ask one.
+    """
+
+    kind: Kind
+    reasons: tuple[str, ...] = ()
+    lacks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The answer of a rule, or None if no rule understands the question."""
+
+    ruled: Ruled | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The kept answer that serves the question, or None; and all `similar` kept answers, if they were listed."""
+
+    serving: Considered | None
+    similar: Sequence[Considered] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """The passages nearest to the search query, best first. `missing` names the part of the question that no passage
+    in the files covers; `quoted` is a quote from the passages, if the question asks for one; `newest` is the id of the
+    newest stored passage when the retrieval began, `why_quoted` the reason for a quote that was not asked for.
+    `local_only` is why no server may be asked after these passages.
+    """
+
+    hits: Sequence[Hit] = ()
+    missing: str = ""
+    quoted: Quoted | None = None
+    newest: int = 0
+    local_only: str = ""
+    why_quoted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """The state of a joint request to a server: `refused` is why there is none."""
+
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Whether the server can be asked now, with the reason `why_not`. `incompatible` says why it cannot write a joint
+    answer; `aggregation` are the ways of aggregation that it offers, None if unknown.
+    """
+
+    is_up: bool
+    why_not: str = ""
+    round_trip_s: float | None = None
+    incompatible: str = ""
+    aggregation: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Costed:
+    """The prompt that the model would read from the files, and the plan chosen by its cost."""
+
+    attempt: Attempt
+    choice: Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The server's passages that fit the question, and its `rounds` of retrieval; `failed` is why there are none."""
+
+    hits: Sequence[Hit] = ()
+    failed: str = ""
+    rounds: Sequence[LookedUp] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """The answer of an action, and whether any data had left the device by then.
+
+    `prompt` is the last one that a model on this device has read for it, whose attention states may be kept.
+    """
+
+    action: Action
+    answer: Answer
+    has_sent: bool = False
+    prompt: Prompt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The facts known so far, and the results of the actions done. None means not looked up, or not done."""
+
+    ruling: Ruling | None = None
+    kept: Kept | None = None
+    joint: Joint | None = None
+    retrieved: Retrieved | None = None
+    connection: Connection | None = None
+    costed: Costed | None = None
+    fetched: Fetched | None = None
+    concluded: Concluded | None = None
+
+    def after(self, outcome: Concluded | Connection) -> State:
+        """Return the state after an action that gave an answer, or found out that the server cannot be asked."""
+        if isinstance(outcome, Connection):
+            return replace(self, connection=outcome)
+        return replace(self, concluded=outcome)
+
+    @property
+    def hits(self) -> Sequence[Hit]:
+        """The passages nearest to the question, the best first."""
+        return self.retrieved.hits if self.retrieved else ()
