@@ -57,7 +57,10 @@ class Days:
             dated = [each for each in dated if set(speakers) & set(each.people)]
             limits.append(f"{'with' if reading.to else 'from'} {shown(speakers[0])}")
         elif reading.form == "said":
-            dated = [each for each in dated if each.people and each.kind != "event"]
+            spoken = [each for each in dated if each.people and each.kind != "event"]
+            if dated and not spoken:
+                return None  # a note of that day may say what was said
+            dated = spoken
         return self._quoted(reading, dated, speakers if reading.speaker else [], limits)
 
     def _quoted(
@@ -105,7 +108,8 @@ class Days:
     def _nothing(self, reading: OfDays, limits: Sequence[str]) -> str:
         """Return that nothing is dated on these days, and when the next note is dated."""
         text = f"I found nothing of {', '.join(limits)} in your files."
-        after = SearchFilters(kinds=("note",), after=reading.period.last)
+        last = reading.period.last or reading.period.first
+        after = SearchFilters(kinds=("note",), after=last + timedelta(1) if last else None)
         following = Documents(self.store.database).latest(after, 1, oldest=True)
         return text + (f" The next note is of {moment(following[0].date)}." if following else "")
 
