@@ -30,7 +30,7 @@ _ASKS: Final[tuple[Ask, ...]] = get_args(Ask)
 
 _DAY_WORDS: Final = word_set(
     """today tomorrow yesterday tonight weekend morning afternoon evening monday tuesday wednesday thursday friday
-        saturday sunday appointment appointments calendar schedule"""
+        saturday sunday appointment appointments calendar"""
 )
 _NEARLY: Final = 0.86
 """The similarity (difflib) from which a word is a day's, misspelled: one or two wrong letters."""
@@ -45,7 +45,9 @@ _DANGLING: Final = re.compile(
 """A preposition that stood before the days."""
 
 _WAS: Final = re.compile(r"\b(?:was|were|did|had|yesterday)\b")
-_UPCOMING: Final = re.compile(r"\b(?:calendar|agenda|schedule|diary|planner|coming up|lined up|appointments|plans)\b")
+_UPCOMING: Final = re.compile(
+    r"\b(?:calendar|agenda|schedule|diary|planner|upcoming|coming up|lined up|appointments|plans)\b"
+)
 _UNIT: Final = re.compile(r"\b(?:weekend|week|month)\b")
 _GENERIC: Final = word_set(
     "appointment event meeting date commitment engagement calendar entry thing activity plan planned"
@@ -120,8 +122,10 @@ def _question(ask: Ask, window: Window | None, subject: str, text: str, today: d
     return AgendaQuestion(ask, window, words, subject)
 
 
-def _unnamed(text: str, today: date) -> Window:
-    """Return the days of a question that names none: "my week", "what is coming up?", "what is on?"."""
+def _unnamed(text: str, today: date) -> Window | None:
+    """Return the days of a question without any: "my week", "what is coming up?", "what is on?"; None for others."""
     if (unit := _UNIT.search(text)) and (named := window_in(f"this {unit[0]}", today)):
         return named[0]
-    return Window(today, today + _AHEAD) if _UPCOMING.search(text) else Window(today, today)
+    if _UPCOMING.search(text):
+        return Window(today, today + _AHEAD)
+    return Window(today, today) if text.endswith(" on") else None
