@@ -80,7 +80,7 @@ class Emulation:
         tests = ["-c", str(_ROOT / "pyproject.toml"), "-k", "llama", str(_ROOT / "tests/models/test_engines.py")]
         said = self._run(build, "-m", "pytest", *options, *tests, accepted=(0, 1))
         lines = said.strip().splitlines()
-        failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+        failed = [line.rpartition("::")[2] for line in lines if line.startswith(("FAILED", "ERROR"))]
         self._keep("contract", {"build": build, "said": lines[-1], "failed": failed})
 
     def question(self, build: str) -> None:

@@ -74,7 +74,8 @@ def _question(question: Mapping[str, Any] | None) -> Iterator[str]:
     if question is None:
         yield "Not run."
     else:
-        yield f"`jackdaw add scripts/sample_life`, then `jackdaw ask`, with {question['build']} and the default model:"
+        build = question["build"]
+        yield f"After `jackdaw add scripts/sample_life` here, `jackdaw ask` there, with {build} and the default model:"
         yield ""
         yield f"> {question['text']}"
         yield ">"
