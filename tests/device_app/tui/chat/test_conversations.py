@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
-from device_app.cli import run
 from device_app.tui.chat.conversations import ConversationList
 from device_app.tui.chat.transcript import PAGE
 from storage.conversations import ConversationStore
 from tests.device_app.tui.conftest import DRILL
-from tests.devices import fake_device
 
 
 async def test_a_question_is_edited_and_what_came_after_it_goes(
@@ -160,13 +158,3 @@ async def test_forgetting_takes_a_yes_and_leaves_nothing(person: Any, notes: Pat
         await person.until(lambda: store.count() == 0)
         assert store.database.execute("SELECT COUNT(*) FROM qa_entries") == [(0,)]
         await person.until(lambda: "You can ask about" in person.sees())
-
-
-async def test_an_empty_conversation_says_what_is_on_today_and_what_is_new(person: Any, notes: Path) -> None:
-    event = "BEGIN:VEVENT\r\nUID:t\r\nSUMMARY:Tea with Petra\r\nDTSTART;VALUE=DATE:20261121\r\nEND:VEVENT"
-    (notes / "a.ics").write_text(f"BEGIN:VCALENDAR\r\n{event}\r\nEND:VCALENDAR\r\n")
-    (notes / "2026-11-20 walk.md").write_text("A walk along the harbour.")
-    assert run(["add", str(notes)], fake_device) == 0
-    async with person.at():
-        await person.until(lambda: "Today: all day Tea with Petra" in person.sees())
-        assert "New since yesterday: 1 note" in person.sees()
