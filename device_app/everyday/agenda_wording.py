@@ -88,11 +88,6 @@ def in_words(occurrence: Occurrence, today: date, cites: Citations) -> str:
     )
 
 
-def brief(occurrence: Occurrence, today: date) -> str:
-    """Return the times and the title of an event: "20:00–22:30 Book club"."""
-    return f"{_times(occurrence, today, today).rstrip(':,')} {safe_line(occurrence.stored.title)}"
-
-
 def _line(occurrence: Occurrence, window: Window, today: date, cites: Citations) -> str:
     times = _times(occurrence, window.first, today)
     cancelled = "cancelled: " if occurrence.is_cancelled else ""

@@ -116,12 +116,11 @@ class ConversationActions(Asking):
     async def _know(self) -> None:
         try:
             totals = await self._records.totals()
-            today = await self._records.today(self._clock().astimezone())
         except JackdawError as error:
             self._announce(str(error), "error")
             return
         for welcome in self.query(Welcome):
-            welcome.know(totals, today)
+            welcome.know(totals)
             welcome.link(connected=self.status.link.phase == "connected")
             if totals.passages:
                 await self.transcript.mount(Suggestions(self._suggest))

@@ -14,7 +14,6 @@ from device_app.tui.knowledge.first_run import FirstRun
 from device_app.tui.wording import counted, safe_line
 
 if TYPE_CHECKING:
-    from device_app.commands.today import Today
     from device_app.tui.edge.facts import Totals
 
 _BAR = 24
@@ -44,14 +43,11 @@ class Welcome(Vertical):
         """Show the text that needs no store."""
         self._show()
 
-    def know(self, totals: Totals, today: Today) -> None:
-        """Show what is on and new, and what can be asked about, from the totals of the store."""
+    def know(self, totals: Totals) -> None:
+        """Show what can be asked about, from the totals of the store."""
         self.is_shown = True
         if totals.passages:
-            lines = (("Today: ", today.on), ("New since yesterday: ", today.new))
-            news = (Content.assemble((label, "$primary"), safe_line(line), "\n") for label, line in lines if line)
             self._known = Content.assemble(
-                *news,
                 ("You can ask about ", "$quiet"),
                 counted(totals.passages, "passage"),
                 (f" from {counted(totals.files, 'file')}.\n", "$quiet"),

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 from device_app.tui.edge.thread import DeviceThread
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from pathlib import Path
 
     from device_app.commands.history import Format
-    from device_app.commands.today import Today
     from device_app.device import Device
     from device_app.tui.edge.facts import Conversation, Passage, Totals, Turn
 
@@ -29,12 +27,6 @@ class Records:
     async def totals(self) -> Totals:
         """Return the totals of the knowledge."""
         return await self._thread.run(lambda device: device.knowledge.totals())
-
-    async def today(self, now: datetime) -> Today:
-        """Return what is on today and what is new since yesterday."""
-        from device_app.commands.today import today
-
-        return await self._thread.run(lambda device: today(device, now))
 
     async def conversations(self, limit: int, offset: int = 0) -> Sequence[Conversation]:
         """Return conversations, the latest first."""
