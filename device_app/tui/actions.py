@@ -3,7 +3,7 @@
 Pure: knows no widget. An action `regen` of the chat is implemented by `ChatScreen.action_regen`.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -171,6 +171,15 @@ BROWSERS_OWN = frozenset({"ctrl+n", "ctrl+q", "ctrl+t", "ctrl+w"})
 
 BY_ID = {action.id: action for action in ACTIONS}
 
+USUAL = (
+    "add", "help", "search", "new", "conversations", "sources", "why", "knowledge", "copy", "regen", "edit", "wrong",
+    "model", "settings", "export", "cache", "private", "theme", "model_only", "forget", "quit",
+)  # fmt: skip
+"""The actions whose commands are offered first to somebody who has used none yet, in this order."""
+
+RARE = ("fetch", "suspend", "send", "together")
+"""The actions whose commands are offered last."""
+
 
 def available(action: Action, states: Collection[AppState]) -> bool:
     """Return whether all needed states hold; `READING` counts for the footer's hint alone."""
@@ -227,13 +236,18 @@ def is_command(text: str) -> bool:
     return first.startswith("/") and "/" not in first[1:] and "\n" not in text.strip()
 
 
-def completions(text: str) -> list[Action]:
-    """Return the actions whose command begins with the text after the slash; first the one that it spells out."""
+def completions(text: str, uses: Mapping[str, int] = {}) -> list[Action]:  # noqa: B006 (never changed)
+    """Return the actions whose command begins with the text after the slash.
+
+    First the one that it spells out, then those that the person has used most, by the ids in `uses`; then the usual
+    ones.
+    """
     if not text.startswith("/") or "\n" in text:
         return []
     typed = text[1:].lower()
     return sorted(
-        (action for action in ACTIONS if action.slash.startswith(typed)), key=lambda each: each.slash != typed
+        (action for action in ACTIONS if action.slash.startswith(typed)),
+        key=lambda action: (action.slash != typed, -uses.get(action.id, 0), _rank(action)),
     )
 
 
@@ -255,6 +269,13 @@ def parse(text: str) -> tuple[Action, str]:
         raise UsageError(f"/{word} needs a second word: {longer}.")
     near = difflib.get_close_matches(word, [action.slash for action in ACTIONS], 1)
     raise UsageError(f"There is no command /{word}." + (f" Did you mean /{near[0]}?" if near else " See /help."))
+
+
+def _rank(action: Action) -> int:
+    """Return the place of an action among those that were never used; those without an own place are in between."""
+    if action.id in RARE:
+        return len(USUAL) + 1 + RARE.index(action.id)
+    return USUAL.index(action.id) if action.id in USUAL else len(USUAL)
 
 
 def _longer(slash: str) -> str:

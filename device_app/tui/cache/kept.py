@@ -14,7 +14,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from device_app.tui.keyed import FilteredList
-from device_app.tui.wording import safe_line
+from device_app.tui.wording import counted, safe_line
 from shared.errors import JackdawError
 
 PAGE = 50
@@ -24,7 +24,8 @@ Row = tuple[int, Content]
 
 
 class KeptList(Vertical):
-    """A filtered list. `ids` returns the ids of entries with the words, in order; `rows` reads the rows of some ids."""
+    """A filtered list of what `noun` names. `ids` returns the ids of entries with the words, in order; `rows` reads the
+    rows of some ids."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("down", "down", show=False),
@@ -50,10 +51,11 @@ class KeptList(Vertical):
         rows: Callable[[Sequence[int]], Awaitable[Sequence[Row]]],
         *,
         id: str,
+        noun: str,
         empty: str,
     ) -> None:
         super().__init__(id=id, classes="kept")
-        self._read_ids, self._read_rows, self._empty = ids, rows, empty
+        self._read_ids, self._read_rows, self._noun, self._empty = ids, rows, noun, empty
         self._ids: Sequence[int] = ()
         self._read = 0
         self.filter = Input(placeholder="Type to filter · Tab: next view", compact=True)
@@ -112,7 +114,7 @@ class KeptList(Vertical):
         words = self.filter.value.strip()
         self._ids, self._read = await self._read_ids(words), 0
         self.list.clear_options()
-        note = f"{len(self._ids):,} with “{safe_line(words)}”" if words else f"{len(self._ids):,} saved"
+        note = f"{len(self._ids):,} with “{safe_line(words)}”" if words else counted(len(self._ids), self._noun)
         note += " · Enter opens" if self._ids else ""
         self._note.update(note if self._ids or words else self._empty)
         await self._more()

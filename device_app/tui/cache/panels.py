@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 ROOMY = 36
 """The number of rows from which on plots are drawn higher."""
 
-_NO_SUGGESTIONS = "No suggestions yet. After you add files, w predicts questions and answers them."
-
 
 class Panel(Static):
     """A panel that draws its content for the available width."""
@@ -49,7 +47,7 @@ class Panels(VerticalScroll):
 
     def __init__(self, suggest: Callable[[], Awaitable[Sequence[str]]]) -> None:
         super().__init__(id="overview")
-        self.suggestions = Suggestions(suggest, _NO_SUGGESTIONS)
+        self.suggestions = Suggestions(suggest)
         self._saved, self._work, self._limits = Panel("saved"), Panel("work"), Panel("limits")
 
     def compose(self) -> ComposeResult:
@@ -65,6 +63,7 @@ class Panels(VerticalScroll):
     def show(self, overview: Overview, now: datetime, *, here: bool) -> None:
         """Show the state of the caches at `now`, local time; `here` is true while this app does the background work."""
         rows = wording.PLOT_ROWS if self.app.size.height < ROOMY else 2 * wording.PLOT_ROWS
+        self.suggestions.explain(wording.no_suggestions(overview))
         self._saved.show(lambda width: wording.saved(overview, now.date(), width, rows))
         self._limits.show(lambda width: wording.limits(overview, width))
         self._work.show(lambda width: wording.work_ahead(overview.worker, overview.ahead, now, width, here=here))

@@ -49,8 +49,8 @@ class CacheScreen(CacheControl):
         self._tabs = Static(id="views", markup=False)
         self._panels = Panels(self._suggest)
         self._looks = False
-        self._answers = KeptList(caches.entries, self._entry_rows, id="answers", empty=_NO_ANSWERS)
-        self._states = KeptList(caches.passages, self._states_rows, id="states", empty=_NO_STATES)
+        self._answers = KeptList(caches.entries, self._entry_rows, id="answers", noun="question", empty=_NO_ANSWERS)
+        self._states = KeptList(caches.passages, self._states_rows, id="states", noun="passage", empty=_NO_STATES)
         self._limit = Input(placeholder="Megabytes: qa 100 or kv 500", id="limit", compact=True)
         self._limit.cursor_blink = False
 
@@ -126,7 +126,7 @@ class CacheScreen(CacheControl):
 
     def _show_tabs(self) -> None:
         overview = self._overview
-        counts = {"answers": overview.answers.entries, "states": overview.states.passages} if overview else {}
+        counts = {"answers": overview.answers.answered, "states": overview.states.passages} if overview else {}
         parts = []
         for view, name in VIEWS.items():
             here = view == self._switcher.current

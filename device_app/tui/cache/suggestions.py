@@ -29,6 +29,7 @@ class Suggestions(Static):
         super().__init__(classes="suggestions", markup=False)
         self._load = load
         self._otherwise = otherwise
+        self._is_loaded = False
         self.choices: Sequence[str] = ()
         self.display = False
 
@@ -39,6 +40,12 @@ class Suggestions(Static):
     def reload(self) -> None:
         """Load the suggestions again."""
         self.run_worker(self._show(), exclusive=True)
+
+    def explain(self, otherwise: str) -> None:
+        """Show this text if there are no suggestions."""
+        self._otherwise = otherwise
+        if self._is_loaded:
+            self._draw()
 
     def choose(self, key: str) -> bool:
         """Ask the question with this key; return whether there is one."""
@@ -57,6 +64,10 @@ class Suggestions(Static):
             self.choices = await self._load()
         except JackdawError:  # the other parts of the screen show the error
             self.choices = ()
+        self._is_loaded = True
+        self._draw()
+
+    def _draw(self) -> None:
         lines = [Content.styled("You may ask", "bold")]
         for key, question in zip(KEYS, self.choices, strict=False):
             click = Style.from_meta({"@click": f"choose({key!r})"})

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from device_app.ahead.outlook import Ahead
     from device_app.commands.work import Worker
     from device_app.tui.edge.overview import Overview
+    from storage.qa_entries import Totals
 
 MOST_DAYS = 30
 _GAUGE = 20
@@ -84,12 +85,23 @@ def plot(
     return Content("\n").join(lines)
 
 
+def no_suggestions(overview: Overview) -> str:
+    """Return why no question is suggested, and what to do about that."""
+    if not overview.passages:
+        return "No file has been read yet. /add and a path reads files."
+    if not overview.qa_limit or overview.threshold >= 1:
+        return "No answer is saved ahead under the present settings, so none can be suggested."
+    if _next(overview.ahead):
+        return "No question is prepared yet. w predicts questions from your files and answers them."
+    return "All questions that were predicted have been asked. Those you ask next lead to more."
+
+
 def limits(overview: Overview, width: int) -> Content:
     """Return how much of its limit each cache uses."""
     answers, states = overview.answers, overview.states
     layers = (
-        ("Answers", answers.bytes, overview.qa_limit, counted(answers.answered, "answer")),
-        ("States", states.bytes, overview.kv_limit, counted(states.tokens, "token")),
+        ("Answers", answers.bytes, overview.qa_limit, _answers(answers)),
+        ("States", states.bytes, overview.kv_limit, f"{counted(states.passages, 'passage')}, {states.tokens:,} tokens"),
     )
     lines = [heading("Space")]
     for name, taken, limit, what in layers:
@@ -101,6 +113,12 @@ def limits(overview: Overview, width: int) -> Content:
         lines.append(Content.assemble((f"{'':<8}{what}", "$quiet")))
     lines.append(_keys(("l", "changes a limit"), ("c", "clears")))
     return Content("\n").join(lines)
+
+
+def _answers(totals: Totals) -> str:
+    """Return how many questions are saved with an answer, and how many without one, and why."""
+    without = ((totals.waiting, "waiting"), (totals.failed, "without an answer"))
+    return ", ".join([counted(totals.answered, "answer"), *(f"{count:,} {why}" for count, why in without if count)])
 
 
 def work_ahead(worker: Worker, ahead: Ahead, now: datetime, width: int, *, here: bool) -> Content:

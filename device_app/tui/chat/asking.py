@@ -45,7 +45,8 @@ class Asking(AnswerActions):
         self._ended_at = -LATE_S
         commands, self.places = Commands(), Places()
         self.title_bar, self.status = TitleBar(), StatusLine()
-        self.composer = Composer(commands, self.places, self.states, self.choices, answers.types)
+        self.uses: dict[str, int] = {}
+        self.composer = Composer(commands, self.places, self.states, self.choices, answers.types, self.uses)
         self.commands = commands
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from textual import events
 from textual.content import Content
@@ -86,10 +86,12 @@ class Composer(TextArea):
         states: Callable[[], Collection[AppState]],
         choices: Callable[[], Sequence[str]],
         typed: Callable[[str], None],
+        uses: Mapping[str, int],
     ) -> None:
         """Create the composer.
 
-        `typed` takes the text after each key and paste; text inserted by the app is not passed on.
+        `typed` takes the text after each key and paste; text inserted by the app is not passed on. `uses` says how
+        often the person has used each command.
         """
         super().__init__(
             id="composer",
@@ -103,6 +105,7 @@ class Composer(TextArea):
         self._states = states
         self._choices = choices
         self._typed, self._is_typing = typed, False
+        self._uses = uses
         self._offered: Sequence[Action] = ()
 
     def on_mount(self) -> None:
@@ -130,9 +133,10 @@ class Composer(TextArea):
     def on_text_area_changed(self) -> None:
         """Offer the commands and paths that match the text."""
         states = self._states()  # of the chat; other screens check their own
-        elsewhere = [action for action in completions(self.text) if action.place not in (Place.APP, Place.CHAT)]
         self._offered = [
-            action for action in completions(self.text) if action in elsewhere or available(action, states)
+            action
+            for action in completions(self.text, self._uses)
+            if action.place not in (Place.APP, Place.CHAT) or available(action, states)
         ]
         self._commands.offer(self._offered)
         self._places.follow(path_in(self.text))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -80,6 +82,8 @@ class ChatScreen(ConversationActions):
     async def _open(self) -> None:
         # In this order: one thread creates a new store before another opens it.
         await self._know()
+        with suppress(JackdawError):  # `_know` has shown the error
+            self.uses.update(await self._records.uses())
         self._answers.start()
         await self._show_panel()
 
@@ -139,10 +143,17 @@ class ChatScreen(ConversationActions):
                 self.composer.take_back(text)
                 return
             await self.action_perform(action.id, given)
+            await self._note_use(action)
         elif text.strip():
             await self._ask(text.strip(), instead_of=self._editing)
         elif self._missing:
             self.action_fetch()
+
+    async def _note_use(self, action: Action) -> None:
+        """Count a command, so that those used most are offered first."""
+        self.uses[action.id] = self.uses.get(action.id, 0) + 1
+        with suppress(JackdawError):  # a store that cannot be written forgets it
+            await self._records.note_use(action.id)
 
     @on(Composer.Refused)
     def _refused(self, event: Composer.Refused) -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The state of the caches at one moment, with an entry for each of the last days. Limits are in bytes."""
+    """The state of the caches at one moment, with an entry for each of the last days. Limits are in bytes, and
+    `passages` were read."""
 
     days: Sequence[Day]
     answers: Totals
@@ -27,6 +28,7 @@ class Overview:
     threshold: float
     ahead: Ahead
     worker: Worker
+    passages: int
 
 
 def read_overview(device: Device, today: date, days: int) -> Overview:
@@ -48,6 +50,7 @@ def read_overview(device: Device, today: date, days: int) -> Overview:
         threshold=cache.threshold,
         ahead=ahead(device),
         worker=worker(device.paths, device.settings.daemon),
+        passages=device.knowledge.totals().passages,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from device_app.tui.edge.thread import DeviceThread
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from device_app.commands.history import Format
     from device_app.device import Device
     from device_app.tui.edge.facts import Conversation, Passage, Totals, Turn
+
+_USED = "used command "
+"""Begins the names of the counters of commands."""
 
 CONTEXT_PASSAGES = 2
 """The number of passages shown before and after a source."""
@@ -68,6 +71,25 @@ class Records:
     async def export(self, conversation: int, form: Format, folder: Path) -> Path:
         """Write a conversation to a new file in the folder, as "md" or "json"; return the file. Raises NotWritable."""
         return await self._thread.run(lambda device: _export(device, conversation, form, folder))
+
+    async def uses(self) -> Mapping[str, int]:
+        """Return how often each command was used, by the id of its action."""
+        return await self._thread.run(
+            lambda device: {
+                name.removeprefix(_USED): int(value)
+                for name, value in device.counters.all().items()
+                if name.startswith(_USED)
+            }
+        )
+
+    async def note_use(self, action: str) -> None:
+        """Count one use of a command. Raises NotWritable."""
+
+        def note(device: Device) -> None:
+            name = f"{_USED}{action}"
+            device.counters.set(name, device.counters.all().get(name, 0) + 1)
+
+        await self._thread.run(note)
 
     def reopen(self) -> None:
         """Reload the settings."""

@@ -7,7 +7,19 @@ from typing import Any
 import pytest
 
 from device_app.english import query
-from device_app.tui.actions import ACTIONS, AppState, Place, completions, hints, is_command, key_of, of, parse
+from device_app.tui.actions import (
+    ACTIONS,
+    RARE,
+    USUAL,
+    AppState,
+    Place,
+    completions,
+    hints,
+    is_command,
+    key_of,
+    of,
+    parse,
+)
 from device_app.tui.app import JackdawApp
 from device_app.tui.cache.screen import CacheScreen
 from device_app.tui.chat import composer
@@ -98,8 +110,27 @@ def test_a_path_is_no_command(text: str, command: bool) -> None:
     assert is_command(text) is command
 
 
+@pytest.mark.parametrize(
+    ("uses", "first", "last"),
+    [
+        ({}, ["add", "help", "search"], "together"),
+        ({"why": 2, "export": 1}, ["why", "export", "add"], "together"),
+        ({"together": 3}, ["together", "add", "help"], "send"),
+        ({"no such action": 9}, ["add", "help", "search"], "together"),
+    ],
+)
+def test_commands_used_most_come_first_then_the_usual_ones(uses: dict[str, int], first: list[str], last: str) -> None:
+    offered = [action.id for action in completions("/", uses)]
+    assert offered[:3] == first
+    assert offered[-1] == last
+
+
+def test_the_order_of_commands_names_actions_that_exist() -> None:
+    assert {*USUAL, *RARE} <= {action.id for action in ACTIONS}
+
+
 def test_completions_follow_what_is_typed() -> None:
-    assert [completion.id for completion in completions("/")] == [completion.id for completion in ACTIONS]
+    assert {completion.id for completion in completions("/")} == {completion.id for completion in ACTIONS}
     assert [completion.id for completion in completions("/cop")] == ["copy", "copy_code"]
     assert completions("copy") == completions("/copy\n") == []
 

@@ -60,6 +60,9 @@ async def test_it_shows_what_was_saved_what_is_ahead_and_the_space(person: Any, 
         ):
             assert expected in seen
         assert seen.count("of 100.0 MB") == 2  # answers, and states of so little text
+        totals = life.qa_bank.entries.totals()
+        assert f" Answers {totals.answered} " in seen
+        assert f"{totals.answered} answers, {totals.waiting} waiting" in seen
 
 
 async def test_a_suggested_question_is_asked_by_its_key_and_answered_before(person: Any, life: Device) -> None:
@@ -103,7 +106,7 @@ async def test_a_list_is_filtered_while_it_is_typed(person: Any, life: Device) -
         await person.presses(*"ladder ben")
         await person.until(lambda: "2 with “ladder ben”" in person.sees())
         await person.presses("escape")
-        await person.until(lambda: "7 saved" in person.sees())
+        await person.until(lambda: "7 questions" in person.sees())
         await person.presses("escape")
         assert person.app.screen is person.chat
 
@@ -219,7 +222,7 @@ async def test_pausing_is_seen_by_the_daemon(person: Any, life: Device, paths: P
 async def test_work_ahead_here_fills_the_cache(person: Any, notes: Path, device: Device) -> None:
     async with person.at(120, 40):
         await opened(person)
-        assert "No suggestions yet. After you add files" in person.sees()
+        await person.until(lambda: "No question is prepared yet. w predicts" in person.sees())
         await person.presses("w")
         await person.until(lambda: any("All possible answers" in message for message in person.messages()))
         await person.until(lambda: "You may ask" in person.sees() and "Nothing yet" not in person.sees())

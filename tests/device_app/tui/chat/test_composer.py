@@ -34,6 +34,17 @@ async def test_commands_are_offered_and_completed(person: Any, notes: Path) -> N
         assert person.chat.composer.text == "/hlep"
 
 
+async def test_commands_used_most_are_offered_first_also_the_next_time(person: Any, notes: Path) -> None:
+    async with person.at():
+        await person.sends("/theme light")
+        await person.presses("slash")
+        assert person.chat.commands.get_option_at_index(0).id == "theme"
+    async with person.at():
+        await person.until(lambda: person.chat.uses)
+        await person.presses("slash")
+        assert [person.chat.commands.get_option_at_index(place).id for place in range(2)] == ["theme", "add"]
+
+
 async def test_what_cannot_be_done_now_is_neither_offered_nor_done(person: Any) -> None:
     async with person.at():
         await person.presses("slash")
