@@ -1,8 +1,10 @@
 """Lists and counts documents by their kind, people, title, date and path. Writes nothing."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
 
 from shared.types import Filters, StoredPassage
 from storage.database import Database
@@ -22,6 +24,14 @@ class StoredDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class NewDocuments:
+    """The number of documents of each kind that are new, the most frequent kind first, and the newest of them."""
+
+    kinds: Mapping[str, int]
+    newest: StoredDocument
+
+
+@dataclass(frozen=True, slots=True)
 class Documents:
     """The documents of one database."""
 
@@ -36,20 +46,40 @@ class Documents:
         where = f"WHERE {' AND '.join(restrictions)} " if restrictions else ""
         order = "ASC" if oldest else "DESC"
         rows = self.database.execute(
-            "SELECT documents.id, kind, title, date, people, path FROM documents JOIN files ON files.id = file_id "
-            f"{where}ORDER BY date IS NULL, date {order}, documents.id {order} LIMIT ?",
-            (*parameters, most),
+            f"{_SELECT}{where}ORDER BY date IS NULL, date {order}, documents.id {order} LIMIT ?", (*parameters, most)
         )
-        return [
-            StoredDocument(identity, kind, title, day, tuple(json.loads(people)), show(path))
-            for identity, kind, title, day, people, path in rows
-        ]
+        return list(map(_document, rows))
 
     def kinds(self) -> dict[str, int]:
         """Return the number of documents of each kind, the most frequent kind first."""
         return dict(
             self.database.execute("SELECT kind, COUNT(*) FROM documents GROUP BY kind ORDER BY COUNT(*) DESC, kind")
         )
+
+    def new_since(self, moment: datetime, today: date) -> NewDocuments | None:
+        """Return the documents first read since a moment, as far as that is known; None if there are none.
+
+        Ids grow with time: what is newer than every document of the files that were read before that moment, and not
+        since, is new. Without such files nothing is known, as a file that was read again holds old documents too. The
+        newest is the latest of those dated until today, else the last one read.
+        """
+        parameters = (moment.astimezone(UTC).isoformat(timespec="seconds"),)
+        ((last,),) = self.database.execute(
+            "SELECT MAX(documents.id) FROM documents JOIN files ON files.id = file_id WHERE ingested_at < ?", parameters
+        )
+        kinds = last and dict(
+            self.database.execute(
+                "SELECT kind, COUNT(*) FROM documents WHERE id > ? GROUP BY kind ORDER BY COUNT(*) DESC, kind", (last,)
+            )
+        )
+        if not kinds:
+            return None
+        rows = self.database.execute(
+            f"{_SELECT}WHERE documents.id > ? ORDER BY COALESCE(date < ?, 0) DESC, "
+            "CASE WHEN date < ? THEN date END DESC, documents.id DESC LIMIT 1",
+            (last, f"{today}~", f"{today}~"),  # ISO 8601 sorts as text, and "~" sorts after every time of day
+        )
+        return NewDocuments(kinds, _document(rows[0]))
 
     def people(self, kind: str) -> dict[tuple[str, ...], int]:
         """Return how many documents of a kind each list of people has."""
@@ -66,3 +96,11 @@ class Documents:
             passages = store.passages(row[0] for row in ids)
             in_order += [passages[row[0]] for row in ids]
         return in_order
+
+
+_SELECT = "SELECT documents.id, kind, title, date, people, path FROM documents JOIN files ON files.id = file_id "
+
+
+def _document(row: Sequence[Any]) -> StoredDocument:
+    identity, kind, title, day, people, path = row
+    return StoredDocument(identity, kind, title, day, tuple(json.loads(people)), show(path))

@@ -88,10 +88,14 @@ def in_words(occurrence: Occurrence, today: date, cites: Citations) -> str:
     )
 
 
-def _line(occurrence: Occurrence, window: Window, today: date, cites: Citations) -> str:
-    times = _times(occurrence, window.first, today)
+def in_short(occurrence: Occurrence, day: date, today: date) -> str:
+    """Return an event as it stands below a day: "20:00–22:30 Book club · Library"."""
     cancelled = "cancelled: " if occurrence.is_cancelled else ""
-    return f"- {cancelled}{times} {_what(occurrence, today)}{cites.mark(occurrence)}"
+    return f"{cancelled}{_times(occurrence, day, today)} {_what(occurrence, today)}"
+
+
+def _line(occurrence: Occurrence, window: Window, today: date, cites: Citations) -> str:
+    return f"- {in_short(occurrence, window.first, today)}{cites.mark(occurrence)}"
 
 
 def _what(occurrence: Occurrence, today: date) -> str:

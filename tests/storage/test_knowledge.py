@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from shared.types import Block, Document, Filters, Passage
 from storage.database import Database
+from storage.documents import Documents
 from storage.holdings import Holdings
 from storage.keywords import KeywordIndex
 from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
@@ -334,3 +335,32 @@ def test_the_text_of_all_files_is_at_most_their_size_and_that_of_their_passages(
     assert store.text_bytes() == min(size, 2000) > 0
     store.database.execute("UPDATE files SET size = 5000000")
     assert store.text_bytes() == 2000
+
+
+def test_what_was_first_read_since_yesterday_is_new(store: KnowledgeStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def on(day: int) -> None:
+        monkeypatch.setattr("storage.knowledge._now", lambda: f"2026-11-{day:02}T09:00:00+00:00")
+
+    def mails(*days: int) -> list[Document]:
+        return [
+            note(f"<{day}>", "Hello.", kind="mail", title=f"Mail {day}", date=datetime(2026, 11, day, 8))
+            for day in days
+        ]
+
+    documents, since, today = Documents(store.database), datetime(2026, 11, 24, tzinfo=UTC), date(2026, 11, 25)
+    on(20)
+    put(store, b"/inbox", *mails(10, 11))
+    assert documents.new_since(since, today) is None
+    on(24)
+    put(store, b"/inbox", *mails(10, 11, 23))
+    assert documents.new_since(since, today) is None  # no other file tells old from new
+    put(store, b"/inbox", *mails(10, 11))
+    on(20)
+    put(store, b"/notes", note("", "Old."))
+    on(25)
+    put(store, b"/inbox", *mails(10, 11, 23, 22))
+    put(store, b"/dates", note("e", "Then.", kind="event", title="Party", date=datetime(2026, 12, 24, 8)))
+    new = documents.new_since(since, today)
+    assert new
+    assert new.kinds == {"mail": 2, "event": 1}
+    assert new.newest.title == "Mail 23"

@@ -123,7 +123,20 @@ class ConversationActions(Asking):
             welcome.know(totals)
             welcome.link(connected=self.status.link.phase == "connected")
             if totals.passages:
-                await self.transcript.mount(Suggestions(self._suggest))
+                await self._show_today(welcome)
+                if shown := next(iter(self.query(Suggestions)), None):
+                    shown.reload()
+                else:
+                    await self.transcript.mount(Suggestions(self._suggest))
+
+    async def _show_today(self, welcome: Welcome) -> None:
+        try:
+            today = await self._records.today(self._clock().astimezone())
+        except JackdawError as error:
+            self._announce(str(error), "error")
+            return
+        if welcome.is_attached:  # a question may have been asked meanwhile
+            welcome.show_today(today)
 
     async def ask_anew(self, question: str) -> None:
         """Ask the question in a new conversation."""

@@ -1,4 +1,4 @@
-"""The welcome in an empty conversation: the number of passages, missing models, and how to begin."""
+"""The welcome in an empty conversation: what is on, what is new, what can be asked about, and how to begin."""
 
 from __future__ import annotations
 
@@ -14,9 +14,15 @@ from device_app.tui.knowledge.first_run import FirstRun
 from device_app.tui.wording import counted, safe_line
 
 if TYPE_CHECKING:
+    from device_app.commands.today import Today
     from device_app.tui.edge.facts import Totals
 
 _BAR = 24
+_TALL = 24
+"""The rows from which on the filters are shown beside news."""
+
+_EVENTS = 4
+"""The most events of today that are shown."""
 
 
 class Welcome(Vertical):
@@ -30,8 +36,9 @@ class Welcome(Vertical):
         self._shown = Static(markup=False)
         self._first_run = FirstRun()
         self._known: Content = Content("")
+        self._today: Content = Content("")
         self._models: Content = Content("")
-        self._connected = False
+        self._connected = self._has_news = False
         self.is_shown = False
 
     def compose(self) -> ComposeResult:
@@ -50,13 +57,17 @@ class Welcome(Vertical):
             self._known = Content.assemble(
                 ("You can ask about ", "$quiet"),
                 counted(totals.passages, "passage"),
-                (f" from {counted(totals.files, 'file')}.\n", "$quiet"),
-                ("Filters: ", "$quiet"),
-                ("from:anna in:mail after:2026-03", "$primary"),
+                (f" from {counted(totals.files, 'file')}.", "$quiet"),
             )
         else:
             self._known = Content("")
             self.run_worker(self._first_run.begin())
+        self._show()
+
+    def show_today(self, today: Today) -> None:
+        """Show what is on today, and what is new since yesterday."""
+        self._today = Content("\n").join(part for part in (_on_today(today), _new(today)) if part)
+        self._has_news = bool(today.events or today.next or today.new)
         self._show()
 
     def miss(self, missing: messages.Missing) -> None:
@@ -97,4 +108,28 @@ class Welcome(Vertical):
         head = Content.assemble(("Jackdaw", "$primary bold"), " answers from your own files, on this device.")
         if self._connected:
             head += Content.styled("\nThe companion server is asked what your files do not answer.", "$quiet")
-        self._shown.update(Content("\n\n").join([part for part in (head, self._known, self._models) if part]))
+        known = self._known
+        if known and not (self._has_news and self.app.size.height < _TALL):  # leave room for suggestions
+            known += Content.assemble(("\nFilters: ", "$quiet"), ("from:anna in:mail after:2026-03", "$primary"))
+        self._shown.update(Content("\n\n").join([part for part in (head, self._today, known, self._models) if part]))
+
+
+def _on_today(today: Today) -> Content:
+    """Return what is on today; without a calendar, how to see that here."""
+    if not today.has_calendar:
+        return Content.styled("Add a calendar (.ics) to see here what is on today.", "$quiet")
+    if not today.events:
+        following = f" Next: {safe_line(today.next)}" if today.next else ""
+        return Content.assemble(("Nothing is on today.", "bold"), following)
+    lines = [Content.styled("Today", "bold"), *(Content(f"  {safe_line(event)}") for event in today.events[:_EVENTS])]
+    if (more := len(today.events) - _EVENTS) > 0:
+        lines.append(Content.styled(f"  and {more:,} more: What is on today?", "$quiet"))
+    return Content("\n").join(lines)
+
+
+def _new(today: Today) -> Content:
+    """Return what is new since yesterday, if anything is."""
+    if not today.new:
+        return Content("")
+    newest = f", the newest: {today.newest}" if today.newest else ""
+    return Content.assemble(("New since yesterday ", "bold"), safe_line(f"{', '.join(today.new)}{newest}"))

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from device_app.tui.edge.thread import DeviceThread
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
     from device_app.commands.history import Format
+    from device_app.commands.today import Today
     from device_app.device import Device
     from device_app.tui.edge.facts import Conversation, Passage, Totals, Turn
 
@@ -71,6 +73,16 @@ class Records:
     async def export(self, conversation: int, form: Format, folder: Path) -> Path:
         """Write a conversation to a new file in the folder, as "md" or "json"; return the file. Raises NotWritable."""
         return await self._thread.run(lambda device: _export(device, conversation, form, folder))
+
+    async def today(self, now: datetime) -> Today:
+        """Return what is on today, and what is new since yesterday. `now` has the person's time zone."""
+
+        def read(device: Device) -> Today:
+            from device_app.commands.today import today
+
+            return today(device, now)
+
+        return await self._thread.run(read)
 
     async def uses(self) -> Mapping[str, int]:
         """Return how often each command was used, by the id of its action."""

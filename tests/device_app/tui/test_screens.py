@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
+from device_app.cli import run
 from device_app.question.abstention import NOT_TOLD
 from device_app.tui import messages
 from device_app.tui.edge.answers import Answers
@@ -14,7 +15,7 @@ from device_app.tui.link import Phase, Standing
 from models.catalog import Weights
 from storage.conversations import ConversationStore
 from tests.device_app.tui.conftest import DRILL, PHONE, SIZES
-from tests.devices import PulledDevice
+from tests.devices import PulledDevice, fake_device
 
 LONG = """\
 The renovation has **three** open points:
@@ -71,6 +72,30 @@ def test_nothing_read_yet(looks: Any, size: Any) -> None:
 @PHONE
 def test_something_to_ask_about(looks: Any, notes: Path, size: Any) -> None:
     assert looks(size)
+
+
+def an_agenda(folder: Path) -> Path:
+    """A calendar with two events today and one tomorrow, by the app's clock."""
+    events = (("Rowing", "20261121T061500"), ("Call with Petra", "20261121T150000"), ("Dentist", "20261122T093000"))
+    lines = ["BEGIN:VCALENDAR", "VERSION:2.0"]
+    for number, (title, start) in enumerate(events):
+        lines += ["BEGIN:VEVENT", f"UID:{number}", f"SUMMARY:{title}", f"DTSTART:{start}", "DURATION:PT1H", "END:VEVENT"]
+    calendar = folder / "mine.ics"
+    calendar.write_text("\r\n".join([*lines, "END:VCALENDAR", ""]))
+    return calendar
+
+
+@PHONE
+def test_what_is_on_today_and_what_is_new(
+    looks: Any, notes: Path, tmp_path: Path, store: ConversationStore, size: Any
+) -> None:
+    store.database.execute("UPDATE files SET ingested_at = '2026-11-01T09:00:00+00:00'")
+    assert run(["add", str(an_agenda(tmp_path))], fake_device) == 0
+
+    async def shown(person: Any) -> None:
+        await person.until(lambda: "New since" in person.sees())
+
+    assert looks(size, shown)
 
 
 @PHONE
