@@ -17,12 +17,15 @@ from device_app.ahead.prediction import HISTORY, HISTORY_MARK, KNOWLEDGE_MARK
 from device_app.cache.answers.bank import scope
 from device_app.english import query
 from device_app.english.wording import adds, moves
+from device_app.everyday.examples import examples
 from storage.cache_records import CacheRecords
 from storage.qa_entries import Entry, QAEntries
 
 if TYPE_CHECKING:
     from device_app.device import Device
     from shared.types import StoredPassage
+
+_PROVEN = ("proven", "word for word")
 
 CANDIDATES = 200
 """The most predicted questions that are considered, latest first."""
@@ -56,6 +59,18 @@ def ahead(device: Device) -> Ahead:
     )
 
 
+def suggested(device: Device, count: int, now: datetime) -> list[str]:
+    """Return questions that are answered at once: predicted ones, then ones that rules answer.
+
+    `now` has the person's time zone. Raises StoreError.
+    """
+    chosen = likely(device, count, now.date())
+    if len(chosen) < count:
+        by_rule = examples(device.knowledge, device.everyday, now)
+        chosen += [question for question, _ in zip(by_rule, range(count - len(chosen)), strict=False)]
+    return chosen
+
+
 def likely(device: Device, count: int, today: date) -> list[str]:
     """Return predicted questions that would be answered at once, likeliest first, each about another document.
 
@@ -87,7 +102,9 @@ def likely(device: Device, count: int, today: date) -> list[str]:
 
 
 def _serves(entry: Entry, today: date) -> bool:
-    """Return whether the question means the same today, and the answer says more than the question."""
+    """Return whether the question means the same today, and the answer is proven and says more than the question."""
+    if entry.record.get("support") not in _PROVEN:
+        return False
     if not adds(entry.question, entry.answer or ""):
         return False
     if moves(entry.question) and datetime.fromisoformat(entry.answered_at).astimezone().date() != today:

@@ -1,61 +1,110 @@
-"""Suggests first questions to a new person: a few that their own files answer, each from another document.
+"""Suggests first questions to a new person: a few that their own files answer, each tried before it is shown.
 
-Made like predictions (device_app/ahead/prediction.py), so that each retrieves its own passage. Needs only the embedder.
+A question is tried without a model: a rule answers it with something found, the files are quoted, or the passage found
+first proves the value that the question asks for. Needs only the embedder.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from device_app.ahead.prediction import Prediction
+from device_app.answering.assistant import Assistant
+from device_app.answering.planner import Action
+from device_app.english import questions
+from device_app.everyday.examples import examples
+from device_app.knowledge.proof import Subject
+from device_app.question.options import Options
+from shared.errors import UsageError
 from shared.text import embedded_text
 from shared.types import StoredPassage
 
-LOOKED_AT = 36
-"""The number of passages that questions are made from: two or three seconds of work on a phone."""
+LOOKED_AT = 16
+"""The number of passages that questions are made from."""
 
-_OWN_KIND = 0.2
-"""The addition to a cosine if no chosen suggestion is from a document of the same kind."""
+_PER_PASSAGE = 2
+"""The most questions of a passage that are compared with it: embedding them takes most of the time."""
+
+_MOST_TRIED = 12
+"""The most questions that are tried: about a second of work on a phone."""
+
+_BY_RULE = 1
+"""How many questions that a rule answers come first; more follow if the passages lead to too few."""
+
+_OWN_KIND, _OF_VALUE = 0.2, 0.3
+"""The additions to a cosine if no chosen suggestion is from a document of the same kind, and for a stated value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """A question, the document that it was made from, that document's kind, and its cosine with the passage."""
+    """A question, the document that it was made from, that document's kind, and its cosine with the passage.
+
+    `value` is the answer, as the passage states it; "" if the files would be quoted.
+    """
 
     question: str
     document: int
     kind: str
     nearness: float
+    value: str = ""
 
 
-def suggest(prediction: Prediction, count: int) -> list[str]:
+def suggest(assistant: Assistant, options: Options, count: int) -> list[str]:
     """Return `count` questions, or as many as can be made. Raises StoreError, and the embedder's errors."""
-    suggested = []
-    for passage in prediction.assistant.retriever.store.spread(LOOKED_AT):
-        suggested += _about(prediction, passage)
-    return choose(suggested, count)
+    store = assistant.retriever.store
+    by_rule = examples(store, assistant.everyday, assistant.clock())
+    first = [question for question, _ in zip(by_rule, range(_BY_RULE), strict=False)]
+    suggested = [each for passage in store.spread(LOOKED_AT) for each in _about(assistant, passage)]
+    alone = replace(assistant, public=None, freshness=None)
+    found = choose(suggested, count - len(first), lambda candidate: _is_answered(alone, options, candidate))
+    return [*first, *found, *by_rule][:count]
 
 
-def choose(suggested: Sequence[Suggested], count: int) -> list[str]:
-    """Return the questions nearest to their passages, each of another document and kind if possible."""
+def choose(
+    suggested: Sequence[Suggested], count: int, is_answered: Callable[[Suggested], bool] = lambda _: True
+) -> list[str]:
+    """Return the answered questions nearest to their passages, each of another document and kind if possible.
+
+    At most _MOST_TRIED are tried by `is_answered`.
+    """
     left, chosen = list(suggested), list[Suggested]()
-    while left and len(chosen) < count:
+    for _ in range(_MOST_TRIED):
+        if not left or len(chosen) >= count:
+            break
         documents, kinds = {candidate.document for candidate in chosen}, {candidate.kind for candidate in chosen}
         left.sort(
             key=lambda candidate: (
                 candidate.document in documents,
-                -candidate.nearness - _OWN_KIND * (candidate.kind not in kinds),
+                -candidate.nearness - _OWN_KIND * (candidate.kind not in kinds) - _OF_VALUE * bool(candidate.value),
             )
         )
-        chosen.append(left.pop(0))
+        if is_answered(candidate := left.pop(0)):
+            chosen.append(candidate)
     return [candidate.question for candidate in chosen]
 
 
-def _about(prediction: Prediction, passage: StoredPassage) -> list[Suggested]:
-    questions = prediction.about(passage)
-    if not questions:
-        return []
-    near, *vectors = prediction.assistant.embedder.embed([embedded_text(passage.title, passage.text), *questions])
-    return [
-        Suggested(question, passage.document_id, passage.kind, float(near @ vector))
-        for question, vector in zip(questions, vectors, strict=True)
-    ]
+def _is_answered(assistant: Assistant, options: Options, candidate: Suggested) -> bool:
+    """Return whether the question has an answer that needs no model, or that its first passage proves."""
+    try:
+        explained = assistant.explain(candidate.question, options)
+    except UsageError:  # an invalid filter in the question: it cannot be asked
+        return False
+    ruling, hits = explained.state.ruling, explained.state.hits
+    if ruling and ruling.ruled:
+        return bool(ruling.ruled.items)
+    if isinstance(explained.otherwise, Action) and explained.otherwise.kind == "quote":
+        return True
+    passages = [hit.passage for hit in hits]
+    proof = Subject(explained.request.query, passages).proof(candidate.value, passages[:1]) if hits else None
+    return bool(candidate.value) and proof is not None
+
+
+def _about(assistant: Assistant, passage: StoredPassage) -> Iterator[Suggested]:
+    """Yield questions about the passage: for the values that it states, else for what was said."""
+    mine = assistant.retriever.people.mine if assistant.retriever.people else ()
+    made = list(questions.stated(passage, mine))[:_PER_PASSAGE]
+    made += [(question, "") for question in questions.said_about(passage)][: _PER_PASSAGE - len(made)]
+    if not made:
+        return
+    texts = [question for question, _ in made]
+    near, *vectors = assistant.embedder.embed([embedded_text(passage.title, passage.text), *texts])
+    for (question, value), vector in zip(made, vectors, strict=True):
+        yield Suggested(question, passage.document_id, passage.kind, float(near @ vector), value)

@@ -5,7 +5,7 @@ are English; few or no questions are made of texts in other languages.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from device_app.english.speech import spoken
 from device_app.english.stop_words import SMALL_TALK, word_set
@@ -58,9 +58,33 @@ _CANCELLED = re.compile(r"cancell?ed\b", re.IGNORECASE)
 _PART = re.compile(r"[^\W_]+?(?=[A-Z][a-z]|[\W_]|$)")
 
 
-def from_passage(passage: StoredPassage) -> list[str]:
-    """Return questions that the passage may answer: about its document, its statements, its topics and speakers."""
-    return list(dict.fromkeys([*_of_document(passage), *_of_statements(passage), *_of_topics(passage)]))
+def from_passage(passage: StoredPassage, mine: Collection[str] = ()) -> list[str]:
+    """Return questions that the passage may answer: about its document, its statements, its topics and speakers.
+
+    `mine` are the names of the person who will ask: they say "my flight" of what is theirs.
+    """
+    statements = (question for question, _ in stated(passage, mine))
+    return list(dict.fromkeys([*_of_document(passage, mine), *statements, *_of_topics(passage, mine)]))
+
+
+def stated(passage: StoredPassage, mine: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """Yield questions for values that the passage states, each with the value: ("When is my flight?", "on Friday.")."""
+    sender = short_name(passage.people[0]) if passage.kind == "mail" and passage.people else ""
+    for speaker, said in spoken(passage):
+        for sentence in sentences(said):
+            found = _STATED.search(sentence)
+            if found and not sentence.endswith("?") and (asks := _asks(found["value"])):
+                verb = "are" if found["verb"].lower() in ("are", "were") else "is"
+                owner = _owner(found["owner"].lower(), speaker or sender, passage, mine)
+                yield f"{asks} {verb} {owner} {found['thing']}?", found["value"]
+
+
+def said_about(passage: StoredPassage) -> Iterator[str]:
+    """Yield questions for what was said about the passage's topics, which are answered by quotes."""
+    if not _is_foreign(passage.text):
+        lines = list(spoken(passage))
+        about = topics if any(speaker for speaker, _ in lines) else subjects
+        yield from (f"What was said about {topic}?" for topic in about("\n".join(said for _, said in lines)))
 
 
 def beginnings(passage: StoredPassage) -> list[str]:
@@ -128,7 +152,7 @@ def subjects(text: str) -> list[str]:
     return list(dict.fromkeys(" ".join(run if run[0][0].isupper() else ["the", *run]) for run in named))
 
 
-def _of_document(passage: StoredPassage) -> Iterator[str]:
+def _of_document(passage: StoredPassage, mine: Collection[str]) -> Iterator[str]:
     title = _REPLY.sub("", passage.title).strip().rstrip("?!.:; ")
     if passage.ordinal or title in _NO_TITLE or _CANCELLED.match(title):
         return
@@ -138,21 +162,22 @@ def _of_document(passage: StoredPassage) -> Iterator[str]:
             yield f"Where is {title}?"
     elif passage.kind == "task":
         yield f"When is {title} due?"
-    elif passage.kind == "mail" and passage.people:
-        yield f"What did {short_name(passage.people[0])} write about {title}?"
+    elif passage.kind == "mail" and passage.people and (sender := short_name(passage.people[0])) not in mine:
+        yield f"What did {sender} write about {title}?"
 
 
-def _of_statements(passage: StoredPassage) -> Iterator[str]:
-    for speaker, said in spoken(passage):
-        for sentence in sentences(said):
-            stated = _STATED.search(sentence)
-            if stated and not sentence.endswith("?") and (asks := _asks(stated["value"])):
-                verb = "are" if stated["verb"].lower() in ("are", "were") else "is"
-                owner = f"{speaker}'s" if speaker and stated["owner"].lower() == "my" else "the"
-                yield f"{asks} {verb} {owner} {stated['thing']}?"
+def _owner(said: str, speaker: str, passage: StoredPassage, mine: Collection[str]) -> str:
+    """Return whose a stated thing is to the person who asks: "my", "our", "Petra's" or "the"."""
+    if said == "my":
+        return f"{speaker}'s" if speaker and speaker not in mine else "my"
+    is_own = speaker in mine or not (speaker or passage.people)
+    if said == "our" and is_own:
+        return "our"
+    to_me = speaker and speaker not in mine and any(short_name(person) in mine for person in passage.people)
+    return "my" if said == "your" and to_me and len(passage.people) == 2 else "the"
 
 
-def _of_topics(passage: StoredPassage) -> Iterator[str]:
+def _of_topics(passage: StoredPassage, mine: Collection[str]) -> Iterator[str]:
     if _is_foreign(passage.text):
         return
     by_speaker: dict[str, list[str]] = {}
@@ -160,8 +185,10 @@ def _of_topics(passage: StoredPassage) -> Iterator[str]:
         by_speaker.setdefault(speaker, []).append(said)
     for speaker, lines in by_speaker.items():
         said = "\n".join(lines)
+        if speaker in mine:
+            continue  # nobody asks what they said themselves as if it were unknown; if so, they are quoted
         if speaker:
-            yield from (f"What does {speaker} say about {topic}?" for topic in topics(said))
+            yield from (f"What did {speaker} say about {topic}?" for topic in topics(said))
         else:
             yield from (f"What is written about {subject}?" for subject in subjects(said))
 

@@ -22,6 +22,6 @@ if TYPE_CHECKING:
 
 def everyday(store: KnowledgeStore) -> Everyday:
     """Return the rules over this store."""
-    talk, agenda = Talk(store, partial(examples, store)), Agenda(store)
-    of_files = agenda, Tables(store), Days(store), Listing(store), HearsayRule(store)
-    return Everyday((talk, Clock(), Arithmetic(), *of_files))
+    of_files = Agenda(store), Tables(store), Days(store), Listing(store), HearsayRule(store)
+    rules = (Clock(), Arithmetic(), *of_files)
+    return Everyday((Talk(store, partial(examples, store, Everyday(rules))), *rules))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -95,7 +96,7 @@ class Talk:
     """Replies to small talk and to questions about the program."""
 
     store: KnowledgeStore
-    examples: Callable[[], Iterator[str]]
+    examples: Callable[[datetime], Iterator[str]]
     stands_alone: ClassVar[bool] = False
 
     def answer(self, asked: Asked) -> Ruled | None:
@@ -108,7 +109,7 @@ class Talk:
             items = [CountItem(kind, count) for kind, count in Documents(self.store.database).kinds().items()]
             parts.append(self._holdings())
         if topic in _WITH_EXAMPLES:
-            parts.append(self._teaching())
+            parts.append(self._teaching(asked.now))
         return Ruled("\n\n".join(filter(None, parts)), f"talk · {topic}", items)
 
     def _holdings(self) -> str:
@@ -119,8 +120,8 @@ class Talk:
         skipped = f" {counted(totals.skipped, 'file')} could not be read." if totals.skipped else ""
         return f"I have read {counted(totals.files, 'file')}: {kinds}.{skipped} `jackdaw knowledge` lists them."
 
-    def _teaching(self) -> str:
-        if not (examples := list(self.examples())):
+    def _teaching(self, now: datetime) -> str:
+        if not (examples := list(self.examples(now))):
             return self._holdings()
         return "\n".join(("You could ask, for example:", "", *(f"- {example}" for example in examples)))
 

@@ -162,6 +162,12 @@ class KnownPeople:
             self._computed = (version, Directory(people))
         return self._computed[1]
 
+    @property
+    def mine(self) -> frozenset[str]:
+        """The names of the person whose files these are, as documents write them; empty if they are not known."""
+        me = self.directory.me
+        return frozenset(Directory._names(me)) if me else frozenset()
+
     def widened(self, filters: F) -> F:
         """Return the filters with every name that the people in them have; see `Directory.widened`."""
         return self.directory.widened(filters) if _names_in(filters) else filters

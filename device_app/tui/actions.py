@@ -236,7 +236,7 @@ def is_command(text: str) -> bool:
     return first.startswith("/") and "/" not in first[1:] and "\n" not in text.strip()
 
 
-def completions(text: str, uses: Mapping[str, int] = {}) -> list[Action]:  # noqa: B006 (never changed)
+def completions(text: str, uses: Mapping[str, int] = {}) -> list[Action]:
     """Return the actions whose command begins with the text after the slash.
 
     First the one that it spells out, then those that the person has used most, by the ids in `uses`; then the usual

@@ -226,7 +226,7 @@ class JackdawApp(ChoosingApp):
         await self._chat.ask_anew(event.question)
 
     async def _suggest(self) -> Sequence[str]:
-        return await self.parts.caches.suggestions(self._clock().astimezone().date())
+        return await self.parts.caches.suggestions(self._clock().astimezone())
 
     def action_help(self) -> None:
         """Show every command and key."""

@@ -84,7 +84,7 @@ class CacheScreen(CacheControl):
     # The overview
 
     async def _suggest(self) -> Sequence[str]:
-        return await self._caches.suggestions(self._clock().astimezone().date())
+        return await self._caches.suggestions(self._clock().astimezone())
 
     def _look(self) -> None:
         """Check the background work, unless the last check is still running, as may happen with a large store."""

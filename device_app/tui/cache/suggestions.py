@@ -1,4 +1,4 @@
-"""Suggested questions whose answers are kept: a key asks one, and the answer appears at once."""
+"""Suggested questions that are answered at once, by kept answers or by rules: a key asks one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ KEYS = ("1", "2", "3")
 
 
 class Suggestions(Static):
-    """The suggested questions, in `choices`. Without any, the widget shows `otherwise`, or nothing if that is empty."""
+    """The suggested questions, in `choices`. Without any, the widget shows `otherwise`, or nothing if that is empty.
+
+    `is_loaded` becomes true once they were read.
+    """
 
     class Chosen(Message):
         """The person chose a question."""
@@ -29,7 +32,7 @@ class Suggestions(Static):
         super().__init__(classes="suggestions", markup=False)
         self._load = load
         self._otherwise = otherwise
-        self._is_loaded = False
+        self.is_loaded = False
         self.choices: Sequence[str] = ()
         self.display = False
 
@@ -44,7 +47,7 @@ class Suggestions(Static):
     def explain(self, otherwise: str) -> None:
         """Show this text if there are no suggestions."""
         self._otherwise = otherwise
-        if self._is_loaded:
+        if self.is_loaded:
             self._draw()
 
     def choose(self, key: str) -> bool:
@@ -64,7 +67,7 @@ class Suggestions(Static):
             self.choices = await self._load()
         except JackdawError:  # the other parts of the screen show the error
             self.choices = ()
-        self._is_loaded = True
+        self.is_loaded = True
         self._draw()
 
     def _draw(self) -> None:

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -61,15 +61,18 @@ class Caches:
 
         return await self._thread.run(read)
 
-    async def suggestions(self, today: date, count: int = SUGGESTIONS) -> Sequence[str]:
-        """Return predicted questions whose answers are kept, the likeliest first."""
+    async def suggestions(self, now: datetime, count: int = SUGGESTIONS) -> Sequence[str]:
+        """Return questions that are answered at once: predicted ones, the likeliest first, then ones for rules.
 
-        def likely(device: Device) -> Sequence[str]:
-            from device_app.ahead.outlook import likely
+        `now` has the person's time zone.
+        """
 
-            return likely(device, count, today)
+        def suggested(device: Device) -> Sequence[str]:
+            from device_app.ahead.outlook import suggested
 
-        return await self._thread.run(likely)
+            return suggested(device, count, now)
+
+        return await self._thread.run(suggested)
 
     async def entries(self, words: str) -> Sequence[int]:
         """Return the ids of the kept questions that contain all the words, the most used first."""

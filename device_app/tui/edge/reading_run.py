@@ -157,13 +157,11 @@ class ReadingRun:
     def _offer_questions(self, device: Device) -> None:
         if not self._offers_questions:
             return
-        from device_app.ahead.prediction import Prediction
         from device_app.ahead.suggestions import suggest
 
         self._offers_questions = False
         with suppress(JackdawError):  # the files are read all the same
-            prediction = Prediction(device.assistant, device.options(), device.qa_bank, device.counters, _QUESTIONS)
-            self._announce(questions=tuple(suggest(prediction, _QUESTIONS)))
+            self._announce(questions=tuple(suggest(device.assistant, device.options(), _QUESTIONS)))
 
 
 _BEGUN: dict[str, Any] = {

@@ -41,7 +41,7 @@ REGATTA = passage("Regatta: Sunday, 3 May 2026\nWhere: Porto", "event", "Regatta
         (passage("Hello. The concert in Oslo starts at 19:30 sharp."), "When is the concert in Oslo?"),
         (passage("The chimney repair was 2,550 euros."), "How much is the chimney repair?"),
         (said("Petra: My flight leaves on Friday."), "When is Petra's flight?"),
-        (said("Petra: I lent the blue drill to Wim."), "What does Petra say about blue drill?"),
+        (said("Petra: I lent the blue drill to Wim."), "What did Petra say about blue drill?"),
         (passage("I lent the blue drill to Wim."), "What is written about the blue drill?"),
         (passage("I lent the blue drill to Wim."), "What is written about Wim?"),
     ],

@@ -18,6 +18,7 @@ from textual.widgets import Input
 from device_app.cli import run
 from device_app.commands.opening import MakeDevice
 from device_app.tui.app import JackdawApp
+from device_app.tui.cache.suggestions import Suggestions
 from device_app.tui.chat.screen import ChatScreen
 from models.catalog import Weights
 from storage import conversations
@@ -117,7 +118,10 @@ class Person:
 
     async def settled(self) -> None:
         """Wait until all that was begun is done."""
-        await self.until(lambda: self.chat.status.doing in ("ready", "no model yet", "something failed"))
+        ends = ("ready", "no model yet", "something failed")
+        await self.until(
+            lambda: self.chat.status.doing in ends and all(each.is_loaded for each in self.chat.query(Suggestions))
+        )
 
     async def sends(self, text: str) -> None:
         """Type and send."""

@@ -79,7 +79,8 @@ def an_agenda(folder: Path) -> Path:
     events = (("Rowing", "20261121T061500"), ("Call with Petra", "20261121T150000"), ("Dentist", "20261122T093000"))
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0"]
     for number, (title, start) in enumerate(events):
-        lines += ["BEGIN:VEVENT", f"UID:{number}", f"SUMMARY:{title}", f"DTSTART:{start}", "DURATION:PT1H", "END:VEVENT"]
+        facts = (f"UID:{number}", f"SUMMARY:{title}", f"DTSTART:{start}", "DURATION:PT1H")
+        lines += ["BEGIN:VEVENT", *facts, "END:VEVENT"]
     calendar = folder / "mine.ics"
     calendar.write_text("\r\n".join([*lines, "END:VCALENDAR", ""]))
     return calendar

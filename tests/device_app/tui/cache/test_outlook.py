@@ -1,13 +1,14 @@
 """Which questions are suggested, and what is said to lie ahead."""
 
+import json
 import os
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
 
-from device_app.ahead.outlook import ahead, likely
+from device_app.ahead.outlook import ahead, likely, suggested
 from device_app.cli import run
 from device_app.device import Device
 from tests.devices import fake_device
@@ -50,6 +51,22 @@ def test_what_would_not_be_served_is_not_suggested(files: Device, keep: Callable
     keep("Who was asked already?", "Ben.", source=3, uses=1)
     keep("What did Marcus Beil write about Café on Friday?", "Marcus Beil wrote about Café on Friday.", source=4)
     assert likely(files, 3, TODAY + timedelta(days=1)) == []
+
+
+def test_only_what_is_proven_is_suggested_and_rules_answer_the_rest(
+    files: Device, keep: Callable[..., int], notes: Path
+) -> None:
+    now = datetime.combine(TODAY, time(12)).astimezone()
+    assert suggested(files, 3, now) == []
+    (notes / "2026-11-19_rain.md").write_text("# Rain\n\nIt rained all day.")
+    assert run(["add", str(notes)], fake_device) == 0
+    assert suggested(files, 3, now) == ["What is my latest note?"]
+    keep("Who has the old saw?", "Anna.", source=1)
+    guess = keep("Who brings the ladder back?", "Petra.", source=3)
+    facts = json.dumps(files.qa_bank.entries.get([guess])[guess].record | {"support": "near"})
+    files.database.execute("UPDATE qa_entries SET record = ? WHERE id = ?", (facts, guess))
+    assert suggested(files, 3, now) == ["Who has the old saw?", "What is my latest note?"]
+    assert suggested(files, 1, now) == ["Who has the old saw?"]
 
 
 def test_a_threshold_that_serves_nothing_suggests_nothing(
