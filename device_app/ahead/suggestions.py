@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from device_app.answering.assistant import Assistant
-from device_app.answering.planner import Action
+from device_app.answering.state import Action
 from device_app.english import questions
 from device_app.everyday.examples import examples
 from device_app.knowledge.proof import Subject

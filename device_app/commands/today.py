@@ -48,12 +48,12 @@ def today(device: Device, now: datetime) -> Today:
 
 def _events(device: Device, now: datetime) -> tuple[list[str], str]:
     """Return the events of today and, if there are none, the next one."""
-    from device_app.everyday.agenda import on_days
+    from device_app.everyday.agenda import on_days, zone
     from device_app.everyday.agenda_wording import in_short, near_name
 
-    day = now.date()
-    if events := on_days(device.knowledge, day, day):
+    day, here = now.date(), zone(now)
+    if events := on_days(device.knowledge, day, day, here=here):
         return [in_short(event, day, day) for event in events], ""
-    later = on_days(device.knowledge, day + timedelta(days=1), day + timedelta(days=_AHEAD))
+    later = on_days(device.knowledge, day + timedelta(days=1), day + timedelta(days=_AHEAD), here=here)
     following = next((event for event in later if not event.is_cancelled), None)
     return [], f"{near_name(following.day, day)}: {in_short(following, following.day, day)}" if following else ""
