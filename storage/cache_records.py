@@ -119,6 +119,17 @@ class CacheRecords:
         )
         return [row[0] for row in rows]
 
+    def predictions(self) -> list[tuple[str, str, int]]:
+        """Return each question that was predicted and answered: its text, when (ISO 8601, UTC), and its uses."""
+        rows = self.database.execute(
+            "SELECT question, answered_at, uses FROM qa_entries WHERE origin = 'predicted' AND answer IS NOT NULL"
+        )
+        return [(question, answered_at, uses) for question, answered_at, uses in rows]
+
+    def asked_at(self) -> list[str]:
+        """Return the times of all questions that were answered with files, in order (ISO 8601, UTC)."""
+        return [row[0] for row in self.database.execute(f"SELECT asked_at FROM turns WHERE {WITH_FILES} ORDER BY 1")]
+
     def asked(self, questions: Sequence[str]) -> dict[str, int]:
         """Return the questions that have an answer, each with the id of the latest entry."""
         marks = ", ".join("?" * len(questions))

@@ -5,7 +5,7 @@ question and, if made from a passage, retrieve that passage first. Marks its pro
 twice.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -14,10 +14,12 @@ from typing import Literal
 import numpy as np
 
 from device_app.ahead import predictor
+from device_app.ahead.selection import Selection, own_names
+from device_app.ahead.usefulness import Tally
 from device_app.ahead.work import Step
 from device_app.answering.assistant import Assistant
 from device_app.cache.answers.bank import QABank
-from device_app.english import query, questions
+from device_app.english import query, questions, words
 from device_app.english.query import Query
 from device_app.question.options import Options
 from models.sampling import SamplingSettings
@@ -53,6 +55,9 @@ _GOES_ON, _GOES_ON_NEAR = 3, 4
 the latest questions.
 """
 
+_ANALOGUES = 2
+"""The most questions like the last one about other people."""
+
 _NEAR, _AROUND = 30, 6
 """The passages considered near each of the latest questions, and on either side of the one that answered it."""
 
@@ -75,7 +80,8 @@ class Prediction:
     """Prediction over one person's files and history. `stride` is how many questions are predicted at a time.
 
     New passages are used one by one, through their form or a model trained to ask, or through abstracts that the model
-    writes. With `abstracts`, these are kept, and the latest ones are read together with the new ones.
+    writes. With `abstracts`, these are kept, and the latest ones are read together with the new ones. `tallies` are
+    those of earlier predictions (`usefulness`): forms of questions that are never asked are predicted less.
     """
 
     assistant: Assistant
@@ -85,6 +91,7 @@ class Prediction:
     stride: int
     predict_from: Literal["passages", "abstracts", "questioner"] = "passages"
     abstracts: Abstracts | None = None
+    tallies: Callable[[], Mapping[str, Tally]] = dict
 
     def questions(self) -> Iterator[Predicted | Step]:
         """Yield questions that may be asked next, and the model's steps to predict them.
@@ -99,8 +106,8 @@ class Prediction:
         if newest <= self.counters.all().get(HISTORY_MARK, 0):
             return
         latest = self._latest()
-        for question in self._analogues(latest[-1]):
-            yield Predicted(question, "the last question, asked about another person")
+        why = "the last question, asked about another person"
+        yield from (Predicted(question, why) for question in self._analogues(latest))
         yield from self._near(latest, newest)
         yield from self._like(latest)
         self.counters.set(HISTORY_MARK, newest)
@@ -141,8 +148,7 @@ class Prediction:
             yield Step.traced("predict", f"questions about {passage.title}: {len(written)}", why, trace)
         for question in written:
             yield Predicted(question, source)
-        for question in self.about(passage):
-            yield Predicted(question, source)
+        yield from (Predicted(question, source) for question in self.about(passage))
 
     def _written_about(self, passage: StoredPassage, count: int, trace: Trace) -> list[str]:
         """Return the model's questions about the passage, nearest first; none if the model was not trained to ask.
@@ -226,6 +232,7 @@ class Prediction:
         vectors = self.assistant.embedder.embed([*texts, *latest])
         asked = vectors[len(texts) :][[bool(hits) for hits in near_hits]]
         scores = predictor.expected_use(passages, vectors[: len(texts)], asked, sources)
+        scores += predictor.asked_about(passages, [query.parse(text, date.today()) for text in latest])
         return [passages[place] for place in np.argsort(-scores, kind="stable")[:count].tolist()]
 
     def _questions(self, prompt: str, trace: Trace) -> str:
@@ -255,18 +262,26 @@ class Prediction:
             return ""
         return "".join(piece.text for piece in source.stream(prompt, SamplingSettings(), max_tokens=most, trace=trace))
 
-    def _analogues(self, last: str) -> list[str]:
+    def _analogues(self, latest: Sequence[str]) -> list[str]:
+        """Return the last question, asked about others near it, and about people that earlier questions named."""
+        *earlier, last = latest
         hits = self.assistant.retriever.search(Query(last), _AROUND, self.options.relevance)
         if not hits:
             return []
         people = [person for hit in hits for person in hit.passage.people]
+        for text in earlier:
+            for hit in self.assistant.retriever.search(Query(text), 1, self.options.relevance):
+                named = words.names(text)
+                people += [each for each in hit.passage.people if named & set(words.content_words(each))]
         near = self.assistant.embedder.embed([embedded_text(hits[0].passage.title, hits[0].passage.text)])[0]
-        return self._new(questions.analogues(last, people), 1, near)
+        return self._new(questions.analogues(last, people), _ANALOGUES, near)
 
     def about(self, passage: StoredPassage) -> list[str]:
         """Return questions derived from the passage's form; runs no model but the embedder."""
         near = self.assistant.embedder.embed([embedded_text(passage.title, passage.text)])[0]
-        return self._finding(passage, self._new(questions.from_passage(passage), PER_PASSAGE, near))
+        return self._finding(
+            passage, self._new(questions.from_passage(passage, own_names(self.assistant)), PER_PASSAGE, near)
+        )
 
     def _finding(self, passage: StoredPassage, candidates: Sequence[str]) -> list[str]:
         """Return the questions that retrieve their own passage first; the others are vague or fit other passages."""
@@ -278,9 +293,8 @@ class Prediction:
         ]
 
     def _new(self, candidates: Sequence[str], most: int, near: Vectors | None = None) -> list[str]:
-        """Return at most `most` candidates that differ from kept questions and each other, nearest to `near` first."""
+        """Return at most `most` candidates that are new and worth predicting, nearest to `near` first."""
         if not candidates:
             return []
-        vectors = self.assistant.embedder.embed(candidates)
-        fresh = [place for place, vector in enumerate(vectors) if self.bank.nearest(vector) <= predictor.ALIKE]
-        return predictor.choose([candidates[place] for place in fresh], vectors[fresh], most, near)
+        selection = Selection(self.assistant, self.options, self.bank, self.tallies())
+        return selection.of(candidates, most, self._latest(), near)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from device_app.english import questions, words
+from device_app.english.query import Query
 from shared.prompt import passage_text
 from shared.types import StoredPassage
 
@@ -28,6 +30,12 @@ RECENT = 5
 
 FADING, SAME_DOCUMENT, NEXT_DOCUMENT = 0.5, 0.3, 0.15
 """A question's weight relative to the next one's; bonuses for passages in a source's document and in the next one."""
+
+LIKED = 0.1
+"""The most that is added to a question's nearness because the person asks such questions."""
+
+NAMED, DATED = 0.2, 0.2
+"""Bonuses for passages with a person, and of a day, that the latest questions name."""
 
 LEAST_WORDS, MOST_WORDS = 4, 30
 
@@ -89,13 +97,23 @@ def as_question(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}?" if _CARELESS.fullmatch(text) else text
 
 
-def choose(candidates: Sequence[str], embeddings: Vectors, limit: int, near: Vectors | None = None) -> list[str]:
+def choose(
+    candidates: Sequence[str],
+    embeddings: Vectors,
+    limit: int,
+    near: Vectors | None = None,
+    liking: Sequence[float] = (),
+) -> list[str]:
     """Return the first `limit` candidates that are unlike the ones chosen before them.
 
     `embeddings` has a row for each candidate. They are taken in the order given or, with a vector `near`, shape
-    (dimensions,), nearest first: among the questions made from a passage, those are about its subject.
+    (dimensions,), nearest first: among the questions made from a passage, those are about its subject. `liking` says
+    of each how often the person asks such questions, 0..1; it adds at most LIKED to the nearness.
     """
-    order = range(len(candidates)) if near is None else np.argsort(-(embeddings @ near), kind="stable").tolist()
+    order: Sequence[int] = range(len(candidates))
+    if near is not None:
+        liked = LIKED * np.array(liking or [0.0] * len(candidates), np.float32)
+        order = np.argsort(-(embeddings @ near + liked), kind="stable").tolist()
     kept: list[int] = []
     for number in order:
         if len(kept) == limit:
@@ -122,6 +140,19 @@ def expected_use(
             if passage.path == source.path:
                 distance = abs(passage.document_id - source.document_id)
                 scores[number] += weight * (SAME_DOCUMENT, NEXT_DOCUMENT, 0.0)[min(distance, 2)]
+    return scores
+
+
+def asked_about(passages: Sequence[StoredPassage], asked: Sequence[Query]) -> Scores:
+    """Return a bonus for passages with people, and of days, that are named in questions; shape (passages,)."""
+    named = frozenset(name for question in asked for name in words.names(question.text))
+    days = [day for question in asked for day in question.days]
+    scores: Scores = np.zeros(len(passages), np.float32)
+    for place, passage in enumerate(passages):
+        people = words.content_words(" ".join(map(questions.short_name, passage.people)))
+        scores[place] += NAMED * bool(named.intersection(people))
+        on = (passage.date or "")[:10]
+        scores[place] += DATED * any(first.isoformat() <= on <= last.isoformat() for first, last in days)
     return scores
 
 

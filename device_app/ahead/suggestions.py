@@ -7,6 +7,7 @@ first proves the value that the question asks for. Needs only the embedder.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from device_app.ahead.selection import own_names
 from device_app.answering.assistant import Assistant
 from device_app.answering.state import Action
 from device_app.english import questions
@@ -99,8 +100,7 @@ def _is_answered(assistant: Assistant, options: Options, candidate: Suggested) -
 
 def _about(assistant: Assistant, passage: StoredPassage) -> Iterator[Suggested]:
     """Yield questions about the passage: for the values that it states, else for what was said."""
-    mine = assistant.retriever.people.mine if assistant.retriever.people else ()
-    made = list(questions.stated(passage, mine))[:_PER_PASSAGE]
+    made = list(questions.stated(passage, own_names(assistant)))[:_PER_PASSAGE]
     made += [(question, "") for question in questions.said_about(passage)][: _PER_PASSAGE - len(made)]
     if not made:
         return

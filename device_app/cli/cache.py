@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,9 @@ from shared.cli.output import print_blocks, print_json, print_table
 from shared.errors import ExitCode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from device_app.ahead.usefulness import Tally
     from storage.qa_entries import Totals
 
 command = Group(
@@ -33,11 +37,13 @@ command = Group(
 @command.command("stats", examples=(("Show what the caches hold and have saved", "jackdaw cache stats"),))
 def stats(as_json: bool) -> None:
     """Show what the caches hold, their limits, the hits of each, what these saved, and what filling the caches cost."""
+    from device_app.ahead import usefulness
     from storage.cache_records import CacheRecords
 
     with opened() as device:
         answers, states = device.qa_bank.entries.totals(), CacheRecords(device.database).states_totals()
         counted = device.counters.all()
+        tallies = usefulness.tallies(CacheRecords(device.database), datetime.now(UTC))
         limits = device.qa_bank.limit, device.qkv_tree.limit
     qa = {
         **asdict(answers),
@@ -68,7 +74,9 @@ def stats(as_json: bool) -> None:
     }
     questions = int(counted.get("questions", 0))
     if as_json:
-        print_json({"qa": qa, "kv": kv, "population": ahead, "typed": typed, "questions": questions})
+        predicted = {form: asdict(tally) | {"share": round(tally.share, 3)} for form, tally in tallies.items()}
+        totals = {"qa": qa, "kv": kv, "population": ahead, "typed": typed, "questions": questions}
+        print_json(totals | {"predictions": predicted})
         return
     not_answered = (
         ("questions wait for an answer", answers.waiting),
@@ -91,6 +99,7 @@ def stats(as_json: bool) -> None:
                     f"{ahead['items']:,} steps: {ahead['tokens_prefilled']:,} tokens read, "
                     f"{ahead['tokens_decoded']:,} written",
                 ),
+                *([("Predictions", _predictions(tallies))] if tallies else []),
                 *([("While you typed", _while_typing(typed))] if typed["passages"] else []),
             ],
             [
@@ -108,6 +117,14 @@ def stats(as_json: bool) -> None:
 
 def _origins(answers: "Totals") -> str:
     return f"{answers.entries - answers.predicted:,} asked and {answers.predicted:,} predicted questions"
+
+
+def _predictions(tallies: "Mapping[str, Tally]") -> str:
+    """Return how many predicted questions were asked in time, and which forms are predicted less for that."""
+    made, asked = (sum(getattr(tally, name) for tally in tallies.values()) for name in ("predicted", "asked"))
+    fewer = [f"“{form}” {tally.share:.0%}" for form, tally in sorted(tallies.items()) if tally.share < 1]
+    less = f"; predicted less: {', '.join(fewer)}" if fewer else ""
+    return f"{asked:,.0f} asked of {made:,.0f} that had their chance{less}"
 
 
 def _while_typing(typed: dict[str, int]) -> str:

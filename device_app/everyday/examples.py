@@ -33,7 +33,7 @@ def _candidates(documents: Documents) -> Iterator[Sequence[str]]:
     """Yield alternatives, the best first, for each kind of documents that there is."""
     kinds = documents.kinds()
     if "event" in kinds:
-        yield [f"What is on {days}?" for days in ("today", "tomorrow", "this week", "next week")]
+        yield [f"What is on {days}?" for days in ("this week", "next week", "this month")]
     if "mail" in kinds and (sender := _most_frequent_sender(documents)):
         yield [f"Which mails did I get from {sender}?"]
     if "note" in kinds:

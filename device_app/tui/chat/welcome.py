@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _BAR = 24
 _TALL = 24
-"""The rows from which on the filters are shown beside news."""
+"""The rows from which on the introduction and the filters are shown beside news."""
 
 _EVENTS = 4
 """The most events of today that are shown."""
@@ -108,8 +108,11 @@ class Welcome(Vertical):
         head = Content.assemble(("Jackdaw", "$primary bold"), " answers from your own files, on this device.")
         if self._connected:
             head += Content.styled("\nThe companion server is asked what your files do not answer.", "$quiet")
+        is_crowded = self._has_news and self.app.size.height < _TALL
         known = self._known
-        if known and not (self._has_news and self.app.size.height < _TALL):  # leave room for suggestions
+        if is_crowded:  # leave room for suggestions
+            head = Content("")
+        elif known:
             known += Content.assemble(("\nFilters: ", "$quiet"), ("from:anna in:mail after:2026-03", "$primary"))
         self._shown.update(Content("\n\n").join([part for part in (head, self._today, known, self._models) if part]))
 

@@ -4,22 +4,25 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from typing import cast
 
 import pytest
 
+from device_app.ahead import usefulness
 from device_app.ahead.prediction import Prediction, predict_again
 from device_app.ahead.predictor import knowledge_prompt
+from device_app.ahead.usefulness import Tally
 from device_app.ahead.work import Step
 from device_app.answering.assistant import Assistant
 from device_app.cache.answers.bank import scope
 from device_app.commands.caches import clear
 from device_app.device import Device
-from device_app.english import query
+from device_app.english import query, questions
 from device_app.english.query import Query
+from device_app.knowledge.known_people import KnownPeople
 from device_app.settings import Cache, Settings
 from models.engine import Engine
 from models.exact_loading import finish
@@ -31,6 +34,7 @@ from models.speculative.costs import FILE, KnownCosts
 from models.verdict import Verdict
 from shared.errors import EngineError
 from storage.abstracts import Abstracts
+from storage.cache_records import CacheRecords
 from tests.device_app.cache.conftest import QUESTION, Another, ask, entries, everything, work
 from tests.inexact import OrderOff
 
@@ -286,3 +290,36 @@ def test_nothing_is_read_ahead_that_finds_no_room(device: Device) -> None:
     object.__setattr__(full, "limit", 1)
     assert everything(device) == []
     assert full.rows.bytes() == 0
+
+
+def test_what_a_rule_or_a_quote_answers_is_not_predicted(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ["What is 2+2?", "What was said about the drill?", QUESTION]
+    monkeypatch.setattr(questions, "from_passage", lambda *_: made)
+    everything(device)
+    assert {entry.question for entry in device.qa_bank.entries.all()} == {QUESTION}
+
+
+def test_what_is_predicted_names_nobody_who_is_the_person(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KnownPeople, "mine", frozenset({"Petra"}))
+    monkeypatch.setattr(questions, "from_passage", lambda *_: ["Which drill has Petra borrowed?"])
+    monkeypatch.setattr("device_app.ahead.prediction.Prediction._finding", lambda _, __, candidates: candidates)
+    everything(device)
+    assert "Which drill have I borrowed?" in entries(device)
+
+
+def test_forms_that_are_never_asked_are_predicted_less(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions, "from_passage", lambda *_: [f"{QUESTION[:-1]} number {n}?" for n in range(40)])
+    monkeypatch.setattr("device_app.ahead.prediction.PER_PASSAGE", 40)
+    monkeypatch.setattr("device_app.ahead.predictor.ALIKE", 2.0)
+    monkeypatch.setattr("device_app.ahead.usefulness.tallies", lambda *_: {"who": Tally(10_000, 0)})
+    everything(device)
+    assert len(entries(device)) <= 12
+
+
+def test_a_prediction_that_was_asked_is_remembered(device: Device) -> None:
+    everything(device)
+    records, now = CacheRecords(device.database), datetime.now(UTC)
+    assert usefulness.tallies(records, now) == {}
+    ask(device, QUESTION)
+    tally = usefulness.tallies(records, now)["who"]
+    assert (round(tally.predicted, 3), round(tally.asked, 3)) == (1, 1)

@@ -1,5 +1,7 @@
 """What is asked of a model to predict questions, and what is kept of its replies."""
 
+from datetime import date
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,17 +9,21 @@ from hypothesis import strategies as st
 
 from device_app.ahead.predictor import (
     ALIKE,
+    DATED,
     LEAST_WORDS,
     MOST_WORDS,
+    NAMED,
     RECENT,
     Vectors,
     as_question,
+    asked_about,
     choose,
     expected_use,
     history_prompt,
     normalised,
     parse,
 )
+from device_app.english import query
 from shared.types import StoredPassage
 
 DENTIST = StoredPassage(
@@ -192,3 +198,33 @@ def test_questions_of_long_ago_are_forgotten() -> None:
 
 def test_without_questions_nothing_is_expected_more_than_the_rest() -> None:
     assert expected_use([DENTIST, DRILL], unit([1, 0], [0, 1]), NOTHING, []).tolist() == [0, 0]
+
+
+def test_a_form_that_the_person_asks_is_chosen_sooner() -> None:
+    embeddings = np.array([[0.80, 0.60], [0.75, -0.6614]], np.float32)
+    near = np.array([1.0, 0.0], np.float32)
+    assert choose(["Where is it?", "When is it?"], embeddings, 1, near) == ["Where is it?"]
+    assert choose(["Where is it?", "When is it?"], embeddings, 1, near, [0.0, 1.0]) == ["When is it?"]
+    assert choose(["Where is it?", "When is it?"], embeddings, 1, near, [0.2, 0.3]) == ["Where is it?"]
+
+
+@pytest.mark.parametrize(
+    ("people", "day", "bonus"),
+    [
+        (("Anna Berg <anna@berg.example>",), None, NAMED),
+        (("Bo Lind",), "2026-03-14T09:00:00", DATED),
+        (("AnnaBerg", "Anna"), "2026-03-15", NAMED),
+        (("Bo Lind",), None, 0.0),
+        ((), "2026-03-14", DATED),
+    ],
+)
+def test_people_and_days_that_were_asked_about_come_sooner(
+    people: tuple[str, ...], day: str | None, bonus: float
+) -> None:
+    passage = StoredPassage(1, "Hello.", 0, None, None, 1, "A note", "note", day, people, "/a")
+    asked = [
+        query.parse("What did Anna say?", date(2026, 3, 20)),
+        query.parse("What was on 14 March?", date(2026, 3, 20)),
+    ]
+    assert asked_about([passage], asked).tolist() == [pytest.approx(bonus)]
+    assert asked_about([passage], []).tolist() == [0.0]

@@ -32,7 +32,9 @@ def with_engine(another: Another, engine: FakeEngine) -> Device:
 @pytest.fixture(autouse=True)
 def by_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the passages' form lets one expect."""
-    monkeypatch.setattr(questions, "from_passage", lambda passage: [BY_FORM] if passage.title == "The key" else [])
+    monkeypatch.setattr(
+        questions, "from_passage", lambda passage, _=(): [BY_FORM] if passage.title == "The key" else []
+    )
 
 
 def predicted(device: Device) -> set[str]:

@@ -51,7 +51,7 @@ def one_question_a_passage(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a passage of the notes is asked for."""
     asked = {"Dentist": "When does the dentist see me?", "Things lent": QUESTION}
     monkeypatch.setattr(
-        questions, "from_passage", lambda passage: [asked[passage.title]] if passage.title in asked else []
+        questions, "from_passage", lambda passage, _=(): [asked[passage.title]] if passage.title in asked else []
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from device_app.ahead.usefulness import Tally
 from device_app.system.activity import Activity
 from storage.paths import Paths
 
@@ -38,6 +39,14 @@ def test_a_question_asked_again_says_that_it_was_answered_before(jackdaw: Any, n
     assert stats["kv"]["slices"] == 2
     assert stats["kv"]["hits"] == 2
     assert "4 asked so far, 2 of them answered from saved answers" in jackdaw("cache").out
+
+
+def test_what_was_predicted_and_never_asked_is_said(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert figures(jackdaw, "stats")["predictions"] == {}
+    tallies = {"when": Tally(40, 4), "what": Tally(180, 1)}
+    monkeypatch.setattr("device_app.ahead.usefulness.tallies", lambda *_: tallies)
+    assert figures(jackdaw, "stats")["predictions"]["what"] == {"predicted": 180, "asked": 1, "share": 0.2}
+    assert "5 asked of 220 that had their chance; predicted less: “what” 20%" in jackdaw("cache").out
 
 
 def test_warm_has_the_answer_ready(jackdaw: Any, notes: Path) -> None:
