@@ -1,12 +1,14 @@
 """Fetches passages from the server for a question; only the question leaves the device."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 from device_app.companion import waiting
-from device_app.companion.link.link import Link
 from device_app.companion.link.request import RequestEvent
 from device_app.companion.rounds import Rounds
 from device_app.companion.waiting import next_event
@@ -14,6 +16,9 @@ from models.sampling import SamplingSettings
 from shared.errors import LinkError
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
+
+if TYPE_CHECKING:
+    from device_app.companion.link.link import Link
 
 
 @dataclass(slots=True)

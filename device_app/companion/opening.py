@@ -7,13 +7,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from device_app.companion.link.link import Link
 from device_app.companion.link.resting import Resting
 from shared.protocol.messages import VERSIONS, Hello
 
 if TYPE_CHECKING:
     from device_app.companion.dispatch.public import PublicQuestions
     from device_app.companion.link.credentials import Credentials
+    from device_app.companion.link.link import Link
     from device_app.device import Device
     from device_app.inference.local import LocalSource
     from device_app.system.conditions import Conditions
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 def open_link(device: Device, credentials: Credentials) -> Link:
     """Open a link to this server, which the caller closes. Loads the model. Raises WeightsError."""
+    from device_app.companion.link.link import Link
+
     vocabulary = device.begin_loading().result().engine.vocabulary_hash()
     hello = Hello(VERSIONS, vocabulary, device.embedder.fingerprint, f"jackdaw {version('jackdaw')}")
     return Link(credentials, hello, Resting(credentials, device.paths.link_rest))

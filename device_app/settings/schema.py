@@ -1,5 +1,6 @@
 """The device's settings: the one place where each is named, documented and limited."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
@@ -31,6 +32,9 @@ _SERVERS = "JACKDAW_SERVER_"
 """The prefix of the companion server's environment variables, which this program ignores."""
 
 
+_CONTEXT = 3072 if sys.platform == "android" else 4096
+"""Tokens of context if nothing is set. llama.cpp fills all of it with zeros, so it takes memory before it is used."""
+
 Threads = Annotated[int, Meta(ge=0, le=1024, description="Threads to compute with; 0 uses one per physical core.")]
 
 
@@ -43,8 +47,13 @@ class Model:
         Meta(min_length=1, description="The model, as named by `jackdaw models list`, or file:PATH for a GGUF file."),
     ] = "smollm2-135m"
     context: Annotated[
-        int, Meta(ge=512, le=1_048_576, description="Most tokens of a prompt and its answer together.")
-    ] = 4096
+        int,
+        Meta(
+            ge=512,
+            le=1_048_576,
+            description="Most tokens of a prompt and its answer together. A phone begins with 3072.",
+        ),
+    ] = _CONTEXT
     threads: Threads = 0
     kv: Annotated[
         Literal["f16", "q8_0"], Meta(description="Number format of attention states; q8_0 halves their memory.")

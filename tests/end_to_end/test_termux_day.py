@@ -2,6 +2,7 @@
 well, whatever the phone's commands do and whoever is killed.
 """
 
+import contextlib
 import json
 import re
 import signal
@@ -26,12 +27,12 @@ SOON = {
 DRILL = "Who has the blue drill?"
 
 
-def add_notes(phone: Phone) -> Path:
+def add_notes(phone: Phone, *, fakes: bool = True) -> Path:
     """A folder with a note, which was read."""
     folder = phone.home / "notes"
     folder.mkdir()
     (folder / "drill.md").write_text("# Lent\n\nPetra has borrowed the blue drill.\n")
-    assert phone.json("add", str(folder))["documents"] == 1
+    assert phone.json("add", str(folder), fakes=fakes)["documents"] == 1
     return folder
 
 
@@ -172,6 +173,31 @@ def test_the_resting_app_takes_little_memory(phone: Phone, terminal: Callable[..
     process = psutil.Process(app._pid)
     assert process.memory_info().rss <= MOST_AT_REST
     assert process.children(recursive=True) == []
+
+
+MOST_OF_AN_ANSWER = 420_000_000
+"""Bytes of memory that an answer of the default model may take at any moment."""
+
+
+@pytest.mark.long
+@pytest.mark.weights
+def test_an_answer_of_the_model_takes_little_memory(phone: Phone, weights: Path) -> None:
+    data = phone.home / ".local" / "share" / "jackdaw"
+    data.mkdir(parents=True)
+    (data / "weights").symlink_to(weights)
+    add_notes(phone, fakes=False)
+    command, most = phone.command("ask", DRILL, "--fresh", "--json", fakes=False), 0
+    with subprocess.Popen(
+        command, env=phone.environment, cwd=phone.home, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        watched = psutil.Process(process.pid)
+        while process.poll() is None:
+            with contextlib.suppress(psutil.Error):  # it ends meanwhile
+                most = max(most, watched.memory_info().rss)
+            time.sleep(0.01)
+        assert process.stdout
+        assert json.loads(process.stdout.read())["sources"]
+    assert 0 < most <= MOST_OF_AN_ANSWER
 
 
 @pytest.mark.long

@@ -36,6 +36,10 @@ def test_a_process_sees_androids_python(phone: Phone) -> None:
     }
 
 
+def test_a_phone_begins_with_a_smaller_context(phone: Phone) -> None:
+    assert phone.json("config", "get", "model.context")["value"] == 3072
+
+
 @pytest.mark.parametrize("how", Wrong)
 def test_a_termux_command_answers_or_goes_wrong(phone: Phone, how: Wrong) -> None:
     name = "termux-sms-list"

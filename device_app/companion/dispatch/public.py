@@ -4,11 +4,13 @@ After an answer the battery is read, at most once a minute, to learn the energy 
 is opened on the first public question, or when its state is requested.
 """
 
+from __future__ import annotations
+
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from device_app.cache.states.tree import QKVTree
 from device_app.companion import waiting
@@ -25,7 +27,6 @@ from device_app.companion.dispatch.race_report import Question, RaceReport
 from device_app.companion.dispatch.situation import ExchangeRate, HeatLimits, exchange_rate, over_network
 from device_app.companion.dispatch.weighed import Weighed
 from device_app.companion.joint.aggregated import Aggregated, JointQuestion
-from device_app.companion.link.link import Link
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import too_few
 from device_app.question.answer import AT
@@ -37,6 +38,9 @@ from shared.protocol import messages as m
 from shared.side import Side
 from shared.trace import Trace
 from shared.types import Hit
+
+if TYPE_CHECKING:
+    from device_app.companion.link.link import Link
 
 _WORD_TOKENS = 1.4
 

@@ -4,10 +4,12 @@
 one stream of pieces, whichever side wrote them.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from device_app.companion import waiting
 from device_app.companion.dispatch.events import Allow, Begin, Command, Ended, Failed, Stop, Tick, Token
@@ -18,7 +20,6 @@ from device_app.companion.dispatch.policy import Decision
 from device_app.companion.dispatch.race_report import Question, RaceReport, measured, pace
 from device_app.companion.dispatch.race_sides import Linked, RaceSides
 from device_app.companion.dispatch.sides import Broke, FoundPassages, Wrote
-from device_app.companion.link.link import Link
 from device_app.companion.rounds import Rounds
 from device_app.inference.local import LocalSource
 from device_app.question.answer import LookedUp
@@ -27,6 +28,9 @@ from shared.errors import EngineError, LinkError
 from shared.protocol import messages as m
 from shared.side import Side, other
 from shared.trace import Trace
+
+if TYPE_CHECKING:
+    from device_app.companion.link.link import Link
 
 TICK_S = 0.2
 

@@ -1,11 +1,13 @@
 """The two sides of one race: starts and stops them, reads their common queue, and records times."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from queue import SimpleQueue
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from device_app.companion import waiting
 from device_app.companion.dispatch.device_side import DeviceSide
@@ -14,7 +16,6 @@ from device_app.companion.dispatch.patience import ServerPatience
 from device_app.companion.dispatch.race_report import Question
 from device_app.companion.dispatch.server_side import ServerSide
 from device_app.companion.dispatch.sides import Broke, FoundPassages, Inbox, SideEvent, Waits, Wrote, spelled
-from device_app.companion.link.link import Link
 from device_app.companion.rounds import Rounds
 from device_app.companion.waiting import next_event
 from device_app.inference.local import LocalSource
@@ -22,6 +23,9 @@ from shared.ending import Piece
 from shared.protocol import messages as m
 from shared.side import Side
 from shared.trace import Trace
+
+if TYPE_CHECKING:
+    from device_app.companion.link.link import Link
 
 
 @dataclass(frozen=True, slots=True)

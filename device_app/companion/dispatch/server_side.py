@@ -1,18 +1,23 @@
 """The server's side of a race, over the link, with commands to begin, to limit and to stop its writing."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from device_app.companion.dispatch.events import Ended, Failed, Token
 from device_app.companion.dispatch.sides import Broke, FoundPassages, Inbox, Waits, Wrote
-from device_app.companion.link.link import Link
 from device_app.companion.link.request import RemoteRequest, RequestEvent
 from shared.ending import Piece
 from shared.errors import LinkError, ProtocolError
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
+
+if TYPE_CHECKING:
+    from device_app.companion.link.link import Link
 
 WINDOW = 48
 """Tokens that a server may send beyond those received: at 50 ms each way and 200 tokens/s, 20 are in flight."""

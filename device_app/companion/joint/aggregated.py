@@ -6,18 +6,19 @@ drafted or settled tokens, one number for how relevant the passages are, and ack
 device writes the rest alone.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from queue import SimpleQueue
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from device_app.cache.states.tree import QKVTree
 from device_app.companion import waiting
 from device_app.companion.joint.drafting import Broke, DraftEvent, Drafting, Errand, Own
 from device_app.companion.joint.joint_request import JointQuestion, JointReport, JointRequest
 from device_app.companion.joint.scheduling import Scheduling
-from device_app.companion.link.link import Link
 from device_app.companion.link.request import RequestEvent
 from device_app.companion.waiting import next_event
 from device_app.inference.local import LocalSource
@@ -34,6 +35,9 @@ from shared.prompt import Prompt
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
 from shared.trace import Trace
+
+if TYPE_CHECKING:
+    from device_app.companion.link.link import Link
 
 __all__ = ["AHEAD", "Aggregated", "JointQuestion", "joint_pieces"]
 

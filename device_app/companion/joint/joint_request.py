@@ -1,11 +1,13 @@
 """The request for a joint answer: its messages, and counts of what left. Makes no decisions on the answer."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
-from device_app.companion.link.link import Link
 from device_app.companion.link.request import RemoteRequest, RequestEvent
 from models.sampling import SamplingSettings
 from shared.aggregation import messages as a
@@ -15,6 +17,9 @@ from shared.aggregation.terms import Terms
 from shared.aggregation.wire import to_wire
 from shared.protocol import messages as m
 from shared.side import Side
+
+if TYPE_CHECKING:
+    from device_app.companion.link.link import Link
 
 
 @dataclass(frozen=True, slots=True)

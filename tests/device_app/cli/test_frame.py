@@ -135,6 +135,13 @@ print("loaded", [name for name in {HEAVY!r} if name in sys.modules])
     assert loaded in allowed, err
 
 
+def test_answers_without_a_server_import_no_connection() -> None:
+    code = "import sys; import device_app.answering.assistant; print('websockets' in sys.modules)"
+    process = start(code)
+    out, err = process.communicate(timeout=60)
+    assert out == "False\n", err
+
+
 def test_version_is_the_distributions(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.metadata, "version", lambda name: {"jackdaw": "9.8.7"}[name])
     assert jackdaw("--version").out == "jackdaw 9.8.7\n"
