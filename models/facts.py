@@ -19,7 +19,7 @@ class FactsFile:
         """Return all facts by key."""
         try:
             kept = json.loads((self.folder / self.name).read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return kept if isinstance(kept, dict) else {}
 
