@@ -55,8 +55,8 @@ def suggest(assistant: Assistant, options: Options, count: int) -> list[str]:
     first = [question for question, _ in zip(by_rule, range(_BY_RULE), strict=False)]
     suggested = [each for passage in store.spread(LOOKED_AT) for each in _about(assistant, passage)]
     alone = replace(assistant, public=None, freshness=None)
-    found = choose(suggested, count - len(first), lambda candidate: _is_answered(alone, options, candidate))
-    return [*first, *found, *by_rule][:count]
+    answered = choose(suggested, count - len(first), lambda candidate: _is_answered(alone, options, candidate))
+    return [*first, *answered, *by_rule][:count]
 
 
 def choose(

@@ -72,11 +72,11 @@ def stated(passage: StoredPassage, mine: Collection[str] = ()) -> Iterator[tuple
     sender = short_name(passage.people[0]) if passage.kind == "mail" and passage.people else ""
     for speaker, said in spoken(passage):
         for sentence in sentences(said):
-            found = _STATED.search(sentence)
-            if found and not sentence.endswith("?") and (asks := _asks(found["value"])):
-                verb = "are" if found["verb"].lower() in ("are", "were") else "is"
-                owner = _owner(found["owner"].lower(), speaker or sender, passage, mine)
-                yield f"{asks} {verb} {owner} {found['thing']}?", found["value"]
+            match = _STATED.search(sentence)
+            if match and not sentence.endswith("?") and (asks := _asks(match["value"])):
+                verb = "are" if match["verb"].lower() in ("are", "were") else "is"
+                owner = _owner(match["owner"].lower(), speaker or sender, passage, mine)
+                yield f"{asks} {verb} {owner} {match['thing']}?", match["value"]
 
 
 def said_about(passage: StoredPassage) -> Iterator[str]:
