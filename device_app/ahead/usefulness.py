@@ -68,8 +68,8 @@ def form(question: str) -> str:
     text = question.strip().lower()
     if _SAID.match(text):
         return "said"
-    if found := _MEASURE.match(text) or _WORD.match(text):
-        return {"whom": "who", "whose": "who"}.get(found[0], found[0])
+    if match := _MEASURE.match(text) or _WORD.match(text):
+        return {"whom": "who", "whose": "who"}.get(match[0], match[0])
     return "whether" if _WHETHER.match(text) else "other"
 
 

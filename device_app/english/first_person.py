@@ -22,14 +22,14 @@ def in_first_person(question: str, mine: Collection[str]) -> str:
     text = question
     for name in sorted(mine, key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(name)}['’]s\b", "my", text) if name else text
-        while name and (found := re.search(rf"(?<![\w@]){re.escape(name)}(?![\w@])", text)):
-            before = text[: found.start()]
+        while name and (match := re.search(rf"(?<![\w@]){re.escape(name)}(?![\w@])", text)):
+            before = text[: match.start()]
             if auxiliary := _AUXILIARY.search(before):
                 word = _SUBJECT.get(auxiliary[1].lower(), auxiliary[1])
                 word = word.capitalize() if auxiliary[1][0].isupper() else word
-                text = f"{before[: auxiliary.start()]}{word} I{text[found.end() :]}"
+                text = f"{before[: auxiliary.start()]}{word} I{text[match.end() :]}"
             elif _BEFORE_OBJECT.search(before):
-                text = f"{before}me{text[found.end() :]}"
+                text = f"{before}me{text[match.end() :]}"
             else:
                 return question
     return text[:1].upper() + text[1:]
