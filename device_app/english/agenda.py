@@ -6,10 +6,10 @@ A whole text has to match, without the days that it names (`windows`).
 import re
 from dataclasses import dataclass
 from datetime import date, timedelta
-from difflib import get_close_matches
 from typing import Final, Literal, get_args
 
 from device_app.english.phrases import bare, load
+from device_app.english.spelling import nearest
 from device_app.english.stemming import stemmed
 from device_app.english.stop_words import word_set
 from device_app.english.terms import plain, terms
@@ -100,9 +100,7 @@ def _stems(subject: str) -> tuple[str, ...]:
 def _spelled(match: re.Match[str]) -> str:
     """Return a word as it is spelled, if it is nearly the name of a day, without a genitive: "tomorow", "todays"."""
     word = re.sub(r"'?s$", "", match[0]) if _OF_A_DAY.fullmatch(match[0]) else match[0]
-    if len(word) < 6 or word in _DAY_WORDS:
-        return word
-    return next(iter(get_close_matches(word, _DAY_WORDS, 1, _NEARLY)), word)
+    return nearest(word, _DAY_WORDS, _NEARLY)
 
 
 def _question(ask: Ask, window: Window | None, subject: str, text: str, today: date) -> AgendaQuestion | None:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
-from difflib import get_close_matches
 from typing import Final
 
 from dateutil.easter import easter
@@ -20,15 +19,18 @@ from dateutil.relativedelta import relativedelta
 from device_app.english import dates
 from device_app.english.dates import Mention, Span
 from device_app.english.lexicon import NUMBERS
+from device_app.english.spelling import nearest
 
-_NAMES: Final = [
-    *(name.lower() for name in (*calendar.month_name[1:], *calendar.day_name)),
-    *("yesterday", "tomorrow", "today", "weekend", "christmas", "easter"),
-]
+_NAMES: Final = frozenset(
+    [
+        *(name.lower() for name in (*calendar.month_name[1:], *calendar.day_name)),
+        *("yesterday", "tomorrow", "today", "weekend", "christmas", "easter"),
+    ]
+)
 _KNOWN_WORDS: Final = frozenset(
     ["marched", "marches", "matched", "matches", "monthly", "mondays", "fridays", "sundays", "sunder"]
 )
-_LEAST_LETTERS, _LIKE = 5, 0.83
+_LIKE: Final = 0.83
 
 _COUNT = rf"(?P<count>\d{{1,4}}|an?|{'|'.join(map(re.escape, NUMBERS))})"
 _UNIT = r"(?P<unit>days?|weeks?|fortnights?|months?|years?)"
@@ -108,10 +110,8 @@ def corrected(text: str) -> str:
 
     def right(match: re.Match[str]) -> str:
         word = match[0].lower()
-        if len(word) < _LEAST_LETTERS or word in _NAMES or word in _KNOWN_WORDS:
-            return match[0]
-        near = get_close_matches(word, _NAMES, 1, _LIKE)
-        return near[0] if near and near[0][0] == word[0] and abs(len(near[0]) - len(word)) <= 1 else match[0]
+        near = word if word in _KNOWN_WORDS else nearest(word, _NAMES, _LIKE)
+        return match[0] if near == word else near
 
     return re.sub(r"[A-Za-z]+", right, text)
 

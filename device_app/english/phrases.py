@@ -11,16 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from importlib.resources import files
 from typing import Final, Self
+
+from device_app.english.spelling import nearest
 
 _TOKEN = re.compile(
     r"(?P<mark>[(|\[]|[\])]\*?)|<(?P<name>\w+)>|\{(?P<group>\w+)(?::(?P<of>\w+))?\}|(?P<any>…)|(?P<word>[^\s()|\[\]<>{}…]+)"
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_LEAST_LETTERS, _LIKE = 5, 0.87
+_LIKE = 0.87
 _MARKS: Final = {"(": "(?:", ")": ")", ")*": ")*", "[": "(?:", "]": ")?", "]*": ")*", "|": "|"}
 _ANY: Final = r"(?: [^\s,;?]+){1,12}?"
 
@@ -93,14 +94,7 @@ class Phrases:
         """Return the text with words of these phrases put right that have a wrong letter: it may be read where the text
         itself is not.
         """
-
-        def right(word: str) -> str:
-            if len(word) < _LEAST_LETTERS or word in self.vocabulary:
-                return word
-            near = get_close_matches(word, self.vocabulary, 1, _LIKE)
-            return near[0] if near and near[0][0] == word[0] else word
-
-        return " ".join(map(right, text.split()))
+        return " ".join(nearest(word, self.vocabulary, _LIKE) for word in text.split())
 
 
 def load(name: str) -> dict[str, Phrases]:

@@ -1,8 +1,10 @@
-"""Proposes spellings of a word that the person's files do not hold, one letter away. Reads no store."""
+"""Corrects misspelled words: by a vocabulary, or by proposing spellings one letter away. Reads no store."""
 
 import string
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
 
 LEAST_LETTERS, MOST_LETTERS = 4, 24
 """The lengths of words that are corrected: shorter ones are one letter away from too many others."""
@@ -21,6 +23,21 @@ class Correction:
 
     typed: str
     used: str
+
+
+_LEAST_KNOWN: Final = 5
+"""The least letters of a word that is corrected by a vocabulary."""
+
+
+def nearest(word: str, vocabulary: Set[str], least_similarity: float) -> str:
+    """Return the word of a vocabulary that a word is misspelled from, or itself if it is one or there is none.
+
+    They begin with the same letter and differ by one in length at most; the similarity is difflib's.
+    """
+    if len(word) < _LEAST_KNOWN or word in vocabulary:
+        return word
+    likely = sorted(each for each in vocabulary if each[:1] == word[0] and abs(len(each) - len(word)) <= 1)
+    return next(iter(get_close_matches(word, likely, 1, least_similarity)), word)
 
 
 def is_correctable(word: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from device_app.english.spelling import best, is_correctable, spellings
+from device_app.english.spelling import best, is_correctable, nearest, spellings
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,19 @@ def test_the_frequent_word_is_taken_and_the_one_beside_the_other_words_before_it
     assert best(weights, {"boot": 9, "boat": 4}, {}) == "boot"
     assert best(weights, {"boot": 9, "boat": 4}, {"boat": 1}) == "boat"
     assert best(weights, {}, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("ocotber", "october"),
+        ("october", "october"),
+        ("octobers", "october"),
+        ("moctober", "moctober"),  # the first letter is rarely wrong
+        ("octo", "octo"),
+        ("", ""),
+        ("monday", "monday"),
+    ],
+)
+def test_a_word_is_corrected_by_a_vocabulary(word: str, meant: str) -> None:
+    assert nearest(word, frozenset({"october", "november"}), 0.83) == meant
