@@ -184,7 +184,7 @@ class Device:
         """The rules that answer everyday questions without a model."""
         from device_app.everyday.rules import everyday
 
-        return everyday(self.knowledge)
+        return everyday(self.knowledge, self.people)
 
     @cached_property
     def public(self) -> PublicQuestions | None:

@@ -7,7 +7,6 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from shared.types import Filters, StoredPassage
-from storage.database import Database
 from storage.passages import PassageStore, conditions, show
 
 
@@ -32,10 +31,8 @@ class NewDocuments:
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
-    """The documents of one database."""
-
-    database: Database
+class DocumentStore(PassageStore):
+    """The documents of one database, with their passages."""
 
     def latest(self, filters: Filters, most: int = -1, *, oldest: bool = False) -> list[StoredDocument]:
         """Return the `most` latest documents that pass the filters, latest first, or the oldest first.
@@ -81,19 +78,14 @@ class Documents:
         )
         return NewDocuments(kinds, _document(rows[0]))
 
-    def people(self, kind: str) -> dict[tuple[str, ...], int]:
-        """Return how many documents of a kind each list of people has."""
-        rows = self.database.execute("SELECT people, COUNT(*) FROM documents WHERE kind = ? GROUP BY people", (kind,))
-        return {tuple(json.loads(people)): count for people, count in rows}
-
-    def passages(self, documents: Sequence[int], most: int = -1) -> list[StoredPassage]:
+    def passages_of_documents(self, documents: Sequence[int], most: int = -1) -> list[StoredPassage]:
         """Return at most `most` passages of each of these documents, in the order of the documents."""
-        store, in_order = PassageStore(self.database), list[StoredPassage]()
+        in_order = list[StoredPassage]()
         for document in documents:
             ids = self.database.execute(
                 "SELECT id FROM passages WHERE document_id = ? ORDER BY ordinal LIMIT ?", (document, most)
             )
-            passages = store.passages(row[0] for row in ids)
+            passages = self.passages(row[0] for row in ids)
             in_order += [passages[row[0]] for row in ids]
         return in_order
 

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.types import Document, Passage
+from storage.documents import DocumentStore
 from storage.events import EventStore
-from storage.passages import PassageStore, show
+from storage.passages import show
 from storage.tables import PreparedTable, TableStore
 
 
@@ -60,7 +61,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class KnowledgeStore(PassageStore):
+class KnowledgeStore(DocumentStore):
     """The knowledge tables of one database. Callers that change several rows hold `database.transaction()`."""
 
     # Folders and skipped files

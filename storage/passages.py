@@ -112,10 +112,6 @@ class PassageStore:
         rows = self.database.execute("SELECT 1 FROM files WHERE instr(folded(path), ?) > 0 LIMIT 1", [folded(part)])
         return bool(rows)
 
-    def kinds(self) -> list[str]:
-        """Return the kinds of the stored documents."""
-        return [row[0] for row in self.database.execute("SELECT DISTINCT kind FROM documents ORDER BY kind")]
-
 
 _SELECT_PASSAGE = (
     "SELECT passages.id, text, ordinal, line, page, document_id, title, kind, date, people, path "

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from storage.database import Database
 
+State = tuple[int, int, tuple[str, ...]]
+"""What people are computed from: the newest passage, the passages removed, and what the person is called."""
+
 Name = tuple[str, str, int]
 """A name as documents have it, its source, and the number of these documents."""
 
@@ -49,7 +52,7 @@ class PeopleStore:
 
     def is_current(self) -> bool:
         """Return whether the people stored are those of the documents stored."""
-        return self.database.execute("SELECT newest_passage, removals FROM people_read") == [self._state()]
+        return self.database.execute("SELECT newest_passage, removals FROM people_read") == [self._documents()]
 
     def all(self) -> list[PersonRow]:
         """Return everybody stored."""
@@ -77,7 +80,7 @@ class PeopleStore:
                 "INSERT OR REPLACE INTO person_names VALUES (?, ?, ?, ?)",
                 [(identity, *name) for identity, row in rows for name in row.names],
             )
-            self.database.execute("INSERT INTO people_read VALUES (?, ?)", self._state())
+            self.database.execute("INSERT INTO people_read VALUES (?, ?)", self._documents())
 
     def own_names(self) -> list[str]:
         """Return what the person is called, as confirmed."""
@@ -90,7 +93,11 @@ class PeopleStore:
             self.database.execute_many("INSERT INTO own_names VALUES (?, ?)", list(enumerate(dict.fromkeys(names))))
             self.database.execute("DELETE FROM people_read")
 
-    def _state(self) -> tuple[int, int]:
+    def state(self) -> State:
+        """Return what the people are computed from: they are the same as long as it is."""
+        return (*self._documents(), tuple(self.own_names()))
+
+    def _documents(self) -> tuple[int, int]:
         newest = self.database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
         removals = self.database.execute("SELECT count FROM removals WHERE name = 'passages'")
         return (int(newest[0][0]) if newest else 0, int(removals[0][0]) if removals else 0)

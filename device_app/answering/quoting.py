@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
-from device_app.english import discourse
+from device_app.english import discourse, speech
 from device_app.english.dates import Span
 from device_app.english.query import Query
 from device_app.english.terms import searched
@@ -74,7 +74,7 @@ def quoted(
 def _names(speaker: str, people: KnownPeople | None) -> frozenset[str]:
     """Return the names under which somebody speaks, as `speech.spoken` gives them."""
     written = people.directory.written(speaker) if people else []
-    return frozenset(person.partition(" <")[0] for person in (*written, speaker))
+    return speech.speakers((*written, speaker))
 
 
 def corrected(asked: Query, near: Sequence[Hit], today: date) -> Quoted | None:

@@ -35,15 +35,11 @@ class Me:
 def identity(device: Device) -> Me | None:
     """Return who the person is, confirmed or guessed; None if nothing lets guess it. Raises StoreError."""
     from device_app.knowledge.known_people import own
-    from device_app.knowledge.people import Person, Sighting
 
-    if me := device.people.directory.me:
+    if me := device.people.directory.confirmed:
         return _described(True, me.name, [each.written for each in me.sightings], own(me), ())
-    written, reasons = device.people.guessed()
-    if not written:
-        return None
-    name = Person([Sighting(each, "") for each in written]).name
-    return _described(False, name, written, [], reasons)
+    person, reasons = device.people.guessed()
+    return _described(False, person.name, [each.written for each in person.sightings], [], reasons) if person else None
 
 
 def state(device: Device, names: Sequence[str]) -> Me:
@@ -63,7 +59,7 @@ def state(device: Device, names: Sequence[str]) -> Me:
 
 def forget(device: Device) -> bool:
     """Delete who the person is; return whether that was known. Raises StoreError."""
-    was_known = device.people.directory.me is not None
+    was_known = device.people.directory.confirmed is not None
     device.people.state_me([])
     return was_known
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from device_app.commands.search_results import FileResult, Results, Side, Sort, TurnResult
-from device_app.english import dates, searching, spelling
+from device_app.english import dates, naming, searching, spelling
 from device_app.english.searching import Search
 from device_app.english.spelling import Correction
 from device_app.english.terms import plain, terms
@@ -90,8 +90,8 @@ class Searcher:
         """Return the text with its last part completed to a filter or to a known value of one, likeliest first."""
         self._forget_if_changed()
         if not self._values:
-            people = list(dict.fromkeys(map(matches.person_name, self._people.people())))
-            kinds = self.device.knowledge.kinds()
+            people = list(dict.fromkeys(map(naming.shown, self._people.people())))
+            kinds = list(self.device.knowledge.kinds())
             self._values = {"who": people, "from": people, "to": people, "kind": kinds}
         return searching.completions(text, self._values)
 

@@ -33,9 +33,7 @@ class Today:
 
 def today(device: Device, now: datetime) -> Today:
     """Return what is on and what is new at a moment, given with the person's time zone. Raises StoreError."""
-    from storage.documents import Documents
-
-    documents = Documents(device.database)
+    documents = device.knowledge
     has_calendar = not {"event", "task"}.isdisjoint(documents.kinds())
     events, following = _events(device, now) if has_calendar else ([], "")
     since = datetime.combine(now.date() - timedelta(days=1), time(0), now.tzinfo)

@@ -27,6 +27,7 @@ _SELF = word_set("me myself i")
 _ENCLOSED = re.compile(r"\([^)]*\)|\[[^\]]*\]")
 _VIA = re.compile(r"\s+via\s+.*", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[\s._\-+/,;&'’\"“”]+")
+_IN_ONE_WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _NUMBER = re.compile(r"[+(]?\d[\d\s()./\-\u00a0\u202f]*")
 _ADDRESS = re.compile(r"[^\s<>@,;]+@[^\s<>@,;]+")
 _POINTS = re.compile("[\u0591-\u05c7\u064b-\u065f\u0670\u0640]")
@@ -94,6 +95,12 @@ def is_full(name: str) -> bool:
     """Return whether a name has a first and a last name, by which a person is known among others."""
     parts = words(name)
     return len(parts) > 1 or (len(parts) == 1 and len(parts[0]) > 1 and _is_unspaced(parts[0]))
+
+
+def shown(person: str) -> str:
+    """Return how a person is shown: by name if there is one, and "AdamSmith" as "Adam Smith"."""
+    name = split(person).name
+    return (" ".join(_unjoined(name)) if _IN_ONE_WORD.fullmatch(name) else name) or split(person).address or person
 
 
 def is_self(name: str) -> bool:

@@ -18,6 +18,8 @@ from shared.printable import counted
 from storage.events import EventStore, StoredEvent
 
 if TYPE_CHECKING:
+    from device_app.knowledge.directory import Directory
+    from device_app.knowledge.known_people import KnownPeople
     from device_app.knowledge.recurrence import Occurrence
     from storage.knowledge import KnowledgeStore
 
@@ -53,6 +55,7 @@ class Agenda:
     """Says what is on, whether one is free, and when the next event is."""
 
     store: KnowledgeStore
+    people: KnownPeople
     stands_alone: ClassVar[bool] = False
 
     def answer(self, asked: Asked) -> Ruled | None:
@@ -61,7 +64,7 @@ class Agenda:
         if question is None or not (files := self.store.files_with(("event", "task"))):
             return None
         cites = Citations()
-        said = _Answering(self.store, asked, question, cites).said()
+        said = _Answering(self.store, self.people.directory, asked, question, cites).said()
         if said is None:
             return None
         text, occurrences = said
@@ -126,6 +129,7 @@ class _Answering:
     """The answering of one question."""
 
     store: KnowledgeStore
+    people: Directory
     asked: Asked
     question: AgendaQuestion
     cites: Citations
@@ -235,10 +239,11 @@ class _Answering:
         return on_days(self.store, first, last, self.asked.gone, self._is_meant, zone(self.asked.now))
 
     def _is_meant(self, stored: StoredEvent) -> bool:
-        """Return whether title, place and people have every word of the subject."""
+        """Return whether title, place and people, under each of their names, have every word of the subject."""
         if not self.question.words:
             return True
-        words = terms(plain(" ".join((stored.title, stored.event.place, *stored.people))))
+        people = (name for each in stored.people for name in (each, self.people.name(each)))
+        words = terms(plain(" ".join((stored.title, stored.event.place, *people))))
         return set(self.question.words) <= set(map(stemmed, words))
 
 

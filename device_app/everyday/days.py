@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from device_app.english import days
+from device_app.english import days, speech
 from device_app.english.days import OfDays
-from device_app.everyday.people import People, shown
 from device_app.everyday.rule import Asked, Ruled
-from device_app.everyday.showing import heading, item, moment, quote
+from device_app.everyday.showing import heading, item, moment, names_of, noted, quote
+from device_app.knowledge.directory import several
 from shared.types import SearchFilters, StoredPassage
-from storage.documents import Documents, StoredDocument
+from storage.documents import StoredDocument
 
 if TYPE_CHECKING:
+    from device_app.knowledge.known_people import KnownPeople
     from storage.knowledge import KnowledgeStore
 
 _DONE: Final = ("note", "event", "chat", "mail")
@@ -26,14 +27,13 @@ _DAYS_LATER: Final = 3
 
 _MOST_CHARACTERS, _MOST_LINES = 480, 8
 
-_SPOKEN = re.compile(r"(?P<who>[^\W\d_][^:\n]{0,39}): (?P<words>.*)")
-
 
 @dataclass(frozen=True, slots=True)
 class Days:
     """Quotes the notes, events, chats and mails of a day or a few."""
 
     store: KnowledgeStore
+    people: KnownPeople
     stands_alone: ClassVar[bool] = True
 
     def answer(self, asked: Asked) -> Ruled | None:
@@ -42,35 +42,34 @@ class Days:
         if reading is None or reading.period.first is None or reading.period.first > asked.now.date():
             return None  # what is to come is the agenda's
         given = asked.query.filters
-        filters = SearchFilters(
-            given.people, given.places, given.kinds or _DONE, reading.period.first, reading.period.last
-        )
-        documents = Documents(self.store.database)
-        dated = sorted(documents.latest(filters, oldest=True), key=lambda each: _DONE.index(each.kind))
+        limited = replace(self.people.widened(given), kinds=given.kinds or _DONE)
+        filters = limited.within(reading.period.first, reading.period.last or reading.period.first)
+        dated = sorted(self.store.latest(filters, oldest=True), key=lambda each: _DONE.index(each.kind))
         limits = [reading.period.words]
         speakers: list[str] = []
+        note = ""
         if name := reading.speaker or reading.to:
-            people = People(documents, documents.kinds())
-            speakers = people.named(name)
-            if not speakers:
+            people = self.people.directory
+            meant = people.meant(name)
+            if not meant:
                 return None
+            speakers, note = people.written_as(name, meant), several(name, meant)
             dated = [each for each in dated if set(speakers) & set(each.people)]
-            limits.append(f"{'with' if reading.to else 'from'} {shown(speakers[0])}")
+            limits.append(f"{'with' if reading.to else 'from'} {names_of(meant)}")
         elif reading.form == "said":
             spoken = [each for each in dated if each.people and each.kind != "event"]
             if dated and not spoken:
-                return None  # a note of that day may say what was said
+                return None  # notes of the day may say what was said
             dated = spoken
-        return self._quoted(reading, dated, speakers if reading.speaker else [], limits)
+        return noted(self._quoted(reading, dated, speakers if reading.speaker else [], limits), note)
 
     def _quoted(
         self, reading: OfDays, dated: Sequence[StoredDocument], speakers: Sequence[str], limits: Sequence[str]
-    ) -> Ruled | None:
-        documents = Documents(self.store.database)
+    ) -> Ruled:
         understood = " · ".join((f"what was {reading.form}", *limits))
         parts, sources, shown_documents = list[str](), list[StoredPassage](), list[StoredDocument]()
         for document in dated:
-            passages = documents.passages([document.id])
+            passages = self.store.passages_of_documents([document.id])
             text = _extract(passages, speakers)
             if not text or len(sources) == _MOST_DOCUMENTS:
                 continue
@@ -92,12 +91,11 @@ class Days:
         """Yield the notes of the next days that name this day, with the paragraphs that do."""
         if day is None:
             return
-        documents = Documents(self.store.database)
         after = SearchFilters(kinds=("note",), after=day + timedelta(1), before=day + timedelta(_DAYS_LATER))
-        for document in documents.latest(after, _MOST_DOCUMENTS, oldest=True):
+        for document in self.store.latest(after, _MOST_DOCUMENTS, oldest=True):
             is_next = (document.date or "")[:10] == (day + timedelta(1)).isoformat()
             names = rf"{day:%A}|{day.day} {day:%B}" + ("|yesterday" if is_next else "")
-            for passage in documents.passages([document.id]):
+            for passage in self.store.passages_of_documents([document.id]):
                 lines = [
                     line for line in passage.text.splitlines() if re.search(rf"\b(?:{names})\b", line, re.IGNORECASE)
                 ]
@@ -110,21 +108,17 @@ class Days:
         text = f"I found nothing of {', '.join(limits)} in your files."
         last = reading.period.last or reading.period.first
         after = SearchFilters(kinds=("note",), after=last + timedelta(1) if last else None)
-        following = Documents(self.store.database).latest(after, 1, oldest=True)
+        following = self.store.latest(after, 1, oldest=True)
         return text + (f" The next note is of {moment(following[0].date)}." if following else "")
 
 
 def _extract(passages: Sequence[StoredPassage], speakers: Sequence[str]) -> str:
     """Return the beginning of a document; of a conversation its first lines, only those of the speakers if given."""
     title = passages[0].title if passages else ""
-    lines = [line for passage in passages for line in passage.text.splitlines() if line.strip() and line != title]
     if speakers and passages and passages[0].kind != "mail":
-        lines = list(_of(lines, speakers))
+        names = speech.speakers(speakers)
+        said = (each for passage in passages for each in speech.spoken(passage))
+        lines = [f"{speaker}: {words}" for speaker, words in said if speaker in names]
+    else:
+        lines = [line for passage in passages for line in passage.text.splitlines() if line.strip() and line != title]
     return "\n".join(lines[:_MOST_LINES])
-
-
-def _of(lines: Sequence[str], speakers: Sequence[str]) -> Iterator[str]:
-    names = {name.partition(" <")[0].lower() for name in speakers}
-    for line in lines:
-        if (match := _SPOKEN.fullmatch(line)) and match["who"].lower() in names:
-            yield line

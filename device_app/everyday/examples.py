@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from device_app.english import query
-from device_app.everyday.people import People, shown
 from device_app.everyday.rule import Asked, Everyday
 from shared.types import SearchFilters
-from storage.documents import Documents
 
 if TYPE_CHECKING:
+    from device_app.knowledge.directory import Directory
+    from device_app.knowledge.known_people import KnownPeople
     from storage.knowledge import KnowledgeStore
 
+_MAILS: Final = 500
+"""The latest mails, of which the most frequent sender is suggested."""
 
-def examples(store: KnowledgeStore, rules: Everyday, now: datetime) -> Iterator[str]:
+
+def examples(store: KnowledgeStore, people: KnownPeople, rules: Everyday, now: datetime) -> Iterator[str]:
     """Yield a few questions, each of another kind of documents; the rules answer each with something found.
 
     `now` has the person's time zone. Raises StoreError.
     """
-    for alternatives in _candidates(Documents(store.database)):
+    for alternatives in _candidates(store, people):
         for question in alternatives:
             ruled = rules.answer(Asked(query.parse(question, now.date()), now))
             if ruled and ruled.items:
@@ -29,35 +33,32 @@ def examples(store: KnowledgeStore, rules: Everyday, now: datetime) -> Iterator[
                 break
 
 
-def _candidates(documents: Documents) -> Iterator[Sequence[str]]:
+def _candidates(store: KnowledgeStore, people: KnownPeople) -> Iterator[Sequence[str]]:
     """Yield alternatives, the best first, for each kind of documents that there is."""
-    kinds = documents.kinds()
+    kinds = store.kinds()
     if "event" in kinds:
         yield [f"What is on {days}?" for days in ("this week", "next week", "this month")]
-    if "mail" in kinds and (sender := _most_frequent_sender(documents)):
+    if "mail" in kinds and (sender := _most_frequent_sender(store, people.directory)):
         yield [f"Which mails did I get from {sender}?"]
     if "note" in kinds:
         yield ["What is my latest note?"]
     if "chat" in kinds:
-        yield [_of_chat(day, people) for day, people in _latest_chat(documents)]
+        yield [_of_chat(day, others) for day, others in _latest_chat(store, people.directory)]
 
 
-def _most_frequent_sender(documents: Documents) -> str:
-    owner = People(documents, ("mail",)).owner
-    counts: dict[str, int] = {}
-    for people, count in documents.people("mail").items():
-        if people and people[0] not in owner:
-            counts[shown(people[0])] = counts.get(shown(people[0]), 0) + count
-    return max(counts, key=lambda name: counts[name], default="")
+def _most_frequent_sender(store: KnowledgeStore, people: Directory) -> str:
+    mine = people.written("me")
+    latest = store.latest(SearchFilters(kinds=("mail",)), _MAILS)
+    senders = Counter(people.name(each.people[0]) for each in latest if each.people and each.people[0] not in mine)
+    return next((name for name, _ in senders.most_common(1)), "")
 
 
-def _latest_chat(documents: Documents) -> list[tuple[date, list[str]]]:
-    """Return the day and the people, without the owner, of the latest day of a chat."""
-    latest = documents.latest(SearchFilters(kinds=("chat",)), 1)
-    owner = People(documents, ("chat", "mail")).owner
+def _latest_chat(store: KnowledgeStore, people: Directory) -> list[tuple[date, list[str]]]:
+    """Return the day and the people, without the person who asks, of the latest day of a chat."""
+    mine = people.written("me")
     return [
-        (date.fromisoformat(chat.date[:10]), [shown(person) for person in chat.people if person not in owner])
-        for chat in latest
+        (date.fromisoformat(chat.date[:10]), [people.name(each) for each in chat.people if each not in mine])
+        for chat in store.latest(SearchFilters(kinds=("chat",)), 1)
         if chat.date and chat.people
     ]
 

@@ -11,20 +11,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from device_app.english import hearsay, periods
+from device_app.english import hearsay, periods, speech
 from device_app.english.hearsay import Hearsay
+from device_app.english.naming import shown
 from device_app.english.periods import Period
 from device_app.english.terms import terms
 from device_app.english.words import content_words, denies
-from device_app.everyday.people import People, shown
 from device_app.everyday.rule import Asked, Item, Ruled
-from device_app.everyday.showing import moment
+from device_app.everyday.showing import moment, noted
+from device_app.knowledge.directory import several
 from shared.printable import safe_line
 from shared.types import StoredPassage
-from storage.documents import Documents
 from storage.search import FullText, any_of
 
 if TYPE_CHECKING:
+    from device_app.knowledge.known_people import KnownPeople
     from storage.knowledge import KnowledgeStore
 
 _CANDIDATES: Final = 150
@@ -36,8 +37,6 @@ _LEAST_SHARE, _FEW_WORDS = 0.75, 3
 _MOST_QUOTED, _MOST_DAYS, _MOST_SPEAKERS = 400, 4, 3
 _IS_STATEMENT = re.compile(r"\b(?:is|are|was|were|has|have|had|will|can|be)\b")
 """A word of a whole sentence, such as "the baby is here": one content word alone does not say what it says."""
-
-_SPOKEN = re.compile(r"(?P<who>[^\W\d_][^:\n]{0,39}): (?P<words>.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +65,7 @@ class HearsayRule:
     """Finds the message in which something was said."""
 
     store: KnowledgeStore
+    people: KnownPeople
     stands_alone: ClassVar[bool] = True
 
     def answer(self, asked: Asked) -> Ruled | None:
@@ -78,47 +78,39 @@ class HearsayRule:
         words = content_words(what)
         if not words or denies(what) or (len(words) == 1 and _IS_STATEMENT.search(what)):
             return None
-        documents = Documents(self.store.database)
-        people = People(documents, documents.kinds())
-        speakers = self._meant(reading.speaker, people)
-        if speakers is None:
+        people = self.people.directory
+        meant = people.meant(reading.speaker)
+        if reading.speaker and not meant:
             return None
+        speakers = speech.speakers(people.written_as(reading.speaker, meant))
         messages = [
-            each for each in self._messages(what, words, asked) if _is_in(each, period) and _is_by(each, speakers)
+            each
+            for each in self._messages(what, words, asked)
+            if _is_in(each, period) and (not meant or each.speaker in speakers)
         ]
         if reading.to and reading.to != "me":
-            others = people.named(reading.to)
-            messages = [each for each in messages if set(others) & set(each.passage.people)]
+            others = set(people.written_as(reading.to, people.meant(reading.to)))
+            messages = [each for each in messages if others & set(each.passage.people)]
         if reading.asks == "who":
-            messages = [each for each in messages if each.speaker not in people.owner]
+            mine = speech.speakers(people.written("me"))
+            messages = [each for each in messages if each.speaker not in mine]
         best = _surest(messages, len(words), _most_days(reading, words))
         if reading.asks == "who" and reading.to == "me":  # who said it first
             best = [each for each in best if each.speaker == best[0].speaker]
         if not best or (reading.asks == "who" and len({each.speaker for each in best}) > _MOST_SPEAKERS):
             return None
-        return _messages_of(reading, what, best[:_MOST_DAYS])
-
-    def _meant(self, name: str, people: People) -> frozenset[str] | None:
-        """Return the people whom a name means, none for no name; None if nobody is called so."""
-        if not name:
-            return frozenset()
-        return (people.owner if name == "me" else frozenset(people.named(name))) or None
+        return noted(_messages_of(reading, what, best[:_MOST_DAYS]), several(reading.speaker, meant))
 
     def _messages(self, what: str, words: Sequence[str], asked: Asked) -> Iterator[_Message]:
         """Yield the messages that hold some of the words, each with the share that it holds."""
-        ids = FullText(self.store.database).best([any_of([word]) for word in terms(what)], (), _CANDIDATES)
+        among = self.store.matching(self.people.widened(asked.query.filters))
+        ids = FullText(self.store.database).best([any_of([word]) for word in terms(what)], (), _CANDIDATES, among)
         passages = self.store.passages(ids.tolist())
         for passage in passages.values():
-            given = asked.query.filters
-            if not passage.people or passage.kind == "mail" or (given.kinds and passage.kind not in given.kinds):
-                continue
-            known = {shown(person).lower() for person in passage.people}
-            for line in passage.text.splitlines():
-                if (match := _SPOKEN.fullmatch(line)) and shown(match["who"]).lower() in known:
-                    held = _held(content_words(match["words"]))
-                    yield _Message(
-                        match["who"], match["words"], passage, sum(word in held for word in words) / len(words)
-                    )
+            for speaker, said in speech.spoken(passage) if passage.kind != "mail" else ():
+                if speaker:
+                    held = _held(content_words(said))
+                    yield _Message(speaker, said, passage, sum(word in held for word in words) / len(words))
 
 
 def _messages_of(reading: Hearsay, what: str, messages: Sequence[_Message]) -> Ruled:
@@ -158,11 +150,6 @@ def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_M
 def _held(words: Sequence[str]) -> set[str]:
     """Return the words of a message, and each two in a row as one: Wi-Fi is wifi."""
     return {*words, *(f"{first}{second}" for first, second in pairwise(words))}
-
-
-def _is_by(message: _Message, speakers: frozenset[str]) -> bool:
-    names = {shown(person).lower() for person in speakers}
-    return not names or shown(message.speaker).lower() in names
 
 
 def _is_in(message: _Message, period: Period | None) -> bool:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, ClassVar
 from device_app.english import listing, loosely
 from device_app.english.listing import Reading
 from device_app.everyday.kinds import counted_kind
-from device_app.everyday.people import shown
 from device_app.everyday.rule import Asked, Item, Ruled
 from device_app.everyday.selecting import Selection, Selector
 from device_app.everyday.showing import MOST_LISTED, heading, item, lines, quote, text_of
 from shared.printable import safe_line
 from shared.types import SearchFilters
-from storage.documents import Documents, StoredDocument
+from storage.documents import StoredDocument
 
 if TYPE_CHECKING:
+    from device_app.knowledge.known_people import KnownPeople
     from storage.knowledge import KnowledgeStore
 
 _MOST_SENDERS, _MOST_TITLES = 5, 8
@@ -42,6 +42,7 @@ class Listing:
     """Lists and counts mails, notes and chats, and finds the latest, or one by its title."""
 
     store: KnowledgeStore
+    people: KnownPeople
     stands_alone: ClassVar[bool] = True
 
     def answer(self, asked: Asked) -> Ruled | None:
@@ -61,23 +62,19 @@ class Listing:
         if reading.form == "title":
             return None if is_limited else self._by_title(reading)
         is_open = reading.form == "bare" and not (reading.period or is_limited)
-        selection = None if is_open else Selector(self.store).select(reading, asked)
+        selection = None if is_open else Selector(self.store, self.people).select(reading, asked)
         if selection is None:
             return None
         if reading.form == "latest":
-            return self._latest(selection, reading)
+            return selection.noted(self._latest(selection, reading))
         shown_by = {"most": self._most, "whether": self._whether}.get(reading.form, self._list)
-        return shown_by(selection)
-
-    @property
-    def _documents(self) -> Documents:
-        return Documents(self.store.database)
+        return selection.noted(shown_by(selection))
 
     def _most(self, selection: Selection) -> Ruled:
         """Return who sent the most of the documents."""
-        counts = Counter(shown(each.people[0]) for each in selection.documents if each.people).most_common(
-            _MOST_SENDERS
-        )
+        name = self.people.directory.name
+        senders = Counter(name(each.people[0]) for each in selection.documents if each.people)
+        counts = senders.most_common(_MOST_SENDERS)
         if not counts:
             return self._list(selection)
         listed = (f"- {safe_line(name)}: {counted_kind('mail', count)}" for name, count in counts)
@@ -99,13 +96,13 @@ class Listing:
         text = "\n".join((f"{head}:", "", *lines(documents, senders=senders))) if documents else f"{head}."
         if selection.unknown:
             text += f" Nobody in your {selection.noun} is called “{selection.unknown}”."
-        sources = self._documents.passages([each.id for each in documents[:MOST_LISTED]], 1)
+        sources = self.store.passages_of_documents([each.id for each in documents[:MOST_LISTED]], 1)
         return Ruled(text, selection.understood, [item(each) for each in documents], sources)
 
     def _none(self, selection: Selection) -> str:
         return f"I found no {' '.join((selection.noun, *selection.limits))} in your files"
 
-    def _latest(self, selection: Selection, reading: Reading) -> Ruled | None:
+    def _latest(self, selection: Selection, reading: Reading) -> Ruled:
         order = reading.parts["order"]
         is_first = order in ("first", "oldest", "earliest")
         dated = [each for each in selection.documents if each.date] or selection.documents
@@ -119,7 +116,7 @@ class Listing:
         if not title:
             return None
         longest = max(title.split(), key=len)
-        mails = self._documents.latest(SearchFilters(kinds=("mail",), titles=(longest,)))
+        mails = self.store.latest(SearchFilters(kinds=("mail",), titles=(longest,)))
         same = [each for each in mails if _title(each.title) == title] or [
             each for each in mails if f" {title} " in f" {_title(each.title)} "
         ]
@@ -134,7 +131,7 @@ class Listing:
         if not others:
             return None
         said = f" {_title(text)} "
-        mails = self._documents.latest(SearchFilters(kinds=("mail",), titles=(max(others, key=len),)))
+        mails = self.store.latest(SearchFilters(kinds=("mail",), titles=(max(others, key=len),)))
         same = [
             each
             for each in mails
@@ -152,13 +149,13 @@ class Listing:
         others = "\n".join(
             ("", "", f"{counted_kind('mail', len(same))} with this subject:", "", *lines(same, senders=True))
         )
-        sources = self._documents.passages([each.id for each in same[:MOST_LISTED]], 1)
+        sources = self.store.passages_of_documents([each.id for each in same[:MOST_LISTED]], 1)
         text = whole.text.replace("[1]", f"[{min(len(same), MOST_LISTED)}]", 1)
         return Ruled(text + others, whole.understood, [item(each) for each in same], sources)
 
     def _single(self, document: StoredDocument, understood: str) -> Ruled:
         """Return one document with its text."""
-        passages = self._documents.passages([document.id])
+        passages = self.store.passages_of_documents([document.id])
         text = f"{heading(document)} [1]\n\n{quote(text_of(passages))}"
         return Ruled(text, understood, [item(document)], passages[:1])
 

@@ -17,11 +17,12 @@ from device_app.everyday.tables import Tables
 from device_app.everyday.talk import Talk
 
 if TYPE_CHECKING:
+    from device_app.knowledge.known_people import KnownPeople
     from storage.knowledge import KnowledgeStore
 
 
-def everyday(store: KnowledgeStore) -> Everyday:
-    """Return the rules over this store."""
-    of_files = Agenda(store), Tables(store), Days(store), Listing(store), HearsayRule(store)
-    rules = (Clock(), Arithmetic(), *of_files)
-    return Everyday((Talk(store, partial(examples, store, Everyday(rules))), *rules))
+def everyday(store: KnowledgeStore, people: KnownPeople) -> Everyday:
+    """Return the rules over this store and the people in it."""
+    agenda, *of_files = (rule(store, people) for rule in (Agenda, Days, Listing, HearsayRule))
+    rules = (Clock(), Arithmetic(), agenda, Tables(store), *of_files)
+    return Everyday((Talk(store, partial(examples, store, people, Everyday(rules))), *rules))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from device_app.english.listing import Reading
@@ -12,14 +13,16 @@ from device_app.english.periods import Period
 from device_app.english.terms import terms
 from device_app.english.words import content_words
 from device_app.everyday.kinds import PLURALS, counted_kind
-from device_app.everyday.people import People, shown
-from device_app.everyday.rule import Asked
-from shared.types import SearchFilters
-from storage.documents import Documents, StoredDocument
+from device_app.everyday.rule import Asked, Ruled
+from device_app.everyday.showing import names_of, noted
+from device_app.knowledge.directory import several, whole
+from shared.types import Filters, SearchFilters
+from storage.documents import StoredDocument
 from storage.keywords import quoted
 from storage.search import DocumentFacts, FullText, all_of
 
 if TYPE_CHECKING:
+    from device_app.knowledge.known_people import KnownPeople
     from storage.knowledge import KnowledgeStore
 
 _ROLES: Final = {
@@ -47,7 +50,7 @@ _GENERAL: Final = frozenset(
 class Selection:
     """The documents that a question asks for: their kinds, and what limits them in words, for `understood`.
 
-    `other` names documents of no kind; `unknown` is a name of nobody in documents of these kinds.
+    `other` names documents of no kind; `unknown` is a name of nobody; `note` says what is unclear about the people.
     """
 
     kinds: tuple[str, ...]
@@ -55,6 +58,7 @@ class Selection:
     limits: tuple[str, ...] = ()
     other: str = "documents"
     unknown: str = ""
+    note: str = ""
 
     @property
     def noun(self) -> str:
@@ -65,6 +69,10 @@ class Selection:
     def understood(self) -> str:
         """How the question was read."""
         return " · ".join((self.noun, *self.limits))
+
+    def noted(self, ruled: Ruled) -> Ruled:
+        """Return the answer with the note below it."""
+        return noted(ruled, self.note)
 
     def counted(self, count: int) -> str:
         """Return the number of documents in words, with what limits them."""
@@ -78,47 +86,48 @@ class Selector:
     """Selects documents of one store."""
 
     store: KnowledgeStore
-
-    @property
-    def _documents(self) -> Documents:
-        return Documents(self.store.database)
+    people: KnownPeople
 
     def select(self, reading: Reading, asked: Asked) -> Selection | None:
         """Return the documents that are asked for; None if that is unsure."""
-        held = self._documents.kinds()
+        held = self.store.kinds()
         kinds = _kinds(reading)
         kinds = tuple(kind for kind in kinds if kind in held) or kinds[:1]
-        people = People(self._documents, kinds or held)
-        filters = _limited(SearchFilters(kinds=kinds), reading, asked)
+        people = self.people.directory
+        given = self.people.widened(asked.query.filters)
+        filters = _limited(SearchFilters(kinds=kinds), reading, given, asked.now.date())
         limits: list[str] = []
+        notes = list(self.people.notes(asked.query.filters))
         unknown = ""
         for name, (before, field) in _ROLES.items():
             if said := reading.parts.get(name):
-                meant = people.named(said)
-                if not meant and (_is_vague(said) or name == "whose" or "kind" not in reading.parts):
+                meant = people.meant(said)
+                here = [person for person in meant if not kinds or person.is_named_in(kinds)]
+                if not here and (_is_vague(said) or name == "whose" or "kind" not in reading.parts):
                     return None
-                limits.append(f"{before} {_names_of(meant) or f'“{said}”'}")
+                meant = here or meant
+                limits.append(f"{before} {names_of(meant) or f'“{said}”'}")
                 unknown = "" if meant else said
-                some = tuple(meant) or ("\0",)
+                notes.append(several(said, meant))
+                some = tuple(whole(people.written_as(said, meant))) or ("\0",)
                 filters = replace(filters, **{field: some})  # type: ignore[arg-type]
-        documents = self._documents.latest(
-            filters, oldest=reading.parts.get("order") in ("first", "oldest", "earliest")
-        )
+        documents = self.store.latest(filters, oldest=reading.parts.get("order") in ("first", "oldest", "earliest"))
         if (
             not _ROLES.keys() & reading.parts.keys() - {"to"}
             and (reading.form == "most" or {"me", "mine"} & reading.parts.keys())
             and kinds == ("mail",)
         ):
-            owner, is_mine = people.owner, "mine" in reading.parts
-            if not owner and is_mine:
+            mine, is_mine = frozenset(people.written("me")), "mine" in reading.parts
+            if is_mine and people.me is None:
                 return None
-            documents = [each for each in documents if (each.people[:1] and each.people[0] in owner) == is_mine]
+            documents = [each for each in documents if (not mine.isdisjoint(each.people[:1])) == is_mine]
             limits.append("that you sent" if is_mine else "that you received")
         if reading.period:
             limits.append(_in_period(reading.period))
         topics = [reading.parts[name] for name in ("adjective", "topic") if name in reading.parts]
         noun = reading.parts.get("kind", "documents")
-        return self._about(Selection(kinds, documents, tuple(limits), noun, unknown), topics)
+        note = "; ".join(filter(None, notes))
+        return self._about(Selection(kinds, documents, tuple(limits), noun, unknown, note), topics)
 
     def _about(self, selection: Selection, topics: Sequence[str]) -> Selection | None:
         """Return the documents about these topics: those with their words in title or path, else in the text.
@@ -153,12 +162,12 @@ def _kinds(reading: Reading) -> tuple[str, ...]:
     return next((kinds for nouns, kinds in _NOUNS if any(noun.startswith(each) for each in nouns)), ())
 
 
-def _limited(filters: SearchFilters, reading: Reading, asked: Asked) -> SearchFilters:
+def _limited(filters: SearchFilters, reading: Reading, given: Filters, today: date) -> SearchFilters:
     """Return the filters limited to the question's period and filters, and of what is latest to what has come."""
-    given, period = asked.query.filters, reading.period
+    period = reading.period
     first, last = (period.first, period.last) if period else (None, None)
     if reading.form == "latest" and last is None:
-        last = asked.now.date()
+        last = today
     noun = reading.parts.get("kind", "")
     suffixes = tuple(suffix for name, suffix in _FILES if noun.startswith(name))
     return replace(
@@ -176,11 +185,6 @@ def _in_period(period: Period) -> str:
     if not period.days:
         return period.words
     return f"{'on' if period.days == 1 else 'from' if ' to ' in period.words else 'in'} {period.words}"
-
-
-def _names_of(people: Sequence[str]) -> str:
-    names = list(dict.fromkeys(map(shown, people)))
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}" if names else ""
 
 
 def _is_vague(name: str) -> bool:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar, Final
 
-from device_app.everyday.people import shown
-from device_app.everyday.rule import Item
+from device_app.english.naming import shown
+from device_app.everyday.rule import Item, Ruled
+from device_app.knowledge.people import Person
 from shared.printable import safe_line
 from shared.types import StoredPassage
 from storage.documents import StoredDocument
 
 MOST_LISTED: Final = 25
 """The most lines of a list; the rest is counted."""
+
+_MOST_NAMED: Final = 4
+"""The most people of one name who are all named."""
 
 _MOST_CHARACTERS: Final = 1_200
 """The most characters of a document that is shown with its text."""
@@ -66,6 +70,19 @@ def quote(text: str, most: int = _MOST_CHARACTERS) -> str:
         cut = max(text.rfind("\n", most // 2, most), text.rfind(" ", most // 2, most))
         text = f"{text[: cut if cut > 0 else most].rstrip()} …"
     return "\n".join(f"> {safe_line(line)}".rstrip() for line in text.splitlines())
+
+
+def names_of(people: Sequence[Person]) -> str:
+    """Return the names of people who may be meant: "Tom Gray or Tom Reed"; "" for nobody."""
+    names = list(dict.fromkeys(shown(person.name) for person in people))
+    if len(names) > _MOST_NAMED:
+        names[_MOST_NAMED - 1 :] = [f"{len(names) - _MOST_NAMED + 1} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}" if names else ""
+
+
+def noted(ruled: Ruled, note: str) -> Ruled:
+    """Return an answer with what is unclear about its people below it, if anything is."""
+    return replace(ruled, text=f"{ruled.text}\n\n{safe_line(note[:1].upper() + note[1:])}.") if note else ruled
 
 
 def text_of(passages: Sequence[StoredPassage]) -> str:

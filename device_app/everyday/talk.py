@@ -12,7 +12,6 @@ from device_app.english import talk
 from device_app.everyday.kinds import counted_kind
 from device_app.everyday.rule import Asked, Item, Ruled
 from shared.printable import counted
-from storage.documents import Documents
 
 if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
@@ -106,7 +105,7 @@ class Talk:
         parts = [REPLIES[topic]]
         items: list[Item] = []
         if topic == "how many files":
-            items = [CountItem(kind, count) for kind, count in Documents(self.store.database).kinds().items()]
+            items = [CountItem(kind, count) for kind, count in self.store.kinds().items()]
             parts.append(self._holdings())
         if topic in _WITH_EXAMPLES:
             parts.append(self._teaching(asked.now))
@@ -116,7 +115,7 @@ class Talk:
         totals = self.store.totals()
         if not totals.files:
             return f"I have not read any file yet. {ADD}"
-        kinds = ", ".join(counted_kind(kind, count) for kind, count in Documents(self.store.database).kinds().items())
+        kinds = ", ".join(counted_kind(kind, count) for kind, count in self.store.kinds().items())
         skipped = f" {counted(totals.skipped, 'file')} could not be read." if totals.skipped else ""
         return f"I have read {counted(totals.files, 'file')}: {kinds}.{skipped} `jackdaw knowledge` lists them."
 

@@ -2,148 +2,21 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import chain, pairwise
-from typing import Final, TypeVar
+from itertools import chain
+from typing import TypeVar
 
 from device_app.english import naming
-from device_app.english.terms import plain
+from device_app.knowledge.directory import ME, Directory, several
 from device_app.knowledge.guessing import Guess, Said, guesses
 from device_app.knowledge.people import STATED, Person, Sighting, resolve
 from device_app.knowledge.phone.sources import PREFIX, is_of_phone
 from shared.types import Filters, SearchFilters
 from storage.database import Database
-from storage.people import PeopleStore, PersonRow
-
-ME: Final = "Me"
-"""How the person is named in what is read on a phone, where sent messages have no name."""
-
-MOST_NAMES: Final = 100
-"""The most names that a filter is widened by: each is compared with everybody in the store."""
-
-_NAMED: Final = 4
-"""The most people that a note names."""
+from storage.people import PeopleStore, PersonRow, State
 
 F = TypeVar("F", bound=Filters)
-
-
-@dataclass(frozen=True)
-class Directory:
-    """Everybody, looked up by name, address or number."""
-
-    people: Sequence[Person]
-
-    @property
-    def me(self) -> Person | None:
-        """The person whose files these are; None if they have not confirmed who they are."""
-        return next((person for person in self.people if person.is_me), None)
-
-    def called(self, name: str) -> list[Person]:
-        """Return the people that a typed name may stand for: with all its words, or with this number or address."""
-        if naming.is_self(name):
-            return [self.me] if self.me else []
-        if key := naming.number_key(name) or naming.address_key(name):
-            return [person for person in self._by_key.get(key, ()) if key in self._keys(person)]
-        wanted_words = set(naming.words(name))
-        likely = min((self._by_key.get(f"{word} ", ()) for word in wanted_words), key=len, default=())
-        whole = (*likely, *self._by_key.get(naming.name_key(name), ()))
-        return [
-            person
-            for person in {id(person): person for person in whole}.values()
-            if any(
-                wanted_words <= set(naming.words(each)) or naming.name_key(name) == naming.name_key(each)
-                for each in self._names(person)
-            )
-        ]
-
-    @cached_property
-    def _by_key(self) -> dict[str, list[Person]]:
-        """Everybody by name, number and address as they are compared, and by each word of a name, with a space."""
-        by_key: dict[str, list[Person]] = {}
-        for person in self.people:
-            names = self._names(person)
-            by_words = {f"{word} " for name in names for word in naming.words(name)}
-            for key in {*self._keys(person), *map(naming.name_key, names), *by_words} - {""}:
-                by_key.setdefault(key, []).append(person)
-        return by_key
-
-    def written(self, name: str) -> list[str]:
-        """Return how the people that a typed name stands for are written in documents.
-
-        A number or an address stands for what has it, and for what has neither where the person has no other: of two
-        people with the same name, the one that is meant.
-        """
-        key = naming.number_key(name) or naming.address_key(name)
-        written = [ME] if naming.is_self(name) else []
-        for person in self.called(name):
-            for sighting in person.sightings:
-                named = naming.split(sighting.written)
-                keys = {naming.number_key(named.number), naming.address_key(named.address)} - {""}
-                if not key or key in keys or (not keys and len(self._keys(person)) == 1):
-                    written.append(sighting.written)
-        return list(dict.fromkeys(written))
-
-    def widened(self, filters: F) -> F:
-        """Return the filters with every name that the people in them have in documents.
-
-        What was typed stays, and matches a part of a name as before, but for "me", which is only ever the person.
-        """
-        if isinstance(filters, SearchFilters):
-            return replace(
-                filters,
-                people=self._all(filters.people),
-                senders=self._all(filters.senders),
-                recipients=self._all(filters.recipients),
-            )
-        return replace(filters, people=self._all(filters.people))
-
-    def _all(self, names: Iterable[str]) -> tuple[str, ...]:
-        each: list[str] = []
-        for name in names:
-            each += [] if naming.is_self(name) else [name]
-            # In quotation marks, as JSON has it, a name matches as a whole.
-            each += [json.dumps(written, ensure_ascii=False) for written in self.written(name)[:MOST_NAMES]]
-        return tuple(dict.fromkeys(each))
-
-    def in_one_word(self, words: Sequence[str]) -> dict[str, list[str]]:
-        """Return the words that are part of a name which documents write in one word, each with those names.
-
-        "jake" and "watson", one after the other, both stand for "jakewatson".
-        """
-        joined: dict[str, list[str]] = {}
-        for pair in pairwise(words):
-            if (name := "".join(pair)) in self._joined_names:
-                for word in pair:
-                    joined.setdefault(word, []).append(name)
-        return joined
-
-    @cached_property
-    def _joined_names(self) -> frozenset[str]:
-        """The names of several words that documents write in one, in small letters: "jakewatson"."""
-        names = (name for person in self.people for name in self._names(person))
-        return frozenset(plain(name) for name in names if name.isalnum() and len(naming.words(name)) > 1)
-
-    def names_from_phone(self) -> set[str]:
-        """Return the words of the names of everybody on the phone, as `naming.words` gives them."""
-        return {
-            word
-            for person in self.people
-            if any(is_of_phone(each.source) for each in person.sightings)
-            for name in self._names(person)
-            for word in naming.words(name)
-        }
-
-    @staticmethod
-    def _names(person: Person) -> list[str]:
-        return [name for each in person.sightings if (name := naming.split(each.written).name)]
-
-    @staticmethod
-    def _keys(person: Person) -> set[str]:
-        named = [naming.split(each.written) for each in person.sightings]
-        keys = {naming.number_key(each.number) for each in named} | {naming.address_key(each.address) for each in named}
-        return keys - {""}
 
 
 @dataclass
@@ -151,15 +24,15 @@ class KnownPeople:
     """The people of one store. Raises StoreError."""
 
     store: PeopleStore
-    _computed: tuple[tuple[int, int], Directory] | None = field(default=None, repr=False)
+    _computed: tuple[State, Directory] | None = field(default=None, repr=False)
 
     @property
     def directory(self) -> Directory:
         """Everybody, as the documents are now. Writes nothing."""
-        version = self.store.database.version()
-        if self._computed is None or self._computed[0] != version:
+        state = self.store.state()
+        if self._computed is None or self._computed[0] != state:
             people = self._stored() if self.store.is_current() else self._resolved()
-            self._computed = (version, Directory(people))
+            self._computed = (state, Directory(people, lambda: self.guessed()[0]))
         return self._computed[1]
 
     @property
@@ -175,15 +48,15 @@ class KnownPeople:
     def notes(self, filters: Filters) -> tuple[str, ...]:
         """Return what is unclear about the people in filters: who "me" is, or which of several people is meant."""
         notes = []
+        directory = self.directory
         for name in _names_in(filters):
-            called = self.directory.called(name)
-            if naming.is_self(name) and not called:
+            if not naming.is_self(name):
+                notes.append(several(name, directory.called(name)))
+            elif directory.me is None:
                 notes.append("who you are is not known yet (jackdaw me)")
-            elif len(called) > 1:
-                several = [person.name for person in called[:_NAMED]]
-                others = f" and {len(called) - _NAMED:,} more" if len(called) > _NAMED else ""
-                notes.append(f"{name} may be {', '.join(several)}{others}")
-        return tuple(notes)
+            elif directory.confirmed is None:
+                notes.append(f"you seem to be {naming.shown(directory.me.name)} (jackdaw me confirms it)")
+        return tuple(filter(None, notes))
 
     def keep(self) -> None:
         """Bring the table of people up to date, if documents have changed since it was written."""
@@ -201,17 +74,16 @@ class KnownPeople:
         self.store.set_own_names(names)
         self.keep()
 
-    def guessed(self) -> tuple[list[str], list[Guess]]:
-        """Return everything that the person may be called, and the guesses which that is from; empty if unknown."""
+    def guessed(self) -> tuple[Person | None, list[Guess]]:
+        """Return who the person may be, under all names, and the guesses which that is from; None if unknown."""
         # A conversation that was kept as a text is a note; who is in it together makes it the same chat as another.
         notes = (replace(each, title=", ".join(sorted(each.people))) for each in self._said("note"))
         chats = chain(self._said("chat"), (note for note in notes if len(note.people) > 1))
         proofs = guesses(self._said("mail"), chats)
-        if not proofs:
-            return [], []
-        mine = [proof.written for proof in proofs]
-        person = resolve([each for other in self.directory.people for each in other.sightings], mine)[0]
-        return list(dict.fromkeys([*mine, *(each.written for each in person.sightings)])), proofs
+        mine = {proof.written for proof in proofs}
+        same = [each for each in self.directory.people if any(name.written in mine for name in each.sightings)]
+        sightings = [sighting for person in same for sighting in person.sightings]
+        return (Person(sightings, is_me=True) if sightings else None), proofs
 
     def _said(self, kind: str) -> Iterator[Said]:
         for path, title, people in self.store.documents_of(kind):

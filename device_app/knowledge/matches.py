@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from device_app.english import naming
 from device_app.english.searching import written
 from device_app.knowledge.fusion import coverage
 from shared.printable import safe_line
@@ -90,16 +91,11 @@ def facets(documents: Iterable[Facts], most: int = 6) -> dict[str, tuple[Count, 
     }
 
 
-def person_name(person: str) -> str:
-    """Return a person's name without the address, if there is a name."""
-    return person.partition(" <")[0].strip() or person
-
-
 def _people(documents: Sequence[Facts]) -> Counter[str]:
     """Count the documents that each person is named by."""
     counts: Counter[str] = Counter()
     for people, count in Counter(document.people for document in documents).items():
-        for person in {person_name(person) for person in json.loads(people)}:
+        for person in {naming.shown(person) for person in json.loads(people)}:
             counts[person] += count
     return counts
 

@@ -43,6 +43,10 @@ class Person:
             return naming.split(self.sightings[0].written).address or self.sightings[0].written
         return max(said, key=lambda name: (naming.is_full(name) and " " in name, said[name], name))
 
+    def is_named_in(self, kinds: Iterable[str]) -> bool:
+        """Return whether documents of these kinds name them."""
+        return any(sighting.source in kinds for sighting in self.sightings)
+
 
 def resolve(sightings: Iterable[Sighting], mine: Sequence[str] = ()) -> list[Person]:
     """Group sightings by person. `mine` is what the person who asks is called: one person, the first."""

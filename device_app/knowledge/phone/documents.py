@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from device_app.english import naming
 from device_app.english.codes import holds_one_time_code
-from device_app.knowledge.known_people import ME, Directory
+from device_app.knowledge.directory import ME, Directory
 from device_app.knowledge.phone.entries import Contact, Entry
 from shared.types import Block, Document
 

@@ -38,8 +38,11 @@ def test_a_guess_is_confirmed_and_used(chats: None, jackdaw: Jackdaw) -> None:
     known = json.loads(jackdaw("me", "--json").out)
     assert known["confirmed"] is False
     assert set(known["names"]) == {"LiHua", "Li Hua"}
-    assert json.loads(jackdaw("search", "from:me", "--json").out)["files"]["results"] == []
+    guessed = jackdaw("search", "from:me", "--json")
+    assert len(json.loads(guessed.out)["files"]["results"]) == 2
+    assert "you seem to be Li Hua (jackdaw me confirms it)" in json.loads(guessed.out)["notes"]
     assert jackdaw("me", "set").code == 0
+    assert "confirms" not in jackdaw("search", "from:me", "--json").out
     assert json.loads(jackdaw("me", "--json").out)["confirmed"] is True
     for search in ("from:me", "who:lihua", 'from:"Li Hua"'):
         results = json.loads(jackdaw("search", search, "--json").out)["files"]["results"]
@@ -55,11 +58,17 @@ def test_what_is_no_name_is_refused_with_the_next_step(name: str, chats: None, j
     assert "name" in done.err
 
 
-def test_from_me_says_so_if_it_is_not_known_who_that_is(chats: None, jackdaw: Jackdaw) -> None:
+@pytest.fixture
+def note(without_weights: None, jackdaw: Jackdaw, tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("# Cups\n\nJames has no cups.\n")
+    assert jackdaw("add", str(tmp_path / "note.md")).code == 0
+
+
+def test_from_me_says_so_if_it_is_not_known_who_that_is(note: None, jackdaw: Jackdaw) -> None:
     assert "jackdaw me" in jackdaw("search", "from:me").err
 
 
-def test_a_question_says_so_too(chats: None, jackdaw: Jackdaw) -> None:
+def test_a_question_says_so_too(note: None, jackdaw: Jackdaw) -> None:
     assert "Who you are is not known yet (jackdaw me)." in jackdaw("ask", "from:me who has tea?").err
 
 

@@ -12,6 +12,7 @@ from device_app.english import query
 from device_app.everyday.rule import Asked, Ruled
 from device_app.everyday.rules import everyday
 from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.known_people import known_people
 from models.fake import FakeEmbedder
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
@@ -67,7 +68,7 @@ Ask = Callable[[str], Ruled | None]
 @pytest.fixture
 def ask(life: Database) -> Ask:
     """What the rules answer to a question at NOW."""
-    rules = everyday(KnowledgeStore(life))
+    rules = everyday(KnowledgeStore(life), known_people(life))
     return lambda question: rules.answer(Asked(query.parse(question, NOW.date()), NOW))
 
 

@@ -13,6 +13,7 @@ from device_app.english.query import parse
 from device_app.everyday.agenda import Agenda
 from device_app.everyday.rule import Asked, Ruled
 from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.known_people import known_people
 from models.fake import FakeEmbedder
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
@@ -65,7 +66,7 @@ def ask(store: KnowledgeStore) -> Ask:
 
     def answer(question: str, **asked: frozenset[str]) -> Ruled | None:
         now = NOW.astimezone()
-        return Agenda(store).answer(Asked(parse(question, now.date()), now, **asked))
+        return Agenda(store, known_people(store.database)).answer(Asked(parse(question, now.date()), now, **asked))
 
     return answer
 
@@ -181,7 +182,9 @@ def test_the_records_have_the_times_of_this_device(ask: Ask) -> None:
 def test_without_calendars_and_without_their_files_nothing_is_said(ask: Ask, tmp_path: Path) -> None:
     empty = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
     now = NOW.astimezone()
-    assert Agenda(empty).answer(Asked(parse("What is on today?", now.date()), now)) is None
+    assert (
+        Agenda(empty, known_people(empty.database)).answer(Asked(parse("What is on today?", now.date()), now)) is None
+    )
     ruled = ask("What is on today?")
     assert ruled
     gone = frozenset(os.fsdecode(file.path) for file in ruled.files)
@@ -196,7 +199,7 @@ def test_of_very_many_events_some_are_shown_and_all_are_records(tmp_path: Path) 
     store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
     Ingestion(store, FakeEmbedder()).run([tmp_path / "a.ics"])
     now = NOW.astimezone()
-    ruled = Agenda(store).answer(Asked(parse("What is on this week?", now.date()), now))
+    ruled = Agenda(store, known_people(store.database)).answer(Asked(parse("What is on this week?", now.date()), now))
     assert ruled
     assert (len(ruled.items), ruled.text.count("Bell [1]")) == (100, 40)
     assert ruled.text.endswith("… and 60 more events.")

@@ -7,6 +7,7 @@ import pytest
 from device_app.english.query import Query
 from device_app.everyday.rule import Asked
 from device_app.everyday.rules import everyday
+from device_app.knowledge.known_people import known_people
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
 from tests.device_app.everyday.conftest import NOW, Ask
@@ -70,7 +71,8 @@ def test_what_it_suggests_it_can_answer(ask: Ask) -> None:
 
 
 def test_without_files_it_says_how_to_add_some(tmp_path: Path) -> None:
-    rules = everyday(KnowledgeStore(Database(tmp_path / "jackdaw.db")))
+    database = Database(tmp_path / "jackdaw.db")
+    rules = everyday(KnowledgeStore(database), known_people(database))
     ruled = rules.answer(Asked(Query("What can you do?"), NOW))
     assert ruled
     assert "jackdaw add FOLDER" in ruled.text

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.knowledge.known_people import ME, Directory, known_people
+from device_app.knowledge.directory import ME, Directory
+from device_app.knowledge.known_people import known_people
 from device_app.knowledge.people import Sighting, resolve
 from shared.types import Filters, SearchFilters
 from storage.database import Database

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from device_app.knowledge.known_people import Directory
+from device_app.knowledge.directory import Directory
 from device_app.knowledge.people import Sighting, resolve
 from device_app.knowledge.phone import entries
 from device_app.knowledge.phone.documents import Book, of_calls, of_contacts, of_messages

@@ -1,0 +1,232 @@
+"""Everybody in files and on the phone, looked up by what they are called. Reads no store."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice, pairwise
+from typing import Final, TypeVar
+
+from device_app.english import naming, spelling
+from device_app.english.terms import plain
+from device_app.knowledge.people import Person
+from device_app.knowledge.phone.sources import is_of_phone
+from shared.types import Filters, SearchFilters
+
+ME: Final = "Me"
+"""How the person is named in what is read on a phone, where sent messages have no name."""
+
+MOST_NAMES: Final = 100
+"""The most names that a filter is widened by: each is compared with everybody in the store."""
+
+_NAMED: Final = 4
+_MEANT: Final = 12
+"""The most people that are named as those whom a name may mean, and whom a question's name may mean to say anything."""
+
+_NUMBERS: Final = {2: "two", 3: "three", 4: "four"}
+_LIKE: Final = 0.84
+"""The similarity (difflib) from which a word is a name's, misspelled."""
+
+_AROUND = re.compile(r"^the\s+|['’]s$", re.IGNORECASE)
+
+F = TypeVar("F", bound=Filters)
+
+
+@dataclass(frozen=True)
+class Directory:
+    """Everybody, looked up by name, address or number."""
+
+    people: Sequence[Person]
+    guess: Callable[[], Person | None] = lambda: None
+    """Returns who the person whose files these are may be; asked only where they have not confirmed who they are."""
+
+    @property
+    def confirmed(self) -> Person | None:
+        """The person whose files these are; None if they have not confirmed who they are."""
+        return next((person for person in self.people if person.is_me), None)
+
+    @cached_property
+    def me(self) -> Person | None:
+        """The person whose files these are, as confirmed or else as guessed; None if nothing lets guess it."""
+        return self.confirmed or self.guess()
+
+    def called(self, name: str) -> list[Person]:
+        """Return the people that a typed name may stand for: with all its words, or with this number or address."""
+        if naming.is_self(name):
+            return [self.me] if self.me else []
+        if key := naming.number_key(name) or naming.address_key(name):
+            return [person for person in self._by_key.get(key, ()) if key in self._keys(person)]
+        wanted_words = set(naming.words(name))
+        likely = min((self._by_key.get(f"{word} ", ()) for word in wanted_words), key=len, default=())
+        whole = (*likely, *self._by_key.get(naming.name_key(name), ()))
+        return [
+            person
+            for person in {id(person): person for person in whole}.values()
+            if any(
+                wanted_words <= _words(each) or naming.name_key(name) == naming.name_key(each)
+                for each in self._names(person)
+            )
+        ]
+
+    def meant(self, name: str) -> list[Person]:
+        """Return the people whom a name in a question means; none if they would be too many.
+
+        Those whom it may stand for; if there are none, who has its words in an address, else who has a name from which
+        a letter of it differs.
+        """
+        said = _AROUND.sub("", name.strip())
+        people = self.called(said) or self._addressed(said) or self.called(self._corrected(said))
+        return people if len(people) <= _MEANT else []
+
+    def _addressed(self, name: str) -> list[Person]:
+        typed = set(naming.words(name))
+        some = [person for words, person in self._address_words if typed <= words] if typed else []
+        return list({id(person): person for person in some}.values())
+
+    def _corrected(self, name: str) -> str:
+        return " ".join(spelling.nearest(word, self._name_words, _LIKE) for word in naming.words(name))
+
+    @cached_property
+    def _address_words(self) -> list[tuple[frozenset[str], Person]]:
+        """The words of each name with an address, with those of the address but for its last domain."""
+        named = ((naming.split(each.written), person) for person in self.people for each in person.sightings)
+        return [
+            (_words(each.name) | _words(each.address.replace("@", ".").rpartition(".")[0]), person)
+            for each, person in named
+            if each.address
+        ]
+
+    @cached_property
+    def _name_words(self) -> frozenset[str]:
+        """All words of names."""
+        return frozenset(word for person in self.people for name in self._names(person) for word in _words(name))
+
+    @cached_property
+    def _by_key(self) -> dict[str, list[Person]]:
+        """Everybody by name, number and address as they are compared, and by each word of a name, with a space."""
+        by_key: dict[str, list[Person]] = {}
+        for person in self.people:
+            names = self._names(person)
+            by_words = {f"{word} " for name in names for word in _words(name)}
+            for key in {*self._keys(person), *map(naming.name_key, names), *by_words} - {""}:
+                by_key.setdefault(key, []).append(person)
+        return by_key
+
+    def written(self, name: str) -> list[str]:
+        """Return how the people that a typed name may stand for are written in documents; see `written_as`."""
+        return self.written_as(name, self.called(name))
+
+    def written_as(self, name: str, people: Sequence[Person]) -> list[str]:
+        """Return how these people, for whom a typed name stands, are written in documents.
+
+        A number or an address stands for what has it, and for what has neither where the person has no other: of two
+        people with the same name, the one that is meant.
+        """
+        key = naming.number_key(name) or naming.address_key(name)
+        written = [ME] if naming.is_self(name) or any(person.is_me for person in people) else []
+        for person in people:
+            for sighting in person.sightings:
+                named = naming.split(sighting.written)
+                keys = {naming.number_key(named.number), naming.address_key(named.address)} - {""}
+                if not key or key in keys or (not keys and len(self._keys(person)) == 1):
+                    written.append(sighting.written)
+        return list(dict.fromkeys(written))
+
+    def name(self, written: str) -> str:
+        """Return the name to show of whoever documents write so: the same for all that a person is called."""
+        person = self._by_written.get(written)
+        return naming.shown(person.name if person else written)
+
+    @cached_property
+    def _by_written(self) -> dict[str, Person]:
+        return {each.written: person for person in self.people for each in person.sightings}
+
+    def widened(self, filters: F) -> F:
+        """Return the filters with every name that the people in them have in documents.
+
+        What was typed stays, and matches a part of a name as before, but for "me", which is only ever the person.
+        """
+        if isinstance(filters, SearchFilters):
+            return replace(
+                filters,
+                people=self._all(filters.people),
+                senders=self._all(filters.senders),
+                recipients=self._all(filters.recipients),
+            )
+        return replace(filters, people=self._all(filters.people))
+
+    def _all(self, names: Iterable[str]) -> tuple[str, ...]:
+        each: list[str] = []
+        for name in names:
+            each += [] if naming.is_self(name) else [name]
+            each += whole(self.written(name))
+        return tuple(dict.fromkeys(each))
+
+    def in_one_word(self, words: Sequence[str]) -> dict[str, list[str]]:
+        """Return the words that are part of a name which documents write in one word, each with those names.
+
+        "jake" and "watson", one after the other, both stand for "jakewatson".
+        """
+        joined: dict[str, list[str]] = {}
+        for pair in pairwise(words):
+            if (name := "".join(pair)) in self._joined_names:
+                for word in pair:
+                    joined.setdefault(word, []).append(name)
+        return joined
+
+    @cached_property
+    def _joined_names(self) -> frozenset[str]:
+        """The names of several words that documents write in one, in small letters: "jakewatson"."""
+        names = (name for person in self.people for name in self._names(person))
+        return frozenset(plain(name) for name in names if name.isalnum() and len(naming.words(name)) > 1)
+
+    def names_from_phone(self) -> set[str]:
+        """Return the words of the names of everybody on the phone, as `naming.words` gives them."""
+        return {
+            word
+            for person in self.people
+            if any(is_of_phone(each.source) for each in person.sightings)
+            for name in self._names(person)
+            for word in naming.words(name)
+        }
+
+    @staticmethod
+    def _names(person: Person) -> list[str]:
+        return [name for each in person.sightings if (name := naming.split(each.written).name)]
+
+    @staticmethod
+    def _keys(person: Person) -> set[str]:
+        named = [naming.split(each.written) for each in person.sightings]
+        keys = {naming.number_key(each.number) for each in named} | {naming.address_key(each.address) for each in named}
+        return keys - {""}
+
+
+def whole(written: Iterable[str]) -> list[str]:
+    """Return names as filters that match them as a whole: in quotation marks, as the store's JSON has them."""
+    return [json.dumps(each, ensure_ascii=False) for each in islice(written, MOST_NAMES)]
+
+
+def several(name: str, people: Sequence[Person]) -> str:
+    """Return that a name may mean several people, and who they are; "" if it means no more than one."""
+    if len(people) < 2:
+        return ""
+    counts = Counter(person.name for person in people)
+    names = [person.name if counts[person.name] == 1 else _distinct(person) for person in people[:_NAMED]]
+    names += [f"{len(people) - _NAMED:,} more"] if len(people) > _NAMED else []
+    written = {word.casefold(): word for person in people for word in person.name.split()}
+    title = " ".join(written.get(word.casefold(), word) for word in _AROUND.sub("", name.strip()).split())
+    count = _NUMBERS.get(len(people), f"{len(people):,}")
+    return f"{count} people are called {title}: {', '.join(names[:-1])} and {names[-1]}"
+
+
+def _distinct(person: Person) -> str:
+    """Return a person with the address or number by which they differ from others of the name."""
+    written = [each.written for each in person.sightings]
+    return next((each for each in written if naming.split(each).address or naming.split(each).number), written[0])
+
+
+def _words(name: str) -> frozenset[str]:
+    """Return the words of a name, and those that it has in small letters: "McDonald" has both parts, and is one."""
+    return frozenset((*naming.words(name), *naming.words(name.lower())))
