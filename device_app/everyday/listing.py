@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import listing, loosely
 from device_app.english.listing import Reading
 from device_app.everyday.kinds import counted_kind
 from device_app.everyday.rule import Asked, Item, Ruled
-from device_app.everyday.selecting import Selection, Selector
+from device_app.everyday.selecting import ROLES, Selection, Selector
 from device_app.everyday.showing import MOST_LISTED, heading, item, lines, quote, text_of
 from shared.printable import safe_line
 from shared.types import SearchFilters
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _MOST_SENDERS, _MOST_TITLES = 5, 8
 """The most senders that are counted, and the most mails of one title that are not only listed."""
 
+_NOBODY: Final = (
+    "I cannot tell which mails you sent, as who you are is not known yet. Say so with `jackdaw me set NAME`; addresses "
+    "are names, too."
+)
 _REPLY = re.compile(r"^(?:(?:re|fwd?|aw|wg)\s*(?:\[\d+\])?:\s*)+", re.IGNORECASE)
 
 
@@ -64,7 +68,8 @@ class Listing:
         is_open = reading.form == "bare" and not (reading.period or is_limited)
         selection = None if is_open else Selector(self.store, self.people).select(reading, asked)
         if selection is None:
-            return None
+            is_of_nobody = reading.parts.keys() & {"mine", *ROLES} == {"mine"} and self.people.directory.me is None
+            return Ruled(_NOBODY, "mails · that you sent") if is_of_nobody else None
         if reading.form == "latest":
             return selection.noted(self._latest(selection, reading))
         shown_by = {"most": self._most, "whether": self._whether}.get(reading.form, self._list)

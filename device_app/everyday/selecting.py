@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from device_app.knowledge.known_people import KnownPeople
     from storage.knowledge import KnowledgeStore
 
-_ROLES: Final = {
+ROLES: Final = {
     "who": ("from", "senders"),
     "whose": ("from", "senders"),
     "to": ("to", "recipients"),
@@ -99,7 +99,7 @@ class Selector:
         limits: list[str] = []
         notes = list(self.people.notes(asked.query.filters))
         unknown = ""
-        for name, (before, field) in _ROLES.items():
+        for name, (before, field) in ROLES.items():
             if said := reading.parts.get(name):
                 meant = people.meant(said)
                 here = [person for person in meant if not kinds or person.is_named_in(kinds)]
@@ -113,7 +113,7 @@ class Selector:
                 filters = replace(filters, **{field: some})  # type: ignore[arg-type]
         documents = self.store.latest(filters, oldest=reading.parts.get("order") in ("first", "oldest", "earliest"))
         if (
-            not _ROLES.keys() & reading.parts.keys() - {"to"}
+            not ROLES.keys() & reading.parts.keys() - {"to"}
             and (reading.form == "most" or {"me", "mine"} & reading.parts.keys())
             and kinds == ("mail",)
         ):

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 from email.message import EmailMessage
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -32,6 +33,7 @@ MAILS = (
     (RUNA, "Anna Berg <anna@berg.example>", "Re: Bees"),
     (WORK, "Anna Lang <anna@lang.example>", "Re: Honey"),
 )
+JAKE = "CN=JakeWatson:mailto:jw@work.example"
 CHAT = (("2026-10-03T10:00:00", "Jake Watson", "The kettle whistles."), ("2026-10-03T10:01:00", "Runa", "It does."))
 
 TITLES = {
@@ -56,6 +58,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeStore:
         mail["Date"] = datetime.fromisoformat(f"2026-10-{number + 1:02}T09:00:00+02:00")
         mail.set_content("Hello.")
         (folder / f"{number}.eml").write_bytes(bytes(mail))
+    call = ("BEGIN:VCALENDAR", "BEGIN:VEVENT", "UID:1", "SUMMARY:Call", "DTSTART:20261124T100000Z", f"ATTENDEE;{JAKE}")
+    (folder / "a.ics").write_text("\r\n".join((*call, "END:VEVENT", "END:VCALENDAR", "")))
     said = [{"date": date, "from": speaker, "text": text} for date, speaker, text in CHAT]
     (folder / "chat.json").write_text(json.dumps({"title": "Jake", "messages": said}))
     store = KnowledgeStore(Database(tmp_path_factory.mktemp("store") / "jackdaw.db"))
@@ -107,6 +111,23 @@ def test_who_asks_is_the_one_guess_until_it_is_confirmed(
         assert titles(ask("How many mails did I send?")) == mails
         assert len(titles(ask("how many mails did i get"))) == len(MAILS) - len(mails)
     people.state_me([])
+
+
+def test_an_event_is_found_by_another_name_of_somebody_in_it(ask: Callable[[str], Ruled]) -> None:
+    for name in ("Jake Watson", "JakeWatson"):
+        assert "24 November" in ask(f"When is my next call with {name}?").text
+
+
+def test_without_a_guess_it_says_that_it_does_not_know_who_asks(tmp_path: Path) -> None:
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "Anna Berg <anna@berg.example>", RUNA, "Bees"
+    (tmp_path / "a.eml").write_bytes(bytes(mail))
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([tmp_path / "a.eml"])
+    asked = Asked(query.parse("How many mails did I send?", NOW.date()), NOW)
+    ruled = everyday(store, known_people(store.database)).answer(asked)
+    assert ruled
+    assert "jackdaw me set NAME" in ruled.text
 
 
 def test_who_sent_most_is_counted_by_person(ask: Callable[[str], Ruled]) -> None:
