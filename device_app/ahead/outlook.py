@@ -66,7 +66,7 @@ def suggested(device: Device, count: int, now: datetime) -> list[str]:
     """
     chosen = likely(device, count, now.date())
     if len(chosen) < count:
-        by_rule = examples(device.knowledge, device.everyday, now)
+        by_rule = examples(device.knowledge, device.people, device.everyday, now)
         chosen += [question for question, _ in zip(by_rule, range(count - len(chosen)), strict=False)]
     return chosen
 

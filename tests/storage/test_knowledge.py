@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from shared.types import Block, Document, Filters, Passage
 from storage.database import Database
-from storage.documents import Documents
 from storage.holdings import Holdings
 from storage.keywords import KeywordIndex
 from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
@@ -347,20 +346,20 @@ def test_what_was_first_read_since_yesterday_is_new(store: KnowledgeStore, monke
             for day in days
         ]
 
-    documents, since, today = Documents(store.database), datetime(2026, 11, 24, tzinfo=UTC), date(2026, 11, 25)
+    since, today = datetime(2026, 11, 24, tzinfo=UTC), date(2026, 11, 25)
     on(20)
     put(store, b"/inbox", *mails(10, 11))
-    assert documents.new_since(since, today) is None
+    assert store.new_since(since, today) is None
     on(24)
     put(store, b"/inbox", *mails(10, 11, 23))
-    assert documents.new_since(since, today) is None  # no other file tells old from new
+    assert store.new_since(since, today) is None  # no other file tells old from new
     put(store, b"/inbox", *mails(10, 11))
     on(20)
     put(store, b"/notes", note("", "Old."))
     on(25)
     put(store, b"/inbox", *mails(10, 11, 23, 22))
     put(store, b"/dates", note("e", "Then.", kind="event", title="Party", date=datetime(2026, 12, 24, 8)))
-    new = documents.new_since(since, today)
+    new = store.new_since(since, today)
     assert new
     assert new.kinds == {"mail": 2, "event": 1}
     assert new.newest.title == "Mail 23"
