@@ -113,6 +113,44 @@ def test_the_build_names_the_library_and_the_kernels_that_are_installed_by_thems
     assert build == f"{llama_bindings.build()} 7 {kernels.stat().st_mtime_ns}"
 
 
+UPDATED = """
+import dataclasses, shutil, sys
+from pathlib import Path
+from models import llama_bindings
+from models.llama_cpp import LlamaCppEngine
+from models.llama_header import find
+from models.llama_model import LlamaModel
+folder, installed = Path(sys.argv[1]), find()
+for file in installed.library.parent.iterdir():
+    (folder / file.name).symlink_to(file)
+library = folder / installed.library.name
+library.unlink()
+shutil.copy(installed.library, library)
+llama_bindings.find = lambda: dataclasses.replace(installed, library=library)
+build = llama_bindings.build()
+(folder / "update").write_bytes(b"another release")
+(folder / "update").replace(library)
+engine = LlamaCppEngine(LlamaModel(Path(sys.argv[2])), context=128, threads=1)
+engine.prefill(0, [1, 2, 3])
+print(llama_bindings.build() == build, llama_bindings._loaded.__wrapped__()[1] == build)
+"""
+
+
+def test_a_library_that_is_updated_meanwhile_goes_on_and_is_another_build_to_the_next_program(tmp_path: Path) -> None:
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    model = tiny_model(tmp_path / "tiny.gguf", "llama")
+    done = subprocess.run(
+        [sys.executable, "-c", UPDATED, str(folder), str(model)],
+        cwd=ROOT,
+        env=os.environ | {BINDINGS_VARIABLE: "header", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "True False\n", done.stderr
+
+
 def test_states_of_an_unknown_version_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llama_bindings, "STATE_VERSIONS", frozenset((4,)))
     engine = LlamaCppEngine(LlamaModel(tiny_model(tmp_path / "tiny.gguf", "llama")), context=128, threads=1)
