@@ -34,7 +34,7 @@ class EngineInfo:
     exact. `movable` says whether they can be moved to other positions as well. `verdict` is that of `models.exactness`:
     the engine does without the features that failed.
 
-    `repacks` says whether weights may be laid out anew for this processor's kernels.
+    `repacks` says whether weights may be laid out again for this processor's kernels.
 
     `verifies` is the most tokens that one `verify` takes.
 

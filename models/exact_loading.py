@@ -82,7 +82,13 @@ def load(
     Raises EngineError and what `build` raises.
     """
     taken, accepted = choice.load() or (Setting(kv), 0)
-    engine = _restricted(build(taken), choice, may_wait)
+    try:
+        engine = _restricted(build(taken), choice, may_wait)
+    except EngineError:
+        if taken == Setting(kv):
+            raise
+        taken, accepted = Setting(kv), 0  # what was chosen once may no longer be possible
+        engine = _restricted(build(taken), choice, may_wait)
     used: Setting | None = taken
     losses = {taken: engine.info.verdict.loss}
     if losses[taken] <= accepted:

@@ -32,7 +32,7 @@ class LlamaModel:
     """Model weights in memory. `handle` is llama.cpp's pointer, None once closed.
 
     `gpu_layers` is the number of layers that a GPU computes, -1 for all; a build without a GPU ignores it. `repacks`
-    says whether weights may be laid out anew for this processor's kernels, which is faster but may round differently.
+    says whether weights may be laid out again for this processor's kernels, which is faster but may round differently.
 
     Raises WeightsMissing, WeightsDamaged, or EngineError for an unsupported kind of model.
     """

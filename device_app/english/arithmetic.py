@@ -23,6 +23,7 @@ _MOST_CHARACTERS: Final = 200
 _MOST_DIGITS: Final = 30
 _MOST_POWER: Final = 99
 _PRECISION: Final = 40
+LARGE: Final = Decimal(10) ** 25
 _MOST_NESTED: Final = 30
 
 _ASKED = re.compile(
@@ -137,11 +138,16 @@ def _value(tokens: list[str]) -> Decimal | None:
             return None
 
 
-def shown(value: Decimal) -> str:
-    """Return a number as a person writes it: thousands separated, at most ten decimals, no zeros at the end."""
-    rounded = value.quantize(Decimal(1).scaleb(-10)) if abs(value) < Decimal(10) ** 25 else value.normalize()
-    text = f"{rounded:,f}" if abs(value) < Decimal(10) ** 25 else f"{rounded:.10g}"
-    return (text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text) or "0"
+def shown(value: Decimal, decimals: int = 10) -> str:
+    """Return a number as a person writes it: thousands separated, at most so many decimals, no zeros at the end.
+
+    A number of LARGE or more is rounded to ten digits.
+    """
+    with localcontext(Context(prec=_PRECISION)):
+        if abs(value) >= LARGE:
+            return f"{value.normalize():.10g}"
+        text = f"{value.quantize(Decimal(1).scaleb(-decimals)):,f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
 
 
 def _tokens(text: str) -> Iterator[str]:

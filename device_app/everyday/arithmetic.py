@@ -36,14 +36,14 @@ class Arithmetic:
         if read.value is None:
             return Ruled(f"{read.text} has no value that can be computed.", f"arithmetic · {read.text}")
         value = arithmetic.shown(read.value)
-        return Ruled(
-            f"{read.text} = {value}", f"arithmetic · {read.text}", (NumberItem(read.text, value.replace(",", "")),)
-        )
+        sign = "=" if abs(read.value) < arithmetic.LARGE else "≈"
+        item = NumberItem(read.text, value.replace(",", ""))
+        return Ruled(f"{read.text} {sign} {value}", f"arithmetic · {read.text}", (item,))
 
 
 def _converted(conversion: Conversion) -> Ruled:
     amount, value = arithmetic.shown(conversion.amount), conversion.value
-    rounded = arithmetic.shown(round(value, 2) if abs(value) >= 1 else round(value, 6))
+    rounded = arithmetic.shown(value, 2 if abs(value) >= 1 else 6)
     text = f"{amount} {conversion.unit} = {rounded} {conversion.other}"
     item = NumberItem(f"{amount} {conversion.unit} in {conversion.other}", str(value))
     return Ruled(text, f"units · {item.expression}", (item,))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from device_app.english.cells import WORD
 from device_app.english.stop_words import STOP_WORDS
@@ -28,9 +28,6 @@ from device_app.english.words import denies
 from device_app.everyday.table_alignment import Alignment, parsed
 from device_app.everyday.table_conditions import RowConditions
 from storage.tables import Cell, Condition, Table
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_CHARACTERS: Final = 200
 _MOST_READINGS: Final = 6

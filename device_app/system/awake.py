@@ -71,7 +71,11 @@ class _Held:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.descriptor = os.open(file, os.O_WRONLY | os.O_CREAT, 0o600)
-        fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX)  # who counts the holders has it for a moment
+        except OSError:
+            os.close(self.descriptor)
+            raise
 
     def end(self) -> None:
         self.file.unlink(missing_ok=True)
