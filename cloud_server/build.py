@@ -16,13 +16,16 @@ from cloud_server.access.self_signed import LOOPBACK
 from cloud_server.access.tokens import TokenFile
 from cloud_server.engine.batch import Batch
 from cloud_server.engine.prefix_cache import PrefixCache
+from cloud_server.engine.saved_states import SavedStates
 from cloud_server.monitoring.logs import begin_logging
 from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.measurements import MeasurementFile
+from cloud_server.pipelines.states_ahead import StatesWriter
 from cloud_server.retrieval.corpus import Corpus
 from cloud_server.retrieval.folder import FolderIndex
 from cloud_server.retrieval.gpu import GpuTier, torch_on
 from cloud_server.retrieval.index import Index
+from cloud_server.retrieval.opened import StoredPassages
 from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.retrieval.versions import Versions
 from cloud_server.serving.pairing_desk import PairingDesk
@@ -34,6 +37,7 @@ from models.forecast import Room
 from models.threads import threads
 from shared.errors import JackdawError, UsageError
 from shared.extras import remedy
+from storage.passage_uses import PassageUses
 from storage.paths import Paths
 
 if TYPE_CHECKING:
@@ -82,12 +86,35 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     own_relevance = facts.relevance if facts else None
     relevance = settings.retrieval.relevance if own_relevance is None else own_relevance
     anchored, measured = settings.retrieval.anchored, MeasurementFile(paths.server_pipelines)
-    answering = Answering(engine, template, embedder, passages, relevance, anchored, measured.preferred)
+    uses = PassageUses(paths.server_passage_uses)
+    answering = Answering(engine, template, embedder, passages, relevance, anchored, measured.preferred, uses)
     path = folder.path(catalog.find(own.name, "engine"))
     drafts = drafting(folder, own.draft, engine, path, threads(own.threads), free)
     if drafts.refused:
         log.warning(drafts.refused)
-    return answering, Batch(engine, PrefixCache(_bytes(own.prefix_mb)), drafting=drafts)
+    saved = SavedStates(paths.server_states, engine.info.kv_key)
+    if unfit := sum(not saved.fits(name) for name in saved.sizes()):
+        log.warning(
+            f"{unfit:,} states in {paths.server_states} are not used: another model, adapter or build made them. "
+            "Replace them: jackdaw-server index states"
+        )
+    return answering, Batch(engine, PrefixCache(_bytes(own.prefix_mb), saved), drafting=drafts)
+
+
+def states_writer(paths: Paths, settings: Settings) -> StatesWriter:
+    """Load the model and build the writer of states, as the server's prompts need them.
+
+    Raises UsageError, WeightsError, EngineError, StoreError, NothingFound.
+    """
+    from models.chat_template import parse
+
+    if settings.retrieval.milvus:
+        raise UsageError("States are computed for an index in a folder only. Leave retrieval.milvus empty.")
+    passages = StoredPassages.open(Versions(_index_folder(paths, settings)).current())
+    engine = _engine(weights(paths), settings.model)
+    template = parse(engine.info.chat_template, engine.info.bos)
+    saved = SavedStates(paths.server_states, engine.info.kv_key)
+    return StatesWriter(engine, template, passages, saved, PassageUses(paths.server_passage_uses).hottest())
 
 
 def _engine(folder: catalog.Weights, own: Model) -> LlamaCppEngine:

@@ -1,7 +1,9 @@
-"""Counts how often clusters are used, with exponential decay. Pure."""
+"""Counts how often things are used, clusters or passages, with exponential decay. Pure."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from heapq import nlargest
+from types import MappingProxyType
+from typing import Final, Generic, TypeVar
 
 DECAY: Final = 0.995
 """The factor by which a use loses weight per question.
@@ -12,27 +14,41 @@ with LRU eviction 0.146, with halving (TeleRAG, section 4.3) 0.147, with optimal
 
 _MOST_STEP = 1e200
 
+Key = TypeVar("Key", bound=Hashable)
 
-class Hotness:
-    """Scores of clusters, by number: how often each was used, recent uses counting more."""
 
-    def __init__(self) -> None:
-        self._scores: dict[int, float] = {}
+class Hotness(Generic[Key]):
+    """Scores by key: how often each was used, recent uses counting more."""
+
+    def __init__(self, scores: Mapping[Key, float] = MappingProxyType({})) -> None:
+        """Begin with these scores, in which a use now has the weight 1."""
+        self._scores = dict(scores)
         self._step = 1.0  # the weight of a use now: it grows instead of all scores shrinking
 
-    def ask(self, clusters: Iterable[int]) -> None:
-        """Count a use of these clusters by one question."""
+    def __len__(self) -> int:
+        """Return the number of keys with a score."""
+        return len(self._scores)
+
+    def ask(self, keys: Iterable[Key]) -> None:
+        """Count a use of these keys by one question."""
         self._step /= DECAY
-        for cluster in clusters:
-            self._scores[cluster] = self._scores.get(cluster, 0.0) + self._step
+        for key in keys:
+            self._scores[key] = self._scores.get(key, 0.0) + self._step
         if self._step > _MOST_STEP:
-            self._scores = {cluster: score / self._step for cluster, score in self._scores.items()}
-            self._step = 1.0
+            self._scores, self._step = self.scores(), 1.0
 
-    def score(self, cluster: int) -> float:
-        """Return the cluster's score, which is comparable only with other scores of the same moment."""
-        return self._scores.get(cluster, 0.0)
+    def score(self, key: Key) -> float:
+        """Return the key's score, which is comparable only with other scores of the same moment."""
+        return self._scores.get(key, 0.0)
 
-    def coldest(self, clusters: Iterable[int]) -> Sequence[int]:
-        """Return the clusters, least used first."""
-        return sorted(clusters, key=self.score)
+    def scores(self) -> dict[Key, float]:
+        """Return all scores, in which a use now has the weight 1."""
+        return {key: score / self._step for key, score in self._scores.items()}
+
+    def forget_coldest(self, most: int) -> None:
+        """Drop the scores of all but the `most` hottest keys."""
+        self._scores = dict(nlargest(most, self._scores.items(), key=lambda scored: scored[1]))
+
+    def coldest(self, keys: Iterable[Key]) -> Sequence[Key]:
+        """Return the keys, least used first."""
+        return sorted(keys, key=self.score)

@@ -168,6 +168,21 @@ class Paths:
         return self.data / "server" / "index"
 
     @property
+    def server_states(self) -> Path:
+        """The folder of attention states of public passages, computed ahead for the companion server."""
+        return self.cache / "server-states"
+
+    @property
+    def server_states_lock(self) -> Path:
+        """The lock file of the one process that computes attention states ahead."""
+        return self.state / "server-states.lock"
+
+    @property
+    def server_passage_uses(self) -> Path:
+        """The file of how often answers were written from each public passage, JSON."""
+        return self.data / "server" / "passage-uses.json"
+
+    @property
     def server_pipelines(self) -> Path:
         """The file of the measurements of the companion server's pipelines, by model."""
         return self.data / "server" / "pipelines.json"

@@ -49,7 +49,7 @@ class Residents:
     def __init__(self, extent: Callable[[int], tuple[int, int]], memory: int) -> None:
         self.extent = extent
         self.arena = Arena(memory)
-        self.hotness = Hotness()
+        self.hotness = Hotness[int]()
         self.allowed = self.arena.size
         self._residents: dict[int, Resident] = {}
 

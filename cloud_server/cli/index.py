@@ -14,6 +14,7 @@ import click
 from cloud_server.build import index as build_index
 from cloud_server.build import weights as weights_folder
 from cloud_server.cli.index_progress import progress
+from cloud_server.cli.index_states import states
 from cloud_server.cli.models import ensure
 from cloud_server.retrieval.builder import Builder, BuildReport
 from cloud_server.retrieval.embedders import embedder_for, in_processes, incomparable, named
@@ -31,6 +32,7 @@ from shared.cli.frame import Group
 from shared.cli.output import print_json
 from shared.errors import UsageError
 from shared.printable import counted, safe_line
+from storage.blobs import Blobs
 from storage.ivf_files import Codec
 from storage.paths import Paths
 
@@ -76,6 +78,7 @@ command = Group(
         ("Show what the index holds", "jackdaw-server index info"),
     ),
 )
+command.add_command(states)
 
 
 @command.command(
@@ -169,8 +172,11 @@ def info(as_json: bool) -> None:
     """Show what the index holds and what it was built from."""
     index = _index(1)[1]
     facts = index.held().facts
+    states_bytes = Blobs(Paths.locate(os.environ).server_states).sizes().values()
     summary = {
         **index.describe(),
+        "states": len(states_bytes),
+        "states_bytes": sum(states_bytes),
         "passages": facts.passages,
         "embedder": facts.embedder,
         "model": facts.model,

@@ -1,4 +1,4 @@
-"""Shows the progress of building an index: a bar on a terminal, lines elsewhere."""
+"""Shows the progress of building an index, or of states: a bar on a terminal, lines elsewhere."""
 
 import sys
 import time
@@ -18,6 +18,7 @@ _STAGES = {
     "importing": "Reading and checking",
     "clustering": "Training the clusters",
     "writing": "Writing the index",
+    "states": "Computing attention states",
 }
 
 

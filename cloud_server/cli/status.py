@@ -12,6 +12,7 @@ from cloud_server.settings import load
 from shared.cli.frame import Command
 from shared.cli.output import print_blocks, print_json
 from shared.errors import ExitCode
+from storage.blobs import Blobs
 from storage.paths import Paths
 
 _SHOWN = {
@@ -34,15 +35,17 @@ def command(as_json: bool) -> int | None:
     ready, figures = _read(place) if own.metrics_port else (None, {})
     facts = build.index_facts(paths, settings)
     cost = incomparable(facts) if facts else ""
+    states = Blobs(paths.server_states).sizes().values()
     if as_json:
         known = {"running": ready is not None, "ready": bool(ready), "figures": figures}
+        known |= {"states": {"count": len(states), "bytes": sum(states)}}
         print_json(known | {"embedder": facts.embedder if facts else None, "joint_answers": not cost})
     elif ready is None:
         click.echo(f"No server answers on {place}. Start one: jackdaw-server serve", err=True)
     else:
         state = "ready" if ready else "running, accepts no new requests"
         rows = [(title, f"{figures.get(name, 0):,.0f}") for name, title in _SHOWN.items()]
-        print_blocks([[("server", state), *rows]])
+        print_blocks([[("server", state), *rows, ("states on disk", f"{len(states):,} ({sum(states) / 1e6:,.0f} MB)")]])
     if cost and not as_json:
         click.echo(f"About the index: {cost}")
     return ExitCode.NOTHING if ready is None else None

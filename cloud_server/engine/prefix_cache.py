@@ -1,28 +1,35 @@
-"""An in-memory cache of the KV states of prompt prefixes: the instructions, then often retrieved public passages. A
-prompt that begins with a cached prefix joins its states instead of computing them. Evicts the least recently used
-states.
+"""A cache of the KV states of prompt prefixes: the instructions, then often retrieved public passages. A prompt that
+begins with a cached prefix joins its states instead of computing them. States are in memory, the most used stay; those
+that were computed ahead are read from the disk when a prompt needs them.
 """
 
 from array import array
-from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import Final
 
+from cloud_server.engine.saved_states import SavedStates
 from models.engine import Engine, KVSlice
 from shared.errors import SliceRejected
+from storage.hotness import Hotness
+
+_MOST_SCORES: Final = 4_000
+"""The most prefixes whose uses are counted, those in memory and others."""
 
 
 class PrefixCache:
-    """KV states of prompt prefixes, at most `most_bytes` bytes; 0 disables the cache.
+    """KV states of prompt prefixes, at most `most_bytes` bytes; 0 disables the cache. `saved` are states on disk.
 
     The prefixes of a prompt form a path in a tree: the instructions shared by all prompts, then the best passage, and
-    so on. A longer prefix is evicted before the prefixes it extends, as it is useless without them.
+    so on. The least used state is evicted first (`Hotness`), and a longer prefix before the prefixes it extends, as it
+    is useless without them. `loaded` counts the tokens whose states were read from disk.
     """
 
-    def __init__(self, most_bytes: int) -> None:
-        self.bytes = 0
-        self._most_bytes = most_bytes
-        self._slices: OrderedDict[bytes, KVSlice] = OrderedDict()
+    def __init__(self, most_bytes: int, saved: SavedStates | None = None) -> None:
+        self.bytes = self.loaded = 0
+        self._most_bytes, self._saved = most_bytes, saved
+        self._slices: dict[bytes, KVSlice] = {}
+        self._hotness = Hotness[bytes]()
         self._unused: set[bytes] = set()  # cached for a prompt that nobody has asked for yet
 
     def __len__(self) -> int:
@@ -44,13 +51,14 @@ class PrefixCache:
         """
         cached = []
         held = engine.length(sequence)
-        for key, start, _ in _beginnings(segments):
+        for key, start, stop in _beginnings(segments):
             if start < held:
                 continue
-            if key not in self._slices:
+            if key not in self._slices and not self._load(engine, key, start, stop):
                 break
             cached.append(self._slices[key])
         self._touch(segments, is_used=not provisional)
+        self._evict()
         try:
             engine.join(sequence, cached)
         except SliceRejected:
@@ -63,17 +71,15 @@ class PrefixCache:
         self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]], *, provisional: bool = False
     ) -> None:
         """Cache the states of the sequence's prompt that are not cached yet; `provisional` as for `join`."""
-        if not (engine.info.sliceable and engine.info.verdict.serves_rows):
+        if not _is_exact(engine):
             return
         for key, start, stop in _beginnings(segments):
             if key not in self._slices and (stop - start) * engine.info.kv_bytes_per_token <= self._most_bytes:
-                cached_state = self._slices[key] = engine.slice(sequence, start, stop)
-                self.bytes += len(cached_state.data)
+                self._put(key, engine.slice(sequence, start, stop))
                 self._unused |= {key} if provisional else set()
-        self._touch(segments, is_used=not provisional)
-        while self.bytes > self._most_bytes:
-            _, gone = self._slices.popitem(last=False)
-            self.bytes -= len(gone.data)
+        if not provisional:
+            self._unused.difference_update(key for key, _, _ in _beginnings(segments))
+        self._evict()
 
     def drop_unused(self, segments: Sequence[Sequence[int]]) -> int:
         """Drop the provisional states of this prompt that no prompt has used. Return the number of their tokens."""
@@ -82,17 +88,51 @@ class PrefixCache:
             if key in self._unused:
                 self._unused.remove(key)
                 dropped += stop - start
-                if gone := self._slices.pop(key, None):
-                    self.bytes -= len(gone.data)
+                self._drop(key)
         return dropped
 
+    def _load(self, engine: Engine, key: bytes, start: int, stop: int) -> bool:
+        """Take a state from the disk into memory, if it is there. Return whether it is."""
+        room = (stop - start) * engine.info.kv_bytes_per_token <= self._most_bytes
+        if self._saved is None or not (room and _is_exact(engine)):
+            return False
+        state = self._saved.read(array("i", key), start)
+        if state is None:
+            return False
+        self._put(key, state)
+        self.loaded += stop - start
+        return True
+
+    def _put(self, key: bytes, state: KVSlice) -> None:
+        self._slices[key] = state
+        self.bytes += len(state.data)
+
+    def _drop(self, key: bytes) -> None:
+        if gone := self._slices.pop(key, None):
+            self.bytes -= len(gone.data)
+
     def _touch(self, segments: Sequence[Sequence[int]], *, is_used: bool) -> None:
-        """Mark the prompt's prefixes as recent, the shortest last, so that it is evicted last."""
-        for key, _, _ in reversed(_beginnings(segments)):
-            if key in self._slices:
-                self._slices.move_to_end(key)
-                if is_used:
-                    self._unused.discard(key)
+        """Count a use of the prompt's prefixes, those included that are not in memory yet."""
+        if is_used:
+            keys = [key for key, _, _ in _beginnings(segments)]
+            self._hotness.ask(keys)
+            self._unused.difference_update(keys)
+            if len(self._hotness) > _MOST_SCORES:
+                self._hotness.forget_coldest(_MOST_SCORES // 2)
+
+    def _evict(self) -> None:
+        """Drop states over the limit: the least used, and of a prompt's prefixes the longest, first."""
+        if self.bytes <= self._most_bytes:
+            return
+        for key in sorted(self._slices, key=lambda key: (self._hotness.score(key), -len(key))):
+            self._drop(key)
+            if self.bytes <= self._most_bytes:
+                return
+
+
+def _is_exact(engine: Engine) -> bool:
+    """Return whether joined states give exactly what computing them gives, as the engine's self-test found."""
+    return engine.info.sliceable and engine.info.verdict.serves_rows
 
 
 def _beginnings(segments: Sequence[Sequence[int]]) -> list[tuple[bytes, int, int]]:

@@ -3,6 +3,7 @@
 The counterpart of the device's `Assistant.ask`. `Generation` decodes the jobs of all devices together.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,9 +16,13 @@ from cloud_server.retrieval.corpus import Corpus, Ticket, Vector
 from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
 from shared.aggregation.weights import row_similarities, row_weights
+from shared.errors import NotWritable, StoreFull
 from shared.prompt import ChatTemplate, Segment, divided, turn
 from shared.protocol.messages import Ask, Pipeline, PublicPassage, Sampling, Start
 from shared.public import public_prompt
+from storage.passage_uses import PassageUses
+
+log = logging.getLogger(__name__)
 
 _LEAST_LENGTH = 1e-6
 """The least length by which the sum of two unit vectors is divided: the sum of opposite vectors is zero."""
@@ -28,7 +33,7 @@ class Answering:
     """The parts that answer a request. Of the engine, only the tokenizer is used here, which is safe for any thread.
 
     `anchored`: how pipelines look up queries that the model wrote (see `Inquiry`). `measured` returns the best pipeline
-    under given conditions. Passages with a cosine below `relevance` are not used.
+    under given conditions. Passages with a cosine below `relevance` are not used. `uses` counts the others' uses.
     """
 
     engine: Engine
@@ -38,6 +43,7 @@ class Answering:
     relevance: float
     anchored: bool = True
     measured: Callable[[Conditions], Pipeline] = lambda _: "plain"
+    uses: PassageUses | None = None
 
     @property
     def conditions(self) -> Conditions:
@@ -137,11 +143,33 @@ class Answering:
         )
 
     def _row(self, head: Sequence[Segment], passages: Sequence[Segment], tail: Sequence[Segment]) -> Segments:
-        parts = (head, *((passage,) for passage in passages), tail)
-        return tuple(tuple(self._tokens(part)) for part in parts if part)
+        return _row(self.engine, head, passages, tail)
 
-    def _tokens(self, segments: Sequence[Segment]) -> list[int]:
-        return [token for segment in segments for token in self.engine.tokenize(segment.text, special=segment.special)]
+    def count(self, passages: Sequence[PublicPassage]) -> None:
+        """Count that an answer is written from these passages, for whoever computes their states ahead."""
+        if self.uses and passages:
+            try:
+                self.uses.count([passage.id for passage in passages])
+            except (NotWritable, StoreFull) as error:
+                log.warning("the uses of passages were not counted", extra={"detail": str(error)})
+
+
+def beginning(engine: Engine, template: ChatTemplate, passage: PublicPassage) -> Segments:
+    """Return the prompt of an answer from this passage alone, or of its row, up to the question: the instructions, the
+    passage and an empty segment for the question.
+    """
+    prompt = public_prompt("", [passage], template)
+    head, text, _ = _row(engine, prompt.head, prompt.passages[0], prompt.tail)
+    return head, text, ()
+
+
+def _row(engine: Engine, head: Sequence[Segment], passages: Sequence[Segment], tail: Sequence[Segment]) -> Segments:
+    parts = (head, *((passage,) for passage in passages), tail)
+    return tuple(
+        tuple(token for segment in part for token in engine.tokenize(segment.text, special=segment.special))
+        for part in parts
+        if part
+    )
 
 
 def _sampling(asked: Sampling) -> SamplingSettings:

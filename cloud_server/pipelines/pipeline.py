@@ -49,6 +49,7 @@ class Pipeline:
         """Queue the answer, to be written from the cited passages. Raises RequestOver."""
         job = await turn.compute(lambda: self._answering.job(turn.ask, begin, turn.passages))
         turn.write(job, begin)
+        turn.later(lambda: self._answering.count(turn.passages))
 
     async def _run(self, turn: Turn, name: m.Pipeline) -> None:
         answer = await Runner(turn, self._answering, name, self._metrics.search.observe).run()
@@ -56,3 +57,4 @@ class Pipeline:
             ask, said = turn.ask, answer.accepted
             job = await turn.compute(lambda: self._answering.job(ask, ask, answer.passages, said))
             turn.write(job, ask)
+            turn.later(lambda: self._answering.count(answer.passages))

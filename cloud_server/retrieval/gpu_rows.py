@@ -78,7 +78,7 @@ class GpuRows:
         self._starts: dict[int, int] = {}
         self._coming: set[int] = set()
         self._pins: Counter[int] = Counter()
-        self._hotness = Hotness()
+        self._hotness = Hotness[int]()
         self._near: deque[int] = deque()
         self._hot: deque[int] = deque()
         self._victims: deque[int] = deque()

@@ -9,14 +9,15 @@ from cloud_server.retrieval.shards import Shard, ShardLayout, Shards
 from cloud_server.retrieval.versions import EmbedderSource, IndexMetadata
 from storage.rabitq_files import memory_missing
 
-Stage = Literal["embedding", "importing", "clustering", "writing"]
+Stage = Literal["embedding", "importing", "clustering", "writing", "states"]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a stage: bytes or rows of the sources, training rounds, or passages placed.
+    """The progress of a stage: bytes or rows of the sources, training rounds, passages placed, or passages whose states
+    are on disk.
 
-    `passages` counts the passages so far that are new to the index.
+    `passages` counts the passages so far that are new to the index, or have states.
     """
 
     stage: Stage

@@ -23,6 +23,32 @@ _SERIES_SHIFT = 32
 """The bits of a passage's number in its id. The bits above hold the index's series, so a rebuilt index has new ids."""
 
 
+@dataclass(frozen=True, slots=True)
+class StoredPassages:
+    """The texts of a version of the index, without its vectors."""
+
+    series: int
+    files: PassageFiles
+
+    @classmethod
+    def open(cls, folder: Path) -> "StoredPassages":
+        """Open the texts of the version in a folder. Raises StoreCorrupt."""
+        facts = read_facts(folder)
+        return cls(facts.series, PassageFiles([folder / name for name in facts.files]))
+
+    def number(self, identity: int) -> int | None:
+        """Return the number of the passage with this id; None if it is not of this index."""
+        number = identity - (self.series << _SERIES_SHIFT)
+        return number if 0 <= number < len(self.files) else None
+
+    def read(self, number: int) -> PublicPassage | None:
+        """Return the passage with this number, with a similarity of 1.0; None if there is none. Raises StoreCorrupt,
+        StoreError.
+        """
+        text = self.files.read(number)
+        return text and PublicPassage((self.series << _SERIES_SHIFT) + number, *text, similarity=1.0, score=1.0)
+
+
 @dataclass(slots=True, eq=False)
 class OpenIndex:
     """An open version of the index. Thread-safe. If it has RaBitQ `codes`, searches scan these instead of the lists.

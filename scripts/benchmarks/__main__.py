@@ -35,6 +35,7 @@ BENCHMARKS = {
     "reveals": "what of private passages could be read in what went up for answers written together",
     "reuse": "kept states used exactly, blended into any prompt, in rows, or as a forecast chooses",
     "server": "the companion server: cost of a token, memory of a device, many streams from one engine, the queue",
+    "states": "the server's first token from passages whose states were computed ahead and are on disk, against none",
     "telerag": "search in an index larger than memory: clusters read on demand, and ahead of rewritten questions",
     "typing": "reading while a question is typed: the first token, keys, passages read in vain, with it and without",
     "search": "jackdaw search: the time of a key, recall with and without wrong letters, from a shell",
@@ -45,6 +46,7 @@ MODULES = {
     "predict": "percache_predict",
     "priced": "percache_priced",
     "reuse": "percache_reuse",
+    "states": "server_states",
 }
 CANNOT_RUN = 3
 

@@ -13,12 +13,18 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from cloud_server import build
 from cloud_server.cli import index, index_progress
+from cloud_server.engine.saved_states import SavedStates
+from cloud_server.pipelines.states_ahead import StatesWriter
 from cloud_server.retrieval.index import Progress
+from cloud_server.retrieval.opened import StoredPassages
 from cloud_server.settings import Settings
 from models.catalog import Weights
-from models.fake import FakeEmbedder
-from shared.errors import NothingFound, PullFailed, UsageError
+from models.fake import FakeEmbedder, FakeEngine
+from shared.errors import NothingFound, PullFailed, StoreLocked, UsageError
+from shared.prompt import CHATML
+from storage.paths import Paths, private_lock
 
 pytest.importorskip("faiss", reason="needs the server extra")
 pytestmark = pytest.mark.faiss
@@ -152,7 +158,7 @@ SLOW = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background ignores it
 from cloud_server.cli import index, run
-from models.fake import FakeEmbedder
+from models.fake import FakeEmbedder, FakeEngine
 
 class Slow(FakeEmbedder):
     def embed(self, texts):
@@ -232,3 +238,47 @@ def test_where_the_embedder_cannot_be_had_nothing_is_built(tmp_path: Path, monke
     monkeypatch.setattr(Weights, "pull", pull)
     with pytest.raises(PullFailed):
         EMBEDDER(Settings(), 1, None)
+
+
+@pytest.fixture
+def with_fake_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    def writer(paths: Paths, settings: Settings) -> StatesWriter:
+        passages = StoredPassages.open(build.index(paths, settings, 1).folder / "versions" / _version(paths))
+        return StatesWriter(FakeEngine(), CHATML, passages, SavedStates(paths.server_states, "fake"), ())
+
+    monkeypatch.setattr(build, "states_writer", writer)
+    monkeypatch.setattr("cloud_server.cli.index_states.ensure", lambda *_: None)
+
+
+def _version(paths: Paths) -> str:
+    return (paths.server_index / "current").read_text().strip()
+
+
+@pytest.mark.usefixtures("with_fake_engine")
+def test_states_are_computed_shown_and_deleted(source: Write, tmp_path: Path) -> None:
+    report("build", source())
+    made = report("states", "--limit-mb", "5")
+    assert (made["passages"], made["of"], made["computed"], made["limit_bytes"]) == (3, 3, 4, 5_000_000)
+    assert made["bytes"] == report("info")["states_bytes"] > 0
+    again = run("states")
+    assert "States of 3 of 3 passages" in again.stdout
+    assert "Computing attention states, 0 passages: 0%" in again.stderr
+    assert all(file.stat().st_mode & 0o777 == 0o600 for file in (tmp_path / "home/cache/server-states").iterdir())
+    assert report("states", "--clear")["removed"] == 4
+    assert report("info")["states"] == 0
+    assert "0 states deleted" in run("states", "--clear").stdout
+
+
+@pytest.mark.usefixtures("with_fake_engine")
+def test_one_process_at_a_time_computes_states(source: Write, tmp_path: Path) -> None:
+    report("build", source())
+    with private_lock(tmp_path / "home" / "state" / "server-states.lock").acquire(timeout=0):
+        assert isinstance(run("states").exception, StoreLocked)
+    assert run("states", "--limit-mb", "0").exit_code == 2
+
+
+def test_states_need_an_index_in_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cloud_server.cli.index_states.ensure", lambda *_: None)
+    assert isinstance(run("states").exception, NothingFound)
+    monkeypatch.setenv("JACKDAW_SERVER_RETRIEVAL_MILVUS", "held.db")
+    assert "in a folder only" in str(run("states").exception)

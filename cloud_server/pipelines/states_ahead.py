@@ -1,0 +1,171 @@
+"""Computes KV states of the index's passages before a question needs them: those that answers were written from most,
+first, as many as a limit of bytes allows (DRAGON's first token; PerCache's states, for public passages).
+
+A passage's state is computed behind the instructions alone. It serves every prompt whose first passage it is, exactly:
+each row of an answer written in rows of one passage, and the first passage of an answer from one prompt.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from cloud_server.engine.jobs import Segments
+from cloud_server.engine.saved_states import SavedStates
+from cloud_server.pipelines.answering import beginning
+from cloud_server.retrieval.index import Progress
+from cloud_server.retrieval.opened import StoredPassages
+from models.engine import Engine
+from shared.errors import StoreFull, UsageError
+from shared.prompt import ChatTemplate
+
+_OVERHEAD = 1_024
+_OVERHEAD_PER_TOKEN = 32
+"""The most bytes of a file beside the keys and values themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatesReport:
+    """What the folder holds, and what was done. `passages` of the index's `of` passages have a state, and so have the
+    instructions. `computed` states are new, among them `damaged` ones that were replaced. `removed` states were of
+    another model, adapter or build, of passages that are gone, or over the limit. Sizes are in bytes.
+    """
+
+    passages: int
+    of: int
+    computed: int
+    damaged: int
+    removed: int
+    tokens_computed: int
+    bytes: int
+    limit_bytes: int
+
+
+class StatesWriter:
+    """Fills the folder of states. `hottest` are the ids of the passages that were used, the most used first."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        template: ChatTemplate,
+        passages: StoredPassages,
+        saved: SavedStates,
+        hottest: Sequence[int],
+    ) -> None:
+        self._engine, self._template, self._passages, self._saved = engine, template, passages, saved
+        self._hottest = hottest
+
+    def close(self) -> None:
+        """Free the model."""
+        self._engine.close()
+
+    def fill(self, limit: int, on_progress: Callable[[Progress], None]) -> StatesReport:
+        """Make the folder hold the states of the hottest passages that fit into `limit` bytes, and no others.
+
+        Whole states stay, so that the same call goes on after an interrupt. At any moment at most `limit` bytes are in
+        the folder. Raises UsageError if states of this model are not exact here, StoreFull, NotWritable, EngineError.
+        """
+        info = self._engine.info
+        if not (info.sliceable and info.verdict.serves_rows):
+            raise UsageError(
+                f"No states are computed: with {info.model} on this machine, an answer from kept states could differ "
+                "from one without. Answers are written without them. To see why: jackdaw-server models info"
+            )
+        self._saved.sweep()
+        planned, names = self._plan(limit)
+        gone = self._saved.sizes().keys() - names
+        for name in gone:
+            self._saved.delete(name)
+        before, made = self._saved.sizes(), dict[str, int]()
+        self._engine.clear(0)
+        for done, number in enumerate(planned):
+            on_progress(Progress("states", done, len(planned), done))
+            if segments := self._beginning(number):
+                made |= self._write(segments, limit)
+        on_progress(Progress("states", len(planned), len(planned), len(planned)))
+        size = sum(self._saved.sizes().values())
+        return StatesReport(
+            passages=len(planned),
+            of=len(self._passages.files),
+            computed=len(made),
+            damaged=len(made.keys() & before),
+            removed=len(gone),
+            tokens_computed=sum(made.values()),
+            bytes=size,
+            limit_bytes=limit,
+        )
+
+    def _plan(self, limit: int) -> tuple[list[int], set[str]]:
+        """Return the numbers of the passages whose states fit into the limit, and the names of these states and of the
+        instructions' state.
+        """
+        planned: list[int] = []
+        names: set[str] = set()
+        size = 0
+        for number in self._ranked():
+            segments = self._beginning(number)
+            if segments is None:
+                continue
+            head, text, _ = segments
+            own = self._saved.name((*head, *text))
+            more = {own: self._room(text)} | ({} if names else {self._saved.name(head): self._room(head)})
+            if own in names:
+                continue
+            if size + sum(more.values()) > limit:
+                break
+            size += sum(more.values())
+            names |= more.keys()
+            planned.append(number)
+        return planned, names
+
+    def _ranked(self) -> Iterator[int]:
+        """Yield the numbers of all passages, the most used first, and those that were never used in their order."""
+        numbers = map(self._passages.number, self._hottest)
+        hot = [number for number in numbers if number is not None]
+        known = set(hot)
+        return chain(hot, (number for number in range(len(self._passages.files)) if number not in known))
+
+    def _beginning(self, number: int) -> Segments | None:
+        """Return the tokens up to the question; None if there is no such passage or the model has no room for it."""
+        passage = self._passages.read(number)
+        if passage is None:
+            return None
+        head, text, _ = segments = beginning(self._engine, self._template, passage)
+        fits = len(head) + len(text) < self._engine.info.prompt_room
+        return segments if fits and head and text else None
+
+    def _write(self, segments: Segments, limit: int) -> dict[str, int]:
+        """Compute and write the states of the instructions and of the passage that are missing or damaged. Return
+        their names and numbers of tokens.
+        """
+        head, text, _ = segments
+        made = {}
+        for start, tokens in ((0, head), (len(head), (*head, *text))):
+            if self._saved.read(tokens, start) is None:
+                self._compute(tokens)
+                try:
+                    self._saved.write(self._engine, 0, start)
+                except StoreFull as error:
+                    raise StoreFull(
+                        "The disk is full. The states that were written are whole, and the server uses them. Free some "
+                        f"space, or give --limit-mb a number below {limit / 1e6:,.0f}."
+                    ) from error
+                made[self._saved.name(tokens)] = len(tokens) - start
+        return made
+
+    def _compute(self, tokens: Sequence[int]) -> None:
+        """Make the sequence hold these tokens; what it shares with them from the start, the instructions, stays."""
+        held = self._engine.tokens(0)
+        same = next(
+            (place for place, (old, new) in enumerate(zip(held, tokens, strict=False)) if old != new),
+            min(len(held), len(tokens)),
+        )
+        if same < len(held) and self._engine.info.verdict.trusts("rollback"):
+            self._engine.rollback(0, len(held) - same)
+        elif same < len(held):
+            self._engine.clear(0)
+            same = 0
+        if same < len(tokens):
+            self._engine.prefill(0, tokens[same:])
+
+    def _room(self, tokens: Sequence[int]) -> int:
+        return _OVERHEAD + len(tokens) * (self._engine.info.kv_bytes_per_token + _OVERHEAD_PER_TOKEN)
