@@ -86,8 +86,8 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     own_relevance = facts.relevance if facts else None
     relevance = settings.retrieval.relevance if own_relevance is None else own_relevance
     anchored, measured = settings.retrieval.anchored, MeasurementFile(paths.server_pipelines)
-    uses = PassageUses(paths.server_passage_uses)
-    answering = Answering(engine, template, embedder, passages, relevance, anchored, measured.preferred, uses)
+    uses, in_rows = PassageUses(paths.server_passage_uses), own.arrangement == "rows"
+    answering = Answering(engine, template, embedder, passages, relevance, anchored, measured.preferred, uses, in_rows)
     path = folder.path(catalog.find(own.name, "engine"))
     drafts = drafting(folder, own.draft, engine, path, threads(own.threads), free)
     if drafts.refused:

@@ -115,6 +115,13 @@ class Model:
             "drafts as well; lookup drafts from what was read wherever it is faster; off never.",
         ),
     ] = "auto"
+    arrangement: Annotated[
+        Literal["prompt", "rows"],
+        Meta(
+            description="How the server alone answers from several passages: prompt, all in one prompt; rows, each in "
+            "its own prompt, mixing the predictions, so that states computed ahead serve all of them."
+        ),
+    ] = "prompt"
     prefix_mb: Annotated[
         float,
         Meta(

@@ -34,6 +34,7 @@ class Answering:
 
     `anchored`: how pipelines look up queries that the model wrote (see `Inquiry`). `measured` returns the best pipeline
     under given conditions. Passages with a cosine below `relevance` are not used. `uses` counts the others' uses.
+    `in_rows`: answers of the server alone are written in rows of one passage each.
     """
 
     engine: Engine
@@ -44,6 +45,7 @@ class Answering:
     anchored: bool = True
     measured: Callable[[Conditions], Pipeline] = lambda _: "plain"
     uses: PassageUses | None = None
+    in_rows: bool = False
 
     @property
     def conditions(self) -> Conditions:
@@ -108,15 +110,30 @@ class Answering:
     def job(self, ask: Ask, begin: Ask | Start, passages: Sequence[PublicPassage], said: Sequence[int] = ()) -> Job:
         """Return the engine job for the whole answer, or for its continuation after the part that `begin` has accepted.
 
-        The passages, the best first, are divided into `ask.rows` rows of about equal size, or one row per passage if
-        there are fewer passages. A row is weighted by the log-sum-exp of its passages' similarities. `said` are the
-        answer's tokens that the device has received since. Where the model alone answers, the question is the prompt.
+        The passages, the best first, are divided into rows of about equal size, or one row per passage if there are
+        fewer passages. A row is weighted by the log-sum-exp of its passages' similarities. `said` are the answer's
+        tokens that the device has received since. Where the model alone answers, the question is the prompt. If the
+        engine can never hold the rows of an answer that is not joint, there is one row.
         """
+        job = self._job(ask, begin, passages, said, self._rows(ask, len(passages)))
+        if ask.ahead or job.cells <= self.engine.info.context:
+            return job
+        return self._job(ask, begin, passages, said, 1)
+
+    def _rows(self, ask: Ask, passages: int) -> int:
+        """Return the number of rows for so many passages: as a joint answer names it, else by `in_rows`."""
+        if ask.ahead or not self.in_rows:
+            return ask.rows
+        return min(max(passages, 1), self.engine.info.sequences)
+
+    def _job(
+        self, ask: Ask, begin: Ask | Start, passages: Sequence[PublicPassage], said: Sequence[int], rows: int
+    ) -> Job:
         if ask.model_only:
             prompt = turn(ask.question, self.template).joined()
         else:
-            prompt = public_prompt(ask.question, passages, self.template, ask.rows)
-        log_weights = row_weights(row_similarities([passage.similarity for passage in passages], ask.rows))
+            prompt = public_prompt(ask.question, passages, self.template, rows)
+        log_weights = row_weights(row_similarities([passage.similarity for passage in passages], rows))
         accepted = begin.accepted or tuple(self.engine.tokenize(begin.accepted_text))
         # Text that the device hands over does not count towards its `max_tokens`, because its tokens are different.
         longer = len(accepted) - len(begin.accepted)
@@ -135,7 +152,10 @@ class Answering:
         segment of each row, the question, is only a placeholder.
         """
         each = public_prompt(ask.question, passages, self.template, len(passages))
-        rows = ([place for place in row if place < len(passages)] for row in divided(range(ask.passages), ask.rows))
+        rows = (
+            [place for place in row if place < len(passages)]
+            for row in divided(range(ask.passages), self._rows(ask, ask.passages))
+        )
         return tuple(
             self._row(each.head, [segment for place in row for segment in each.passages[place]], each.tail)
             for row in rows

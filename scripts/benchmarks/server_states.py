@@ -49,7 +49,6 @@ def run(arguments: Namespace) -> dict[str, Any]:
         kv_type=own.kv,
     )
     template = parse(engine.info.chat_template, engine.info.bos)
-    answering = Answering(engine, template, FakeEmbedder(), None, 0.0)
     room = round(own.prefix_mb * 1e6)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "0.passages"
@@ -60,11 +59,11 @@ def run(arguments: Namespace) -> dict[str, Any]:
         report = StatesWriter(engine, template, passages, saved, ()).fill(10**9, lambda _: None)
         used = [passage for number in range(PASSAGES) if (passage := passages.read(number))]
         figures: dict[str, Any] = {"bytes": report.bytes, "tokens": report.tokens_computed}
-        for name, rows in (("rows", PASSAGES), ("prompt", 1)):
+        for name in ("rows", "prompt"):
             step(f"first token, {name}")
-            job = answering.job(
-                m.Ask(1, QUESTION, True, PASSAGES, 8, 8, rows=rows), m.Ask(1, QUESTION, True, 0, 8, 8), used
-            )
+            ask = m.Ask(1, QUESTION, True, PASSAGES, 8, 8)
+            answering = Answering(engine, template, FakeEmbedder(), None, 0.0, in_rows=name == "rows")
+            job = answering.job(ask, ask, used)
             ahead, nothing, texts = list[float](), list[float](), set[tuple[int, ...]]()
             for _ in range(repeats + 1):
                 _drop(Path(folder) / "states")

@@ -53,6 +53,27 @@ def test_a_row_weighs_as_much_as_its_passages() -> None:
     assert asked(5).log_weights == asked(0, rows=4).log_weights == (0.0,)
 
 
+@pytest.mark.parametrize(
+    ("count", "how", "context", "held"),
+    [
+        (3, {}, 8192, [1, 1, 1]),
+        (5, {}, 8192, [2, 1, 1, 1]),  # the engine has four sequences
+        (0, {}, 8192, [0]),
+        (3, {}, 320, [3]),  # rows would never fit
+        (3, {"ahead": 8, "rows": 2}, 8192, [2, 1]),
+    ],
+)
+def test_the_server_alone_may_answer_in_rows(count: int, how: dict[str, object], context: int, held: list[int]) -> None:
+    ask = Ask(1, "Where?", True, count, 50, 0, **how)  # type: ignore[arg-type]
+    answering = Answering(FakeEngine(context=context), CHATML, FakeEmbedder(), None, 0.0, in_rows=True)
+    job = answering.job(ask, ask, passages(count))
+    assert [text.count("Title") for text in read(job)] == held
+    assert job.cells <= context
+    if context == 8192:
+        known = answering.beginnings(ask, passages(count))
+        assert [row[:-1] for row in known] == [row[:-1] for row in job.rows[: len(known)]]
+
+
 def test_drafts_are_drawn_by_the_rule_that_was_asked_for() -> None:
     assert asked(1).rule is None
     assert (asked(1, ahead=8, rule="greedy").rule, asked(1, ahead=8).ahead) == ("greedy", 8)
