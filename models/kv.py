@@ -115,7 +115,12 @@ def parts(count: int, most: int) -> Iterator[int]:
 
 
 def cut(
-    key: str, tokens: Sequence[int], start: int, stop: int, data: bytes, planes: tuple[tuple[str, int], ...]
+    key: str,
+    tokens: Sequence[int],
+    start: int,
+    stop: int,
+    data: bytes | memoryview,
+    planes: tuple[tuple[str, int], ...],
 ) -> KVSlice:
     """Return the slice [start, stop) of a sequence that holds `tokens`; `data` is the slice's state."""
     within = tuple(tokens[start:stop])

@@ -186,7 +186,7 @@ class LlamaCppEngine:
         self._settle()
         if data is None or not covers(data, start, stop):
             raise EngineError("llama.cpp did not give the attention state.")
-        return kv.cut(self._info.kv_key, tokens, start, stop, data.tobytes(), planes(data, stop - start))
+        return kv.cut(self._info.kv_key, tokens, start, stop, data.data.toreadonly(), planes(data, stop - start))
 
     def join(self, sequence: int, slices: Sequence[KVSlice]) -> None:
         tokens = kv.check(self._info.kv_key, self.tokens(sequence), slices)

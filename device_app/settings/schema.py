@@ -32,7 +32,7 @@ _SERVERS = "JACKDAW_SERVER_"
 """The prefix of the companion server's environment variables, which this program ignores."""
 
 
-_CONTEXT = 3072 if sys.platform == "android" else 4096
+_CONTEXT = 2048 if sys.platform == "android" else 4096
 """Tokens of context if nothing is set. llama.cpp fills all of it with zeros, so it takes memory before it is used."""
 
 Threads = Annotated[int, Meta(ge=0, le=1024, description="Threads to compute with; 0 uses one per physical core.")]
@@ -51,7 +51,7 @@ class Model:
         Meta(
             ge=512,
             le=1_048_576,
-            description="Most tokens of a prompt and its answer together. A phone begins with 3072.",
+            description="Most tokens of a prompt and its answer together. A phone begins with 2048.",
         ),
     ] = _CONTEXT
     threads: Threads = 0

@@ -37,7 +37,7 @@ def test_a_process_sees_androids_python(phone: Phone) -> None:
 
 
 def test_a_phone_begins_with_a_smaller_context(phone: Phone) -> None:
-    assert phone.json("config", "get", "model.context")["value"] == 3072
+    assert phone.json("config", "get", "model.context")["value"] == 2048
 
 
 @pytest.mark.parametrize("how", Wrong)
