@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
 
 _AHEAD: Final = timedelta(days=400)
-"""How far ahead the next event is looked for, and how far back the last one."""
+"""How far ahead the next event is looked for."""
+
+_BACK: Final = timedelta(days=5 * 366)
+"""How far back the last event is looked for, and in which steps: few enough occurrences to be worked out at once."""
+_STEP: Final = timedelta(days=90)
 
 _NEARBY: Final = timedelta(days=60)
 """How far from today a cancelled event is named beside the one that takes place."""
@@ -146,7 +150,7 @@ class _Answering:
         if question.ask == "next" or question.window is None:
             return self._next(question.window)
         within = self._within(question.window)
-        if question.words and not within and not (self._after(question.window) or self._past()):
+        if question.words and not within and not (self._after(question.window) or self._last()):
             return None
         taking_place = [each for each in within if not each.is_cancelled]
         if question.ask in ("free", "busy"):
@@ -170,8 +174,8 @@ class _Answering:
             parts.append(wording.listed(cancelled, window, self.today, self.cites))
         if window.last >= self.today and (upcoming := self._after(window)):
             parts.append(f"Next: {wording.in_words(upcoming[0], self.today, self.cites)}.")
-        elif self.question.words and (past := self._past()):
-            parts.append(f"The last was {wording.in_words(past[-1], self.today, self.cites)}.")
+        elif self.question.words and (last := self._last()):
+            parts.append(f"The last was {wording.in_words(last, self.today, self.cites)}.")
         return "\n\n".join(parts), cancelled
 
     def _free(self, window: Window, taking_place: Sequence[Occurrence]) -> tuple[str, Sequence[Occurrence]]:
@@ -191,14 +195,28 @@ class _Answering:
 
     def _when(self) -> tuple[str, Sequence[Occurrence]] | None:
         """Say when the next event of the subject is, and which others of these days were cancelled."""
-        if not (upcoming := self._following(self.asked.now)):
-            return None
+        upcoming = self._following(self.asked.now)
+        if not upcoming:
+            return self._no_more()
         occurrences = [
             upcoming[0],
             *(each for each in self._on(self.today - _NEARBY, self.today + _NEARBY) if each.is_cancelled),
         ]
         first, *others = (wording.in_words(each, self.today, self.cites) for each in occurrences)
         return "\n".join((f"{first}.", *(f"\nCancelled: {other}." for other in others))), occurrences
+
+    def _no_more(self) -> tuple[str, Sequence[Occurrence]] | None:
+        """Say that what is to come of the subject is cancelled, or else when the last event was; None without any."""
+        to_come = self._on(self.today, self.today + _AHEAD)
+        if cancelled := [each for each in to_come if each.is_cancelled]:
+            text = " ".join(f"{wording.as_cancelled(each)}{self.cites.mark(each)}." for each in cancelled)
+            return text, cancelled
+        if not (last := self._last()):
+            return None
+        said = wording.in_words(last, self.today, self.cites)
+        if not isinstance(last.ends, datetime) and last.ends > self.today:
+            return f"{said}.", [last]
+        return f"No more “{self.question.subject}” is planned; the last was {said}.", [last]
 
     def _next(self, window: Window | None) -> tuple[str, Sequence[Occurrence]] | None:
         """Say when the next event of the subject is; if none is to come, when the last one was."""
@@ -209,13 +227,20 @@ class _Answering:
             return f"{wording.in_words(upcoming[0], self.today, self.cites)}.", upcoming[:1]
         what = f"No “{self.question.subject}”" if self.question.words else "Nothing"
         none = f"{what} is coming up in your calendars."
-        if self.question.words and (past := self._past()):
-            return f"{none} The last was {wording.in_words(past[-1], self.today, self.cites)}.", past[-1:]
+        if self.question.words and (last := self._last()):
+            return f"{none} The last was {wording.in_words(last, self.today, self.cites)}.", [last]
         return None if self.question.words else (none, ())
 
-    def _past(self) -> list[Occurrence]:
-        """Return the events of the subject that took place until today."""
-        return [each for each in self._on(self.today - _AHEAD, self.today) if not each.is_cancelled]
+    def _last(self) -> Occurrence | None:
+        """Return the last event of the subject that began until today; None if there is none for years."""
+        held = EventStore(self.store.database).between(self.today - _BACK, self.today)
+        if not any(map(self._is_meant, held)):
+            return None
+        for days in range(0, _BACK.days, _STEP.days):
+            last = self.today - timedelta(days)
+            if past := [each for each in self._on(last - _STEP, last) if not each.is_cancelled]:
+                return past[-1]
+        return None
 
     def _after(self, window: Window) -> list[Occurrence]:
         """Return the events of the subject that begin after the window, and after now."""

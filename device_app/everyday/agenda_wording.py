@@ -88,6 +88,13 @@ def in_words(occurrence: Occurrence, today: date, cites: Citations) -> str:
     )
 
 
+def as_cancelled(occurrence: Occurrence) -> str:
+    """Return that an event is cancelled: "Budget review on Friday, 27 November 2026, 13:00 is cancelled"."""
+    begins, day = occurrence.begins, occurrence.day
+    clock = f", {begins:%H:%M}" if isinstance(begins, datetime) else ""
+    return f"{safe_line(occurrence.stored.title)} on {day:%A}, {day.day} {day:%B} {day.year}{clock} is cancelled"
+
+
 def in_short(occurrence: Occurrence, day: date, today: date) -> str:
     """Return an event as it stands below a day: "20:00–22:30 Book club · Library"."""
     cancelled = "cancelled: " if occurrence.is_cancelled else ""

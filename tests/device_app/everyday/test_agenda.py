@@ -27,6 +27,8 @@ UID:row|SUMMARY:Rowing|DTSTART;TZID=Europe/Rome:20261127T070000|DURATION:PT1H|RE
 UID:call|SUMMARY:Call with Petra|DTSTART;TZID=America/New_York:20261126T090000|DURATION:PT30M
 UID:dentist|SUMMARY:Dentist|DTSTART;TZID=Europe/Rome:20261130T093000|DURATION:PT1H|STATUS:CANCELLED
 UID:dentist2|SUMMARY:Dentist|DTSTART;TZID=Europe/Rome:20261210T110000|DURATION:PT1H
+UID:review|SUMMARY:Budget review|DTSTART;TZID=Europe/Rome:20261211T130000|DURATION:PT1H|STATUS:CANCELLED
+UID:club|SUMMARY:Book club|DTSTART;TZID=Europe/Rome:20240124T200000|DURATION:PT2H|RRULE:FREQ=MONTHLY;COUNT=21
 UID:trip|SUMMARY:Kobarid|DTSTART;VALUE=DATE:20261204|DTEND;VALUE=DATE:20261207
 UID:old|SUMMARY:Vet|DTSTART;TZID=Europe/Rome:20261005T100000|DURATION:PT1H
 UID:noon|SUMMARY:Lunch\\, *with* stars|DTSTART;TZID=Europe/Rome:20261125T123000|DURATION:PT1H
@@ -129,6 +131,12 @@ def ask(store: KnowledgeStore) -> Ask:
             "No “vet appointment” is coming up in your calendars. "
             "The last was on Monday, 5 October, 10:00–11:00: Vet [1].",
         ),
+        ("When is the budget review?", "Budget review on Friday, 11 December 2026, 13:00 is cancelled [1]."),
+        (
+            "When is the book club?",
+            "No more “book club” is planned; the last was on Wednesday, 24 September 2025, 20:00–22:00: Book club [1].",
+        ),
+        ("When is the vet?", "No more “vet” is planned; the last was on Monday, 5 October, 10:00–11:00: Vet [1]."),
         (
             "Do I have rowing tomorrow?",
             "No, “rowing” is not planned tomorrow, Thursday, 26 November.\n\nNext: on Friday…",
