@@ -12,7 +12,9 @@ from device_app.english.stemming import stemmed
 from device_app.english.terms import plain, terms
 from device_app.english.windows import Window
 from device_app.everyday import agenda_wording as wording
+from device_app.everyday.agenda_times import is_in_part
 from device_app.everyday.agenda_wording import Citations
+from device_app.everyday.mentions import is_mentioned_after
 from device_app.everyday.rule import Asked, Item, Ruled
 from shared.printable import counted
 from storage.events import EventStore, StoredEvent
@@ -32,8 +34,6 @@ _STEP: Final = timedelta(days=90)
 
 _NEARBY: Final = timedelta(days=60)
 """How far from today a cancelled event is named beside the one that takes place."""
-
-_AN_HOUR: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class Agenda:
         if question is None or not (files := self.store.files_with(("event", "task"))):
             return None
         cites = Citations()
-        said = _Answering(self.store, self.people.directory, asked, question, cites).said()
-        if said is None:
+        answering = _Answering(self.store, self.people.directory, asked, question, cites)
+        if answering.is_outdated() or not (said := answering.said()):
             return None
         text, occurrences = said
         passages = self.store.passages(cites.passages)
@@ -231,6 +231,17 @@ class _Answering:
             return f"{none} The last was {wording.in_words(last, self.today, self.cites)}.", [last]
         return None if self.question.words else (none, ())
 
+    def is_outdated(self) -> bool:
+        """Return whether nothing of the subject is to come, and something was written about it after the last event.
+
+        A mail may have moved it. A cancelled event, and one of the days that are asked for, is an answer all the same.
+        """
+        window, last = self.question.window, self._last() if self.question.words else None
+        if not last or self._on(self.today, self.today + _AHEAD) or (window and self._within(window)):
+            return False
+        words = [word for word in terms(self.question.subject) if stemmed(word) in self.question.words]
+        return is_mentioned_after(self.store, words, last.day)
+
     def _last(self) -> Occurrence | None:
         """Return the last event of the subject that began until today; None if there is none for years."""
         held = EventStore(self.store.database).between(self.today - _BACK, self.today)
@@ -258,7 +269,7 @@ class _Answering:
 
     def _within(self, window: Window) -> list[Occurrence]:
         """Return the events of the subject in the window; whole days are in any part of the day."""
-        return [each for each in self._on(window.first, window.last) if _is_in_part(each, window)]
+        return [each for each in self._on(window.first, window.last) if is_in_part(each, window)]
 
     def _on(self, first: date, last: date) -> list[Occurrence]:
         return on_days(self.store, first, last, self.asked.gone, self._is_meant, zone(self.asked.now))
@@ -270,20 +281,3 @@ class _Answering:
         people = (name for each in stored.people for name in (each, self.people.name(each)))
         words = terms(plain(" ".join((stored.title, stored.event.place, *people))))
         return set(self.question.words) <= set(map(stemmed, words))
-
-
-def _is_in_part(occurrence: Occurrence, window: Window) -> bool:
-    begins, ends = occurrence.begins, occurrence.ends
-    if (
-        window.begins is None
-        or window.ends is None
-        or not isinstance(begins, datetime)
-        or not isinstance(ends, datetime)
-    ):
-        return True
-    first = datetime.combine(window.first, window.begins)
-    last = datetime.combine(window.first, window.ends)
-    if window.begins == window.ends:
-        last += _AN_HOUR
-    begins, ends = begins.replace(tzinfo=None), ends.replace(tzinfo=None)  # on the same clock as the window
-    return begins < last and (ends > first or begins >= first)

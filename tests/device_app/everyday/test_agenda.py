@@ -163,6 +163,27 @@ def test_what_the_calendars_lack_is_left_to_others(ask: Ask, question: str) -> N
     assert ask(question) is None
 
 
+@pytest.mark.parametrize(("written", "is_answered"), [("2026-10-04", True), ("2026-11-20", False)])
+def test_an_event_that_a_later_mail_may_have_moved_is_left_to_others(
+    tmp_path: Path, written: str, is_answered: bool
+) -> None:
+    (tmp_path / "a.ics").write_text(
+        "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:v\r\nSUMMARY:Vet\r\nDTSTART:20261005T100000\r\n"
+        "END:VEVENT\r\nEND:VCALENDAR\r\n"
+    )
+    (tmp_path / "a.eml").write_text(
+        f"From: a@a.example\nTo: b@b.example\nSubject: Vet\n"
+        f"Date: {datetime.fromisoformat(written):%a, %d %b %Y} 10:00:00 +0000\n\nThe vet is moved to 7 December."
+    )
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([tmp_path / "a.ics", tmp_path / "a.eml"])
+    now = NOW.astimezone()
+    agenda = Agenda(store, known_people(store.database))
+    for question in ("When is my next vet appointment?", "what time is the vet on 3 december?", "When is the vet?"):
+        assert bool(agenda.answer(Asked(parse(question, now.date()), now))) == is_answered
+    assert agenda.answer(Asked(parse("When was the vet on 5 October?", now.date()), now))
+
+
 def records(ruled: Ruled | None) -> list[dict[str, Any]]:
     assert ruled
     return [item.as_json() for item in ruled.items]

@@ -1,0 +1,30 @@
+"""Compares the times of events with the part of a day that is asked for."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from device_app.english.windows import Window
+    from device_app.knowledge.recurrence import Occurrence
+
+_AN_HOUR: Final = timedelta(hours=1)
+
+
+def is_in_part(occurrence: Occurrence, window: Window) -> bool:
+    """Return whether an event takes place in the part of the day that a window names; a whole day is in any part."""
+    begins, ends = occurrence.begins, occurrence.ends
+    if (
+        window.begins is None
+        or window.ends is None
+        or not isinstance(begins, datetime)
+        or not isinstance(ends, datetime)
+    ):
+        return True
+    first = datetime.combine(window.first, window.begins)
+    last = datetime.combine(window.first, window.ends)
+    if window.begins == window.ends:
+        last += _AN_HOUR
+    begins, ends = begins.replace(tzinfo=None), ends.replace(tzinfo=None)  # on the same clock as the window
+    return begins < last and (ends > first or begins >= first)

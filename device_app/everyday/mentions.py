@@ -1,0 +1,22 @@
+"""Looks in the store for what was written about a subject after a day: a cheap search by keywords."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from storage.keywords import quoted
+from storage.search import DocumentFacts, FullText, all_of
+
+if TYPE_CHECKING:
+    from storage.knowledge import KnowledgeStore
+
+_WRITTEN: Final = ("mail", "note", "chat")
+
+
+def is_mentioned_after(store: KnowledgeStore, words: Sequence[str], day: date) -> bool:
+    """Return whether a mail, a note or a chat that is dated after the day has a passage with all of the words."""
+    passages = FullText(store.database).matches(all_of([quoted(word) for word in words]))
+    facts = DocumentFacts(store.database).facts(passages.tolist())
+    return any(fact.kind in _WRITTEN and (fact.date or "")[:10] > day.isoformat() for fact in facts)
