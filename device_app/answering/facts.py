@@ -85,10 +85,11 @@ class Facts:
 
     def ruling(self, request: Request) -> Ruling:
         """Return the answer of a rule, if one understands the question and its answer is not marked as wrong."""
+        before = request.earlier[0].question if request.earlier else ""
         while True:
             with request.trace.step("look up"):
                 gone = frozenset(map(show, request.looked.gone))
-                ruled = self.everyday.answer(Asked(request.query, self.clock(), gone))
+                ruled = self.everyday.answer(Asked(request.query, self.clock(), gone, before))
                 if not ruled or not self._holds(ruled, request.query):
                     request.embed()  # from here on, it is always needed
                     return Ruling(None)

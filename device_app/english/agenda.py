@@ -4,10 +4,11 @@ A whole text has to match, without the days that it names (`windows`).
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Final, Literal, get_args
 
+from device_app.english.following import is_bare_follow_up
 from device_app.english.phrases import bare, load
 from device_app.english.spelling import nearest
 from device_app.english.stemming import stemmed
@@ -44,6 +45,7 @@ _DANGLING: Final = re.compile(
 )
 """A preposition that stood before the days."""
 
+_GOES_ON: Final = re.compile(r"^(?:ok(?:ay)? |(?:and|or|but|(?:what|how) about) )+")
 _WAS: Final = re.compile(r"\b(?:was|were|did|had|yesterday)\b")
 _UPCOMING: Final = re.compile(
     r"\b(?:calendar|agenda|schedule|diary|planner|upcoming|coming up|lined up|appointments|plans)\b"
@@ -77,7 +79,7 @@ def read(question: str, today: date) -> AgendaQuestion | None:
     """Return what is asked of an agenda; None if the question is another one, or unsure."""
     if len(question) > _MOST_CHARACTERS:
         return None
-    text = _WORD.sub(_spelled, " ".join(plain(bare(question)).replace(",", " ").split()))
+    text = _normal(question)
     window: Window | None = None
     if named := window_in(text, today, is_past=bool(_WAS.search(text))):
         window, text = named
@@ -89,6 +91,24 @@ def read(question: str, today: date) -> AgendaQuestion | None:
             if (groups := _READ[ask].read(remainder)) is not None:
                 return _question(ask, window, groups.get("subject", ""), remainder, today)
     return None
+
+
+def following(question: str, before: str, today: date) -> AgendaQuestion | None:
+    """Return what is asked of other days by a question that names only these, after another one: "And on Friday?".
+
+    None if the question before it does not ask for an agenda of some days, or if this one says anything else.
+    """
+    asked = read(before, today) if is_bare_follow_up(question) and len(question) <= _MOST_CHARACTERS else None
+    if asked is None or asked.window is None:
+        return None
+    text = _GOES_ON.sub("", _normal(question))
+    window, rest = window_in(text, today, is_past=bool(_WAS.search(_normal(before)))) or (None, text)
+    return replace(asked, window=window) if window and not _DANGLING.sub("", rest) else None
+
+
+def _normal(question: str) -> str:
+    """Return a question in lower case, without polite words and commas, with the names of days as they are spelled."""
+    return _WORD.sub(_spelled, " ".join(plain(bare(question)).replace(",", " ").split()))
 
 
 def _stems(subject: str) -> tuple[str, ...]:

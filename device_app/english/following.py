@@ -50,6 +50,12 @@ def begins_as_question(text: str) -> bool:
     return bool(_ASKS.match(text))
 
 
+def is_bare_follow_up(text: str) -> bool:
+    """Return whether the text goes on without asking anything itself: "And tomorrow?", "What about Friday?"."""
+    goes_on = _GOES_ON.match(text)
+    return goes_on is not None and not _ASKS.match(text[goes_on.end() :])
+
+
 def is_follow_up(query: Query) -> bool:
     """Return whether the question can be understood only with the one before it.
 

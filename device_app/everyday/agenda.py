@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from device_app.english.agenda import AgendaQuestion, read
+from device_app.english.agenda import AgendaQuestion, following
+from device_app.english.agenda import read as read_alone
 from device_app.english.stemming import stemmed
 from device_app.english.terms import plain, terms
 from device_app.english.windows import Window
@@ -64,7 +65,9 @@ class Agenda:
 
     def answer(self, asked: Asked) -> Ruled | None:
         """Return what the calendars say; None without calendars, and if they do not hold the event that is named."""
-        question = None if asked.query.is_limited else read(asked.text, asked.now.date())
+        today = asked.now.date()
+        read = following(asked.text, asked.before, today) or read_alone(asked.text, today)
+        question = None if asked.query.is_limited else read
         if question is None or not (files := self.store.files_with(("event", "task"))):
             return None
         cites = Citations()

@@ -10,6 +10,7 @@ from datetime import date, datetime, time, timedelta
 from typing import ClassVar, Final
 
 from device_app.english import moments, periods
+from device_app.english.following import is_bare_follow_up
 from device_app.english.moments import Question
 from device_app.everyday import zones
 from device_app.everyday.moments import day_in_words, ruled
@@ -27,7 +28,7 @@ class Clock:
 
     def answer(self, asked: Asked) -> Ruled | None:
         """Return the date or time that is asked for; None if a part of the question is no date and no known place."""
-        if asked.query.is_limited:
+        if asked.query.is_limited or is_bare_follow_up(asked.text):
             return None
         for question in moments.read(asked.text):
             if ruled := _FORMS[question.form](question, asked.now):

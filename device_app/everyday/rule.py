@@ -29,11 +29,13 @@ class Asked:
     """A question to a rule: its `query`, and the moment `now`, with the person's time zone.
 
     `gone` are the paths of files that were deleted since they were read: nothing of them belongs into an answer.
+    `before` is the question that this one follows up on; "" if it is the first of its conversation, or stands alone.
     """
 
     query: Query
     now: datetime
     gone: frozenset[str] = frozenset()
+    before: str = ""
 
     @property
     def text(self) -> str:

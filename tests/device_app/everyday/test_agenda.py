@@ -66,7 +66,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeStore:
 def ask(store: KnowledgeStore) -> Ask:
     """Ask the calendar."""
 
-    def answer(question: str, **asked: frozenset[str]) -> Ruled | None:
+    def answer(question: str, **asked: Any) -> Ruled | None:
         now = NOW.astimezone()
         return Agenda(store, known_people(store.database)).answer(Asked(parse(question, now.date()), now, **asked))
 
@@ -161,6 +161,27 @@ def test_what_is_said(ask: Ask, question: str, expected: str) -> None:
 )
 def test_what_the_calendars_lack_is_left_to_others(ask: Ask, question: str) -> None:
     assert ask(question) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "same"),
+    [
+        ("What is on today?", "and tomorrow?", "What is on tomorrow?"),
+        ("What is on today?", "And on Friday?", "What is on on Friday?"),
+        ("Am I free today?", "what about tomorrow afternoon?", "Am I free tomorrow afternoon?"),
+        ("Do I have rowing tomorrow?", "and on Tuesday", "Do I have rowing on Tuesday?"),
+    ],
+)
+def test_a_question_that_names_other_days_follows_the_one_before_it(
+    ask: Ask, before: str, question: str, same: str
+) -> None:
+    ruled, expected = ask(question, before=before), ask(same)
+    assert ruled
+    assert expected
+    assert ruled.text == expected.text
+    assert ask(question) is None
+    assert ask(question, before="Who is Petra?") is None
+    assert ask("and the weather tomorrow?", before=before) is None
 
 
 @pytest.mark.parametrize(("written", "is_answered"), [("2026-10-04", True), ("2026-11-20", False)])

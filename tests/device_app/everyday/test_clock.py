@@ -56,6 +56,8 @@ ASIDE = (
     "what time is my dentist appointment",
     "When is the dentist?",
     "What is on tomorrow?",
+    "and tomorrow?",
+    "And on Friday?",
     "what time is it in Narnia",
     "convert 3 cats to dogs",
     "convert 3 kg to metres",
