@@ -54,6 +54,9 @@ _UNIT: Final = re.compile(r"\b(?:weekend|week|month)\b")
 _GENERIC: Final = word_set(
     "appointment event meeting date commitment engagement calendar entry thing activity plan planned"
 )
+_MEETINGS: Final = word_set(
+    "meeting meetings meet call calls round standup review interview conference workshop sync briefing committee board"
+)
 _POINTS: Final = word_set(
     """anything nothing something anybody anyone it that this those these he she they his her their him them there one
     ones"""
@@ -66,13 +69,16 @@ _SOFT: Final = frozenset(map(stemmed, word_set("training lesson class workout pr
 class AgendaQuestion:
     """A question about an agenda. `words` are the stems that name what it is about, none for any event.
 
-    `window` is None only for "next" and "when".
+    `window` is None only for "next" and "when". `is_past` is whether it asks for what was, `of_meetings` whether it
+    counts meetings alone.
     """
 
     ask: Ask
     window: Window | None
     words: tuple[str, ...] = ()
     subject: str = ""
+    is_past: bool = False
+    of_meetings: bool = False
 
 
 def read(question: str, today: date) -> AgendaQuestion | None:
@@ -89,8 +95,15 @@ def read(question: str, today: date) -> AgendaQuestion | None:
     for ask in _ASKS:
         for remainder in remainders:
             if (groups := _READ[ask].read(remainder)) is not None:
-                return _question(ask, window, groups.get("subject", ""), remainder, today)
+                asked = _question(ask, window, groups.get("subject", ""), remainder, today)
+                of_meetings = ask == "count" and "meetings" in remainder.split()
+                return asked and replace(asked, is_past=bool(_WAS.search(remainder)), of_meetings=of_meetings)
     return None
+
+
+def names_meeting(title: str) -> bool:
+    """Return whether the title of an event says that people meet: "Call with Petra", "Design review"."""
+    return not _MEETINGS.isdisjoint(terms(plain(title)))
 
 
 def following(question: str, before: str, today: date) -> AgendaQuestion | None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from device_app.english.agenda import AgendaQuestion, following
+from device_app.english.agenda import AgendaQuestion, following, names_meeting
 from device_app.english.agenda import read as read_alone
 from device_app.english.stemming import stemmed
 from device_app.english.terms import plain, terms
 from device_app.english.windows import Window
 from device_app.everyday import agenda_wording as wording
-from device_app.everyday.agenda_times import is_in_part
+from device_app.everyday.agenda_times import has_begun, is_in_part
 from device_app.everyday.agenda_wording import Citations
 from device_app.everyday.mentions import is_mentioned_after
 from device_app.everyday.rule import Asked, Item, Ruled
@@ -148,13 +148,14 @@ class _Answering:
     def said(self) -> tuple[str, Sequence[Occurrence]] | None:
         """Return the text, and the events that it rests on; None if the calendars lack the event that is named."""
         question = self.question
-        if question.window is None and question.ask == "when":
-            return self._when()
         if question.ask == "next" or question.window is None:
-            return self._next(question.window)
+            is_when = question.ask == "when" and question.window is None
+            return self._when() if is_when else self._next(question.window)
         within = self._within(question.window)
         if question.words and not within and not (self._after(question.window) or self._last()):
             return None
+        if question.ask == "count":
+            return self._count(question.window, within)
         taking_place = [each for each in within if not each.is_cancelled]
         if question.ask in ("free", "busy"):
             return self._free(question.window, taking_place)
@@ -162,10 +163,24 @@ class _Answering:
         if not taking_place:
             return self._nothing(question.window, days, within)
         count = counted(len(taking_place), "event")
-        begin = {"any": f"Yes, {count} {days}:", "whether": f"Yes, {days}:", "count": f"{count} {days}:"}.get(
+        begin = {"any": f"Yes, {count} {days}:", "whether": f"Yes, {days}:"}.get(
             question.ask, f"{days}:" if question.window.is_one_day else f"{count} {days}:"
         )
         return f"{begin}\n\n{wording.listed(within, question.window, self.today, self.cites)}", within
+
+    def _count(self, window: Window, within: Sequence[Occurrence]) -> tuple[str, Sequence[Occurrence]] | None:
+        """Count what takes place, or took place until now; None for meetings if no title says that it is such."""
+        question = self.question
+        if question.is_past:
+            window = replace(window, last=max(min(window.last, self.today), window.first))
+            within = [each for each in within if has_begun(each, self.asked.now)]
+        if question.of_meetings and not (within := [each for each in within if names_meeting(each.stored.title)]):
+            return None
+        days = wording.window_name(window, self.today)
+        if not (counts := [each for each in within if not each.is_cancelled]):
+            return self._nothing(window, days, within)[0], ()
+        head = f"{counted(len(counts), 'meeting' if question.of_meetings else 'event')} {days}"
+        return f"{head}:\n\n{wording.listed(within, window, self.today, self.cites)}", counts
 
     def _nothing(self, window: Window, days: str, cancelled: Sequence[Occurrence]) -> tuple[str, Sequence[Occurrence]]:
         """Say that nothing is on, what was cancelled, and what is next."""
@@ -263,12 +278,8 @@ class _Answering:
 
     def _following(self, moment: datetime) -> list[Occurrence]:
         """Return the events of the subject that begin after a moment; whole days, that begin on a later day."""
-        return [
-            each
-            for each in self._on(moment.date(), moment.date() + _AHEAD)
-            if not each.is_cancelled
-            and (each.begins > moment if isinstance(each.begins, datetime) else each.day > moment.date())
-        ]
+        coming = self._on(moment.date(), moment.date() + _AHEAD)
+        return [each for each in coming if not (each.is_cancelled or has_begun(each, moment))]
 
     def _within(self, window: Window) -> list[Occurrence]:
         """Return the events of the subject in the window; whole days are in any part of the day."""

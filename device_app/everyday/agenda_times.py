@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 _AN_HOUR: Final = timedelta(hours=1)
 
 
+def has_begun(occurrence: Occurrence, moment: datetime) -> bool:
+    """Return whether an event begins until a moment; a whole day, whether it is that day or an earlier one."""
+    begins = occurrence.begins
+    return begins <= moment if isinstance(begins, datetime) else begins <= moment.date()
+
+
 def is_in_part(occurrence: Occurrence, window: Window) -> bool:
     """Return whether an event takes place in the part of the day that a window names; a whole day is in any part."""
     begins, ends = occurrence.begins, occurrence.ends

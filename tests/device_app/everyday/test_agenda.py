@@ -229,6 +229,26 @@ def test_the_records_have_the_times_of_this_device(ask: Ask) -> None:
     assert (trip["starts"], trip["ends"], trip["all_day"]) == ("2026-12-04", "2026-12-06", True)
 
 
+@pytest.mark.parametrize(
+    ("question", "titles"),
+    [
+        ("How many events do I have next week?", ["Rowing", "Rowing", "Kobarid"]),
+        ("How many events did I have this week?", ["Rowing"]),
+        ("How many meetings do I have this week?", ["Call with Petra"]),
+    ],
+)
+def test_what_is_counted(ask: Ask, question: str, titles: list[str]) -> None:
+    ruled = ask(question)
+    assert ruled
+    assert [record["title"] for record in records(ruled)] == titles
+    assert ruled.text.startswith(f"{len(titles)} ")
+
+
+def test_meetings_are_not_counted_where_no_title_names_any(ask: Ask) -> None:
+    assert ask("How many meetings did I have in November?") is None
+    assert ask("How many meetings do I have next week?") is None
+
+
 def test_without_calendars_and_without_their_files_nothing_is_said(ask: Ask, tmp_path: Path) -> None:
     empty = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
     now = NOW.astimezone()
