@@ -66,11 +66,14 @@ class Listing:
         if reading.form == "title":
             return None if is_limited else self._by_title(reading)
         is_open = reading.form == "bare" and not (reading.period or is_limited)
-        selection = None if is_open else Selector(self.store, self.people).select(reading, asked)
+        selector = Selector(self.store, self.people)
+        selection = None if is_open else selector.select(reading, asked)
         if selection is None:
             is_of_nobody = reading.parts.keys() & {"mine", *ROLES} == {"mine"} and self.people.directory.me is None
             return Ruled(_NOBODY, "mails · that you sent") if is_of_nobody else None
         if reading.form == "latest":
+            if not selection.documents and (others := selector.select(reading, asked, of_any_day=True)):
+                return others.noted(self._undated(others))
             return selection.noted(self._latest(selection, reading))
         shown_by = {"most": self._most, "whether": self._whether}.get(reading.form, self._list)
         return selection.noted(shown_by(selection))
@@ -114,6 +117,12 @@ class Listing:
         if not dated:
             return self._list(selection)
         return self._single(dated[0], f"{'first' if is_first else 'latest'} of {selection.understood}")
+
+    def _undated(self, selection: Selection) -> Ruled:
+        """Return documents in a list, none of which has a date until today."""
+        if not selection.documents:
+            return self._list(selection)
+        return self._list(selection, "I cannot tell which is the latest, as none has a date until today: ")
 
     def _by_title(self, reading: Reading) -> Ruled | None:
         """Return the mail with that title; of several, a list."""

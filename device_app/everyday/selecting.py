@@ -88,14 +88,17 @@ class Selector:
     store: KnowledgeStore
     people: KnownPeople
 
-    def select(self, reading: Reading, asked: Asked) -> Selection | None:
-        """Return the documents that are asked for; None if that is unsure."""
+    def select(self, reading: Reading, asked: Asked, *, of_any_day: bool = False) -> Selection | None:
+        """Return the documents that are asked for; None if that is unsure.
+
+        The latest are those until today, or with `of_any_day` those without a date and those to come, too.
+        """
         held = self.store.kinds()
         kinds = _kinds(reading)
         kinds = tuple(kind for kind in kinds if kind in held) or kinds[:1]
         people = self.people.directory
         given = self.people.widened(asked.query.filters)
-        filters = _limited(SearchFilters(kinds=kinds), reading, given, asked.now.date())
+        filters = _limited(SearchFilters(kinds=kinds), reading, given, None if of_any_day else asked.now.date())
         limits: list[str] = []
         notes = list(self.people.notes(asked.query.filters))
         unknown = ""
@@ -162,7 +165,7 @@ def _kinds(reading: Reading) -> tuple[str, ...]:
     return next((kinds for nouns, kinds in _NOUNS if any(noun.startswith(each) for each in nouns)), ())
 
 
-def _limited(filters: SearchFilters, reading: Reading, given: Filters, today: date) -> SearchFilters:
+def _limited(filters: SearchFilters, reading: Reading, given: Filters, today: date | None) -> SearchFilters:
     """Return the filters limited to the question's period and filters, and of what is latest to what has come."""
     period = reading.period
     first, last = (period.first, period.last) if period else (None, None)

@@ -1,10 +1,19 @@
 """Lists, counts and single documents from what is known of them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.device_app.everyday.conftest import Ask
+from device_app.english.query import parse
+from device_app.everyday.listing import Listing
+from device_app.everyday.rule import Asked
+from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.known_people import known_people
+from models.fake import FakeEmbedder
+from storage.database import Database
+from storage.knowledge import KnowledgeStore
+from tests.device_app.everyday.conftest import NOW, Ask
 
 ANSWERS: dict[str, tuple[str, list[str]]] = {
     "mails from Rick Moen in October": (
@@ -65,6 +74,20 @@ ASIDE = (
 @pytest.mark.parametrize("question", ASIDE)
 def test_what_it_leaves_to_others(ask: Ask, question: str) -> None:
     assert ask(question) is None
+
+
+@pytest.mark.parametrize("name", ["soup.md", "2027-03-01_soup.md"])
+def test_notes_without_a_date_until_today_are_listed_where_the_latest_is_asked_for(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("# Soup\n\nLeek and potato.\n")
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([tmp_path / name])
+    for question in ("What is my latest note?", "the latest note on soup"):
+        asked = Asked(parse(question, NOW.date()), NOW)
+        ruled = Listing(store, known_people(store.database)).answer(asked)
+        assert ruled
+        assert "1 note" in ruled.text
+        assert "Soup [1]" in ruled.text
+        assert len(ruled.items) == 1
 
 
 def test_the_items_are_the_documents_and_the_sources_their_passages(ask: Ask) -> None:
