@@ -45,6 +45,7 @@ class Days:
         limited = replace(self.people.widened(given), kinds=given.kinds or _DONE)
         filters = limited.within(reading.period.first, reading.period.last or reading.period.first)
         dated = sorted(self.store.latest(filters, oldest=True), key=lambda each: _DONE.index(each.kind))
+        has_notes = any(each.kind == "note" for each in dated)
         limits = [reading.period.words]
         speakers: list[str] = []
         note = ""
@@ -61,7 +62,8 @@ class Days:
             if dated and not spoken:
                 return None  # notes of the day may say what was said
             dated = spoken
-        return noted(self._quoted(reading, dated, speakers if reading.speaker else [], limits), note)
+        ruled = self._quoted(reading, dated, speakers if reading.speaker else [], limits)
+        return noted(ruled, note) if ruled.items or not has_notes else None  # notes of the day may say what was said
 
     def _quoted(
         self, reading: OfDays, dated: Sequence[StoredDocument], speakers: Sequence[str], limits: Sequence[str]

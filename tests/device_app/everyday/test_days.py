@@ -35,6 +35,7 @@ def test_answers(ask: Ask, question: str) -> None:
         "What happened in 2025?",
         "What did Zorblax say on 3 October?",
         "What happened to the bench?",
+        "What did Anna say on 14 November?",
     ],
 )
 def test_what_it_leaves_to_others(ask: Ask, question: str) -> None:
