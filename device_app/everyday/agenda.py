@@ -225,19 +225,21 @@ class _Answering:
 
     def _no_more(self) -> tuple[str, Sequence[Occurrence]] | None:
         """Say that what is to come of the subject is cancelled, or else when the last event was; None without any."""
-        to_come = self._on(self.today, self.today + _AHEAD)
-        if cancelled := [each for each in to_come if each.is_cancelled]:
-            text = " ".join(f"{wording.as_cancelled(each)}{self.cites.mark(each)}." for each in cancelled)
-            return text, cancelled
-        if not (last := self._last()):
-            return None
+        if (cancelled := self._cancelled()) or not (last := self._last()):
+            return cancelled
         said = wording.in_words(last, self.today, self.cites)
         if not isinstance(last.ends, datetime) and last.ends > self.today:
             return f"{said}.", [last]
         return f"No more “{self.question.subject}” is planned; the last was {said}.", [last]
 
+    def _cancelled(self) -> tuple[str, Sequence[Occurrence]] | None:
+        """Say which events of the subject that were to come are cancelled; None if there are none."""
+        cancelled = [each for each in self._on(self.today, self.today + _AHEAD) if each.is_cancelled]
+        text = " ".join(f"{wording.as_cancelled(each)}{self.cites.mark(each)}." for each in cancelled)
+        return (text, cancelled) if cancelled else None
+
     def _next(self, window: Window | None) -> tuple[str, Sequence[Occurrence]] | None:
-        """Say when the next event of the subject is; if none is to come, when the last one was."""
+        """Say when the next event of the subject is; else which are cancelled, or when the last one was."""
         upcoming = self._following(self.asked.now)
         if window:
             upcoming = [each for each in upcoming if window.first <= each.day <= window.last]
@@ -245,15 +247,14 @@ class _Answering:
             return f"{wording.in_words(upcoming[0], self.today, self.cites)}.", upcoming[:1]
         what = f"No “{self.question.subject}”" if self.question.words else "Nothing"
         none = f"{what} is coming up in your calendars."
+        if self.question.words and window is None and (cancelled := self._cancelled()):
+            return cancelled
         if self.question.words and (last := self._last()):
             return f"{none} The last was {wording.in_words(last, self.today, self.cites)}.", [last]
         return None if self.question.words else (none, ())
 
     def is_outdated(self) -> bool:
-        """Return whether nothing of the subject is to come, and something was written about it after the last event.
-
-        A mail may have moved it. A cancelled event, and one of the days that are asked for, is an answer all the same.
-        """
+        """Return whether something was written about the subject after its last event, and nothing of it answers."""
         window, last = self.question.window, self._last() if self.question.words else None
         if not last or self._on(self.today, self.today + _AHEAD) or (window and self._within(window)):
             return False

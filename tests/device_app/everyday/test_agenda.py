@@ -28,6 +28,8 @@ UID:call|SUMMARY:Call with Petra|DTSTART;TZID=America/New_York:20261126T090000|D
 UID:dentist|SUMMARY:Dentist|DTSTART;TZID=Europe/Rome:20261130T093000|DURATION:PT1H|STATUS:CANCELLED
 UID:dentist2|SUMMARY:Dentist|DTSTART;TZID=Europe/Rome:20261210T110000|DURATION:PT1H
 UID:review|SUMMARY:Budget review|DTSTART;TZID=Europe/Rome:20261211T130000|DURATION:PT1H|STATUS:CANCELLED
+UID:rehearsed|SUMMARY:Rehearsal|DTSTART;TZID=Europe/Rome:20261005T100000|DURATION:PT1H
+UID:rehearsal|SUMMARY:Rehearsal|DTSTART;TZID=Europe/Rome:20261212T130000|DURATION:PT1H|STATUS:CANCELLED
 UID:club|SUMMARY:Book club|DTSTART;TZID=Europe/Rome:20240124T200000|DURATION:PT2H|RRULE:FREQ=MONTHLY;COUNT=21
 UID:trip|SUMMARY:Kobarid|DTSTART;VALUE=DATE:20261204|DTEND;VALUE=DATE:20261207
 UID:old|SUMMARY:Vet|DTSTART;TZID=Europe/Rome:20261005T100000|DURATION:PT1H
@@ -132,6 +134,8 @@ def ask(store: KnowledgeStore) -> Ask:
             "The last was on Monday, 5 October, 10:00–11:00: Vet [1].",
         ),
         ("When is the budget review?", "Budget review on Friday, 11 December 2026, 13:00 is cancelled [1]."),
+        ("When is my next budget review?", "Budget review on Friday, 11 December 2026, 13:00 is cancelled [1]."),
+        ("When is my next rehearsal?", "Rehearsal on Saturday, 12 December 2026, 13:00 is cancelled [1]."),
         (
             "When is the book club?",
             "No more “book club” is planned; the last was on Wednesday, 24 September 2025, 20:00–22:00: Book club [1].",
