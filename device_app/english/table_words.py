@@ -41,6 +41,13 @@ FIGURES: Final[Mapping[Figure, re.Pattern[str]]] = {
 
 MANY: Final = re.compile(r"\bhow many\b")
 
+_PERSONS: Final = r"(?:people|persons|guests|visitors|children|kids|men|women|adults|members|friends)"
+COUNTED: Final = re.compile(rf"\bhow many (?:(?:other|different|of the|of my|of our) )?(?P<noun>{_PERSONS}|times)\b")
+"""People or times that are counted: a table that holds neither has no answer."""
+
+PERSON_DOES: Final = re.compile(rf"\b(?:who|{_PERSONS}) (?P<verb>[^\W\d_]+)\b")
+"""What people do: "people work" names no cell "work"."""
+
 OTHERWISE: Final = re.compile(
     r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|should|will|would|am)\b"
     r"|\b(?:why|how come|if|unless|except|excluding|(?:per|each|every|by|which|what) (?:day|week|month|quarter|year)|"
@@ -95,6 +102,12 @@ SENSES: Final = (
 )
 QUANTITY: Final = _keys("amount quantity qty number count pieces stock")
 """The words of columns that say how many there are of what a row is about."""
+
+PEOPLE: Final = _keys(
+    "people person guest visitor child children kid man woman men women adult member friend contact participant player "
+    "singer employee staff team birthday born surname"
+)
+"""The words of tables whose rows are people."""
 
 UNIT_COLUMNS: Final = _keys("unit units currency curr ccy uom measure")
 """The names of columns that hold the unit of the number beside them."""

@@ -6,73 +6,34 @@ Pure: tables and cells are given.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from device_app.english import dates
-from device_app.english.cells import WORD, key, word_key
+from device_app.english.cells import key, word_key
 from device_app.english.lexicon import NUMBERS
 from device_app.english.stop_words import STOP_WORDS
 from device_app.english.table_units import Unit, asked_unit, unit_named
 from device_app.english.table_words import (
-    COMPARISON,
     CONTAINERS,
     CURRENCY_COLUMNS,
-    FIGURES,
     HOW_LONG,
+    PEOPLE,
     QUANTITY,
     SAYS_NOTHING,
     SENSES,
     SPENDING,
     SPENT,
     UNIT_COLUMNS,
-    Figure,
     Sense,
 )
 from device_app.english.terms import plain
+from device_app.everyday.table_question import Words
 from storage.tables import DURATION, Cell, Table
 
 _HEADER_UNIT = re.compile(r"[(\[](?P<unit>[^()\[\]]{1,12})[)\]]\s*$|\bin (?P<in>[^\W\d_]{1,12})$")
 _LEAST_PART: Final = 3
 """The letters from which a word that is only part of a cell finds it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """The words of a question: their forms, their comparable forms, and which are of a date, a figure, a comparison."""
-
-    text: str
-    forms: tuple[str, ...]
-    keys: tuple[str, ...]
-    dated: frozenset[int]
-    figures: Mapping[Figure, frozenset[int]]
-    compared: frozenset[int]
-    comparisons: tuple[re.Match[str], ...]
-
-
-def parsed(text: str) -> Words:
-    matches = list(WORD.finditer(text))
-
-    def within(spans: Iterable[tuple[int, int]]) -> frozenset[int]:
-        letters = {letter for start, end in spans for letter in range(start, end)}
-        return frozenset(place for place, word in enumerate(matches) if word.start() in letters)
-
-    dated = within(dates.places(text))
-    comparisons = [match for match in COMPARISON.finditer(text) if not within([match.span("number")]) & dated]
-    compared = within(match.span() for match in comparisons)
-    figures = {name: within(match.span() for match in pattern.finditer(text)) for name, pattern in FIGURES.items()}
-    figures = {name: left for name, places in figures.items() if (left := places - dated - compared)}
-    forms = tuple(match[0] for match in matches)
-    return Words(
-        text,
-        forms,
-        tuple(map(word_key, forms)),
-        dated,
-        figures,
-        compared,
-        tuple(comparisons),
-    )
 
 
 def column_unit(table: Table, place: int) -> str:
@@ -147,7 +108,7 @@ class Alignment:
 
     def _may_be_value(self, place: int) -> bool:
         used = self.words.dated | self.words.compared | frozenset().union(*self.words.figures.values())
-        return self.words.forms[place] not in STOP_WORDS and place not in used
+        return self.words.forms[place] not in STOP_WORDS and place not in used | self.words.verbs
 
     def _find_columns(self) -> None:
         title = set(key(re.sub(r"[\W_]+", " ", self.table.title))) - STOP_WORDS
@@ -221,7 +182,8 @@ class Alignment:
     def _find_parts_of_cells(self) -> None:
         parts: dict[int, set[str]] | None = None
         for place in self.unexplained():
-            if len(self.words.forms[place]) < _LEAST_PART or self.words.forms[place] in NUMBERS:
+            form = self.words.forms[place]
+            if len(form) < _LEAST_PART or form in NUMBERS or place in self.words.verbs:
                 continue
             matching: dict[int, set[str]] = {}
             for cell in self.cells.get(self.words.keys[place], ()):
@@ -246,7 +208,14 @@ class Alignment:
             place
             for place, form in enumerate(self.words.forms)
             if not (place in self.roles or place in used or form in STOP_WORDS or form in SAYS_NOTHING)
+            or (place in self.words.counted and not self._counts(form))
         ]
+
+    def _counts(self, form: str) -> bool:
+        """Return whether rows, or the numbers of a column, may be what "how many" counts: people, or times."""
+        if form == "times":
+            return bool(self.dated())
+        return bool(self.vocabulary() & PEOPLE or self.quantities())
 
     def numeric(self) -> set[int]:
         """Return the columns of numbers."""

@@ -25,19 +25,17 @@ from device_app.english.table_words import (
 )
 from device_app.english.terms import plain
 from device_app.english.words import denies
-from device_app.everyday.table_alignment import Alignment, parsed
+from device_app.everyday.table_alignment import Alignment
 from device_app.everyday.table_conditions import RowConditions
+from device_app.everyday.table_question import parsed
 from storage.tables import Cell, Condition, Table
 
 _MOST_CHARACTERS: Final = 200
 _MOST_READINGS: Final = 6
-_HEADER_UNIT = re.compile(r"[(\[](?P<unit>[^()\[\]]{1,12})[)\]]\s*$|\bin (?P<in>[^\W\d_]{1,12})$")
 _NUMBER_OF = re.compile(r"\bnumber of\b")
 _OFTEN = re.compile(r"\boften\b")
 _WHO = re.compile(r"\bwho\b")
 _WHO_IS = re.compile(r"^\W*who(?:'s| is| was| are) ")
-_LEAST_PART: Final = 3
-"""The letters from which a word that is only part of a cell finds it."""
 
 
 @dataclass(frozen=True, slots=True)

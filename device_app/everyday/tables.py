@@ -96,7 +96,7 @@ def _spelt(
     """Return the question with its only unexplained word replaced by the likeliest of a table, and a note of it."""
     for alignment in alignments(question, tables, cells):
         places = alignment.unexplained()
-        word = alignment.words.forms[places[0]] if len(places) == 1 else ""
+        word = alignment.words.forms[places[0]] if len(places) == 1 and not alignment.words.counted else ""
         is_about = set(alignment.roles.values()) & {"cell", "title", "column"}
         if len(word) < _LEAST_CORRECTED or not is_correctable(word) or not is_about:
             continue

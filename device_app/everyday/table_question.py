@@ -1,0 +1,57 @@
+"""Reads the words of a question to a table: which belong to a date, a figure or a comparison, and which are counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from device_app.english import dates
+from device_app.english.cells import WORD, word_key
+from device_app.english.table_words import COMPARISON, COUNTED, FIGURES, PERSON_DOES, Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a question: their forms, their comparable forms, and which are of a date, a figure, a comparison.
+
+    `counted` are those that say that people or times are counted, `verbs` those that say what people do: no cell has
+    them.
+    """
+
+    text: str
+    forms: tuple[str, ...]
+    keys: tuple[str, ...]
+    dated: frozenset[int]
+    figures: Mapping[Figure, frozenset[int]]
+    compared: frozenset[int]
+    comparisons: tuple[re.Match[str], ...]
+    counted: frozenset[int]
+    verbs: frozenset[int]
+
+
+def parsed(text: str) -> Words:
+    """Return the words of a question in lower case."""
+    matches = list(WORD.finditer(text))
+
+    def within(spans: Iterable[tuple[int, int]]) -> frozenset[int]:
+        letters = {letter for start, end in spans for letter in range(start, end)}
+        return frozenset(place for place, word in enumerate(matches) if word.start() in letters)
+
+    dated = within(dates.places(text))
+    comparisons = [match for match in COMPARISON.finditer(text) if not within([match.span("number")]) & dated]
+    compared = within(match.span() for match in comparisons)
+    figures = {name: within(match.span() for match in pattern.finditer(text)) for name, pattern in FIGURES.items()}
+    figures = {name: left for name, places in figures.items() if (left := places - dated - compared)}
+    forms = tuple(match[0] for match in matches)
+    return Words(
+        text,
+        forms,
+        tuple(map(word_key, forms)),
+        dated,
+        figures,
+        compared,
+        tuple(comparisons),
+        within(match.span("noun") for match in COUNTED.finditer(text)),
+        within(match.span("verb") for match in PERSON_DOES.finditer(text)),
+    )
