@@ -48,6 +48,12 @@ COUNTED: Final = re.compile(rf"\bhow many (?:(?:other|different|of the|of my|of 
 PERSON_DOES: Final = re.compile(rf"\b(?:who|{_PERSONS}) (?P<verb>[^\W\d_]+)\b")
 """What people do: "people work" names no cell "work"."""
 
+PAYER: Final = re.compile(r"\b(?P<who>who)(?:'s| has| have| had)?(?: [^\W\d_]+ly| all| already)? (?:paid|pays?)\b")
+"""A question for who paid, which a column of those who were paid does not answer."""
+
+PAYEE: Final = re.compile(r"\bpa(?:id|y|yment|yments) to\b|\b(?:payee|recipient|paid_to)\b")
+"""The names of columns of those who were paid. The text is in lower case."""
+
 OTHERWISE: Final = re.compile(
     r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|should|will|would|am)\b"
     r"|\b(?:why|how come|if|unless|except|excluding|(?:per|each|every|by|which|what) (?:day|week|month|quarter|year)|"
@@ -93,7 +99,7 @@ SENSES: Final = (
     _sense("high tall tallest steep steepest climb elevation ascent", "climb elevation height ascent altitude"),
     _sense("when day date", "date day when", days=True),
     _sense("old oldest young youngest born birthday birth", "birthday born birth birthdate dob"),
-    _sense("who whom whose", "name person who owner author member first last paid payer by responsible borrower"),
+    _sense("who whom whose", "name person who owner author member first last paid payer payee by responsible borrower"),
     _sense("where live lives lived city town located kept place", "city town place room location address where"),
     _sense("call phone telephone number reach", "phone mobile telephone tel cell cellphone"),
     _sense("email mail e-mail address", "email mail e-mail"),

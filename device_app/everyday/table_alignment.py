@@ -18,6 +18,7 @@ from device_app.english.table_words import (
     CONTAINERS,
     CURRENCY_COLUMNS,
     HOW_LONG,
+    PAYEE,
     PEOPLE,
     QUANTITY,
     SAYS_NOTHING,
@@ -58,6 +59,8 @@ def unit_column(table: Table, place: int) -> int | None:
 
 
 def _words(name: str) -> frozenset[str]:
+    if PAYEE.search(plain(name)):
+        return frozenset([word_key("payee")])
     return frozenset(key(_HEADER_UNIT.sub("", name))) - STOP_WORDS
 
 
@@ -141,6 +144,8 @@ class Alignment:
             is_duration = form == "long" and HOW_LONG.search(self.words.text)
             meant = word_key("duration") if is_duration else word
             fitting = {column for sense in SENSES if meant in sense.asked for column in self._in_sense(sense)}
+            if place in self.words.payers:
+                fitting = {column for column in fitting if word_key("payee") not in self.names(column)}
             if fitting:
                 self.senses.append(fitting)
                 self.roles.setdefault(place, "sense")
@@ -209,6 +214,7 @@ class Alignment:
             for place, form in enumerate(self.words.forms)
             if not (place in self.roles or place in used or form in STOP_WORDS or form in SAYS_NOTHING)
             or (place in self.words.counted and not self._counts(form))
+            or (place in self.words.payers and place not in self.roles)
         ]
 
     def _counts(self, form: str) -> bool:

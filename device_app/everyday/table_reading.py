@@ -35,7 +35,7 @@ _MOST_READINGS: Final = 6
 _NUMBER_OF = re.compile(r"\bnumber of\b")
 _OFTEN = re.compile(r"\boften\b")
 _WHO = re.compile(r"\bwho\b")
-_WHO_IS = re.compile(r"^\W*who(?:'s| is| was| are) ")
+_WHO_IS = re.compile(r"^\W*who(?:'s| is| was| are) (?!paid\b)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,11 @@ The Summer Book,Tove Jansson,184,2026-02-01,5
 Stoner,John Williams,288,2026-03-11,4
 Augustus,John Williams,336,,3
 """,
+    "party.csv": """\
+item,occasion,paid to,euros
+soup,carnival,several,163.40
+band,carnival,Blue Notes,250.00
+""",
     "notes.md": "# Dentist\n\nThe dentist sees me on Tuesday.\n",
 }
 
@@ -181,6 +186,8 @@ def test_two_columns_that_fit_are_both_answered(rule: Tables) -> None:
         ("which book has a rating of 4", "Rating: 4."),
         ("which books are by John Williams", "2 rows of books.csv fit, where Author is John Williams:"),
         ("what is the number of Uma", "mobile: 555 7798."),
+        ("who did we pay for the band?", "paid to: Blue Notes"),
+        ("who was paid for the soup?", "paid to: several"),
         ("how long did I walk in total in June", "2:01:49: the sum of “time”"),
     ],
 )
@@ -253,6 +260,8 @@ def test_filters_narrow_the_tables(rule: Tables) -> None:
         "how much did we spend on pets",
         "how much did we spend except on groceries",
         "heaviest walk",
+        "who paid for the soup?",
+        "who paid the most for the carnival",
         "how many people paid for groceries",
         "how many people came to the Corner Market",
         "how many children did groceries",
