@@ -6,6 +6,7 @@ kept apart and named.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -176,25 +177,33 @@ def _exceeds(total: Totals, other: Totals, *, is_most: bool) -> bool:
 
 
 def _together(totals: Sequence[Totals], asked: Unit | None) -> Totals | None:
-    """Return figures as one, in the unit asked for or the largest that occurs; None if the units do not convert."""
+    """Return figures as one, in the unit asked for or that of most rows; None if the units do not convert."""
     units = [unit_named(total.unit) for total in totals]
     if len({unit.dimension for unit in units}) != 1:
         return None
     if len(totals) == 1 and (asked is None or asked.sign == units[0].sign):
         return totals[0]
-    into = max(units, key=lambda unit: unit.factor)
+    into = _usual(totals)
     if asked and asked.dimension == into.dimension:
         into = asked
     value = sum(total.sum * unit.factor / into.factor for total, unit in zip(totals, units, strict=True))
     return Totals("", into.sign, sum(total.count for total in totals), round(value, 9), 0, 0)
 
 
+def _usual(totals: Sequence[Totals]) -> Unit:
+    """Return the unit of most rows, the larger of two that are equally frequent."""
+    rows = Counter[Unit]()
+    for total in totals:
+        rows[unit_named(total.unit)] += total.count
+    return max(rows, key=lambda unit: (rows[unit], unit.factor))
+
+
 def _ranked(totals: Sequence[Totals], *, is_most: bool) -> list[Totals]:
-    """Return each group once, in the largest unit that occurs, the greatest sum first, or the least."""
+    """Return each group once, in the unit of most rows, the greatest sum first, or the least."""
     groups: dict[str, list[Totals]] = {}
     for total in totals:
         groups.setdefault(total.group, []).append(total)
-    into = max((unit_named(total.unit) for total in totals), key=lambda unit: unit.factor)
+    into = _usual(totals)
     joined = []
     for group, same in groups.items():
         together = _together(same, into)

@@ -62,6 +62,12 @@ item,occasion,paid to,euros
 soup,carnival,several,163.40
 band,carnival,Blue Notes,250.00
 """,
+    "swims.csv": """\
+day,swum
+2026-06-02,1500 m
+2026-06-04,2 km
+2026-06-09,800 m
+""",
     "notes.md": "# Dentist\n\nThe dentist sees me on Tuesday.\n",
 }
 
@@ -188,6 +194,7 @@ def test_two_columns_that_fit_are_both_answered(rule: Tables) -> None:
         ("what is the number of Uma", "mobile: 555 7798."),
         ("who did we pay for the band?", "paid to: Blue Notes"),
         ("who was paid for the soup?", "paid to: several"),
+        ("how far have I swum in total?", "4300 m: the sum of “swum” in 3 rows"),
         ("how long did I walk in total in June", "2:01:49: the sum of “time”"),
     ],
 )
