@@ -7,7 +7,7 @@ kept apart and named.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -121,11 +121,11 @@ class Figures:
         return self.reading.column or 0
 
     def _totals(self, group: int | None = None) -> list[Totals]:
-        """Return the figures over the column, with the unit of its name where its cells have none."""
+        """Return the figures over the column, with the unit of its name where its cells have ntotal."""
         table = self.reading.table
         beside, header = unit_column(table, self._place), column_unit(table, self._place)
         totals = self.store.totals(table, self.reading.conditions, self._place, beside, group)
-        return [replace(total, unit=total.unit or header) for total in totals]
+        return _merged(replace(total, unit=total.unit or header) for total in totals)
 
     def _compared(self, group: int | None = None) -> list[Totals]:
         """Return the figures in the unit that is asked for, if there are any; else in all units."""
@@ -139,8 +139,9 @@ class Figures:
         beside, header = unit_column(table, self._place), column_unit(table, self._place)
         rows = self.store.rows(table, conditions, _MOST_TIES)
         if beside is not None:
-            return [row for row in rows if row.cells[beside] == unit]
-        return [row for row in rows if row.values.get(f"u{self._place}", header) == unit]
+            return [row for row in rows if unit_named(row.cells[beside]) == unit_named(unit)]
+        written = f"u{self._place}"
+        return [row for row in rows if unit_named(str(row.values.get(written, header))) == unit_named(unit)]
 
     def _group(self, total: Totals, *, is_counted: bool) -> str:
         rows = counted(total.count, "row")
@@ -161,6 +162,26 @@ class Figures:
         cells = [row.cells[self._place] for row in rows if f"n{self._place}" in row.values]
         as_money = any(cell.strip("€$£¥ ")[-3:-2] in (".", ",") for cell in cells)
         return min(max([len(text.partition(".")[2]) for text in written] + [2 * as_money]), _MOST_DECIMALS)
+
+
+def _merged(totals: Iterable[Totals]) -> list[Totals]:
+    """Return figures by group and unit, where a unit is written in several ways: "€" and "EUR"."""
+    merged: dict[tuple[str, Unit], Totals] = {}
+    for total in totals:
+        of = (total.group, unit_named(total.unit))
+        other = merged.get(of)
+        merged[of] = total if other is None else _added(other, total)
+    return sorted(merged.values(), key=lambda total: -total.count)
+
+
+def _added(total: Totals, other: Totals) -> Totals:
+    return replace(
+        total,
+        count=total.count + other.count,
+        sum=total.sum + other.sum,
+        least=min(total.least, other.least),
+        most=max(total.most, other.most),
+    )
 
 
 def _value(total: Totals, figure: str) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from device_app.english.cells import key
+from device_app.english.table_units import unit_named
 from device_app.knowledge.readers.dates import date_in
 from shared.printable import printable
 from shared.types import Document, TableRow
@@ -114,7 +115,7 @@ def _one_line(text: str) -> str:
 def _values(texts: Counter[str], style: _Style) -> dict[str, _Value]:
     """Return the values of a column's texts; none if most of its cells have none, or too many units."""
     values = {text: value for text in texts if (value := _value(text, style))}
-    units = {value.get("u") for value in values.values()}
+    units = {unit_named(str(value.get("u", ""))) for value in values.values()}
     valued = sum(texts[text] for text in values)
     return values if valued * 2 > texts.total() and len(units) <= _MOST_UNITS else {}
 

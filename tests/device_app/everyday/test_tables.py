@@ -68,6 +68,15 @@ day,swum
 2026-06-04,2 km
 2026-06-09,800 m
 """,
+    "gear.csv": """\
+bought,gear,price
+2026-01-02,lamp,EUR 10.00
+2026-01-03,tent,€ 20.50
+2026-01-04,tarp,$ 7.00
+2026-01-05,axe,8.00 USD
+2026-01-06,map,£ 3.00
+2026-01-07,stove,GBP 30.00
+""",
     "notes.md": "# Dentist\n\nThe dentist sees me on Tuesday.\n",
 }
 
@@ -209,6 +218,12 @@ def test_currencies_are_not_added(rule: Tables) -> None:
     francs = _answer(rule, "how much did we spend on eating out in francs?").text
     assert francs.startswith("30.50 CHF: the sum of “amount” in 1 row")
     assert "without 20.00 EUR in 1 row" in francs
+
+
+def test_a_currency_is_the_same_by_its_sign_and_its_code(rule: Tables) -> None:
+    text = _answer(rule, "how much did we spend on gear in total").text
+    assert text.startswith("15.00 USD in 2 rows and 30.50 EUR in 2 rows and 33.00 GBP in 2 rows: the sum of “price”")
+    assert "20.50 EUR: the greatest “price”" in _answer(rule, "most expensive gear in euros").text
 
 
 def test_units_that_convert_are_added_and_said(rule: Tables) -> None:
