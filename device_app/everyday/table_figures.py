@@ -82,9 +82,10 @@ class Figures:
             ties = self._with_value(total.most if is_most else total.least, total.unit)
             rows += ties
             shown = amount(total.most if is_most else total.least, total.unit, self._decimals())
-            parts.append(
-                f"{shown}: the {word} “{name}” in {self.words.file}{self.words.where}.\n\n{self.words.listed(ties)}"
-            )
+            of = f"the {word} “{name}” in {self.words.file}{self.words.where}"
+            named = self._named(ties)
+            lead = f"{named}: {shown}, {of}" if named else f"{shown}: {of}"
+            parts.append(f"{lead}.\n\n{self.words.listed(ties)}")
         note = f"In different {kinds(best.values())}, which are not compared:\n\n" if len(best) > 1 else ""
         return Result(note + "\n\n".join(parts), understood, self.words.row_items(rows), rows[:MOST_CITED])
 
@@ -142,6 +143,14 @@ class Figures:
             return [row for row in rows if unit_named(row.cells[beside]) == unit_named(unit)]
         written = f"u{self._place}"
         return [row for row in rows if unit_named(str(row.values.get(written, header))) == unit_named(unit)]
+
+    def _named(self, rows: Sequence[StoredRow]) -> str:
+        """Return the texts that are asked for, of few rows: the boats of "Which boat is longest?"; "" for none."""
+        columns = self.reading.table.columns
+        asked = [place for place in self.reading.asked if not (columns[place].numbers or columns[place].days)]
+        asked = [place for place in asked if place != unit_column(self.reading.table, self._place)]
+        names = dict.fromkeys(" ".join(filter(None, (row.cells[place] for place in asked))) for row in rows)
+        return " and ".join(filter(None, names)) if len(rows) <= MOST_CITED else ""
 
     def _group(self, total: Totals, *, is_counted: bool) -> str:
         rows = counted(total.count, "row")

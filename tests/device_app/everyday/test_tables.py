@@ -204,6 +204,8 @@ def test_two_columns_that_fit_are_both_answered(rule: Tables) -> None:
         ("who did we pay for the band?", "paid to: Blue Notes"),
         ("who was paid for the soup?", "paid to: several"),
         ("how far have I swum in total?", "4300 m: the sum of “swum” in 3 rows"),
+        ("which route was the longest by the map", "hill: 12 km, the greatest “distance map (km)” in walks.csv."),
+        ("which gear was cheapest in GBP", "map: 3.00 GBP, the least “price” in gear.csv."),
         ("how long did I walk in total in June", "2:01:49: the sum of “time”"),
     ],
 )
@@ -223,7 +225,7 @@ def test_currencies_are_not_added(rule: Tables) -> None:
 def test_a_currency_is_the_same_by_its_sign_and_its_code(rule: Tables) -> None:
     text = _answer(rule, "how much did we spend on gear in total").text
     assert text.startswith("15.00 USD in 2 rows and 30.50 EUR in 2 rows and 33.00 GBP in 2 rows: the sum of “price”")
-    assert "20.50 EUR: the greatest “price”" in _answer(rule, "most expensive gear in euros").text
+    assert "tent: 20.50 EUR, the greatest “price”" in _answer(rule, "most expensive gear in euros").text
 
 
 def test_units_that_convert_are_added_and_said(rule: Tables) -> None:
