@@ -125,8 +125,25 @@ class Alignment:
             is_named = word in title and not word[0].isdigit() and self.words.forms[place] not in CONTAINERS
             if place not in self.roles and (is_named or (word in SPENT and title & SPENDING)):
                 self.roles[place] = "title"
+        self._leave_figures()
         best = list(self.direct.values())
         self.direct = {column: said for column, said in self.direct.items() if not any(said < other for other in best)}
+
+    def _leave_figures(self) -> None:
+        """Leave the word of a figure to it: "the total of the fees" is no column "Total cost", if another fits."""
+        figures = {place: self.words.keys[place] for place in frozenset().union(*self.words.figures.values())}
+        only_figures = {
+            column
+            for column, said in self.direct.items()
+            if said <= set(figures.values()) and said < self.names(column)
+        }
+        if set(self.direct) - only_figures:
+            self.direct = {column: said for column, said in self.direct.items() if column not in only_figures}
+        for place in figures:
+            if self.roles.get(place) == "column" and not any(
+                self.words.keys[place] in self.direct[column] for column in set(self.direct) - only_figures
+            ):
+                self.roles.pop(place, None)
 
     def names(self, column: int) -> frozenset[str]:
         """Return the comparable words of a column's name, without its unit."""

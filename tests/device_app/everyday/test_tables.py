@@ -77,6 +77,17 @@ bought,gear,price
 2026-01-06,map,£ 3.00
 2026-01-07,stove,GBP 30.00
 """,
+    "members.csv": """\
+name,fee,total score
+Bo,40,7
+Ida,25,9
+""",
+    "material.csv": """\
+material,price,total cost
+rope,$18.20,36.40
+varnish,€ 33.00,33.00
+lamp,,59.90
+""",
     "notes.md": "# Dentist\n\nThe dentist sees me on Tuesday.\n",
 }
 
@@ -206,6 +217,8 @@ def test_two_columns_that_fit_are_both_answered(rule: Tables) -> None:
         ("how far have I swum in total?", "4300 m: the sum of “swum” in 3 rows"),
         ("which route was the longest by the map", "hill: 12 km, the greatest “distance map (km)” in walks.csv."),
         ("which gear was cheapest in GBP", "map: 3.00 GBP, the least “price” in gear.csv."),
+        ("what is the total of the fees?", "65: the sum of “fee” in 2 rows of members.csv."),
+        ("what is the total score", "16: the sum of “total score” in 2 rows of members.csv."),
         ("how long did I walk in total in June", "2:01:49: the sum of “time”"),
     ],
 )
