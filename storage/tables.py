@@ -213,10 +213,12 @@ class TableStore:
         place: int,
         unit_place: int | None = None,
         group_place: int | None = None,
+        units_of: int | None = None,
     ) -> list[Totals]:
         """Return the figures over a column of numbers, for each unit and each group.
 
-        The unit is the number's own or, with `unit_place`, the cell in that column.
+        The unit is the number's own or, with `unit_place`, the cell in that column; with `units_of` it is the unit of
+        the number in that column.
         """
         where, parameters = _where(table, conditions)
         unit = "json_extract(cell_values, ?)" if unit_place is None else "json_extract(cells, ?)"
@@ -227,7 +229,7 @@ class TableStore:
             "WHERE number IS NOT NULL GROUP BY grouped, unit ORDER BY COUNT(number) DESC, grouped, unit",
             (
                 "$.none" if group_place is None else f"$[{group_place}]",
-                f"$.u{place}" if unit_place is None else f"$[{unit_place}]",
+                f"$.u{place if units_of is None else units_of}" if unit_place is None else f"$[{unit_place}]",
                 f"$.n{place}",
                 *parameters,
             ),

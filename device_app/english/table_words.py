@@ -54,6 +54,9 @@ PAYER: Final = re.compile(r"\b(?P<who>who)(?:'s| has| have| had)?(?: [^\W\d_]+ly
 PAYEE: Final = re.compile(r"\bpa(?:id|y|yment|yments) to\b|\b(?:payee|recipient|paid_to)\b")
 """The names of columns of those who were paid. The text is in lower case."""
 
+COSTS: Final = re.compile(r"\b(?:did|does|do|will|would)\b[^?]*?(?<!total )\b(?P<verb>cost)\b(?! of\b)")
+"""What something did cost: the verb names no column, so that all columns of costs fit."""
+
 OTHERWISE: Final = re.compile(
     r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|should|will|would|am)\b"
     r"|\b(?:why|how come|if|unless|except|excluding|(?:per|each|every|by|which|what) (?:day|week|month|quarter|year)|"
@@ -85,13 +88,14 @@ def _sense(asked: str, named: str, *dimensions: str, days: bool = False) -> Sens
     return Sense(_keys(asked), _keys(named), dimensions, days)
 
 
+COST: Final = _sense(
+    "cost costs price pay paid spend spent expense expenses expensive cheap cheapest priciest dearest worth money "
+    "value charge bill fee",
+    "amount price cost value worth sum fee total expense salary rent",
+    "money",
+)
 SENSES: Final = (
-    _sense(
-        "cost costs price pay paid spend spent expense expenses expensive cheap cheapest priciest dearest worth money "
-        "value charge bill fee",
-        "amount price cost value worth sum fee total expense salary rent",
-        "money",
-    ),
+    COST,
     _sense("long longest shortest take took need needed duration time", "time duration", "time"),
     _sense("fast fastest quick quickest slow slowest quickly", "time duration", "time"),
     _sense("far farthest furthest long longest shortest short distance", "distance length", "length"),

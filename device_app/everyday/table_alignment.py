@@ -116,7 +116,7 @@ class Alignment:
     def _find_columns(self) -> None:
         title = set(key(re.sub(r"[\W_]+", " ", self.table.title))) - STOP_WORDS
         for place, word in enumerate(self.words.keys):
-            if place in self.roles or (self.words.forms[place] in STOP_WORDS):
+            if place in self.roles or place in self.words.costs or self.words.forms[place] in STOP_WORDS:
                 continue
             for column in range(len(self.table.columns)):
                 if word in self.names(column):

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from device_app.english.cells import key
 from device_app.english.table_units import Unit, unit_named
+from device_app.english.table_words import COST
 from device_app.everyday.rule import Item
 from device_app.everyday.table_alignment import column_unit, unit_column
 from device_app.everyday.table_reading import Reading
@@ -40,7 +42,8 @@ class Figures:
     def computed(self, count: int) -> Result:
         """Return the sum or the average over the `count` rows that meet the conditions."""
         figure = "average" if self.reading.figure == "average" else "sum"
-        name, totals = self.words.name(self._place), self._totals()
+        name, beside = self.words.name(self._place), self._currencies()
+        totals = self._totals(units_of=beside)
         understood = self.words.understood(f"{figure} of {name}", self.words.counted(count))
         if not totals:
             return self.words.nothing(understood, "number")
@@ -60,6 +63,7 @@ class Figures:
             text = f"{self._amount(asked, figure)}: {of}; without {' and '.join(others)}.{missing}"
         else:
             text = f"{each}: {of}. They are in different {kinds(totals)}, so there is no single {figure}.{missing}"
+            text += f" The currencies are those of “{self.words.name(beside)}”." if beside is not None else ""
         rows = self.store.rows(self.reading.table, self.reading.conditions, MOST_CITED)
         if count <= MOST_CITED:
             text += f"\n\n{self.words.listed(rows)}"
@@ -97,7 +101,7 @@ class Figures:
             counts = self.store.counts(reading.table, reading.conditions, group)
             totals = [Totals(text, "", count, count, 0, 0) for text, count in counts]
         else:
-            totals = [total for total in self._compared(group) if total.group]
+            totals = [total for total in self._compared(group, self._currencies()) if total.group]
         what = "number of rows" if is_counted else f"sum of “{self.words.name(reading.column)}”"
         by_dimension: dict[str, list[Totals]] = {}
         for total in totals:
@@ -121,16 +125,30 @@ class Figures:
     def _place(self) -> int:
         return self.reading.column or 0
 
-    def _totals(self, group: int | None = None) -> list[Totals]:
+    def _currencies(self) -> int | None:
+        """Return the column whose numbers say that the sums, which have no unit, are in several currencies, if any."""
+        table = self.reading.table
+        is_money = bool(COST.named & set(key(self.words.name(self._place))))
+        has_unit = table.columns[self._place].units or column_unit(table, self._place)
+        if not is_money or has_unit or unit_column(table, self._place) is not None:
+            return None
+        for other, column in enumerate(table.columns):
+            units = {unit_named(unit) for unit in column.units}
+            if len(units) > 1 and all(unit.is_money for unit in units):
+                told = {total.unit for total in self._totals(units_of=other)}
+                return other if len(told - {""}) > 1 else None
+        return None
+
+    def _totals(self, group: int | None = None, units_of: int | None = None) -> list[Totals]:
         """Return the figures over the column, with the unit of its name where its cells have ntotal."""
         table = self.reading.table
         beside, header = unit_column(table, self._place), column_unit(table, self._place)
-        totals = self.store.totals(table, self.reading.conditions, self._place, beside, group)
+        totals = self.store.totals(table, self.reading.conditions, self._place, beside, group, units_of)
         return _merged(replace(total, unit=total.unit or header) for total in totals)
 
-    def _compared(self, group: int | None = None) -> list[Totals]:
+    def _compared(self, group: int | None = None, units_of: int | None = None) -> list[Totals]:
         """Return the figures in the unit that is asked for, if there are any; else in all units."""
-        totals = self._totals(group)
+        totals = self._totals(group, units_of)
         return [total for total in totals if _is_in(total, self.reading.unit)] or totals
 
     def _with_value(self, value: float, unit: str) -> list[StoredRow]:

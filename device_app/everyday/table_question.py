@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from device_app.english import dates
 from device_app.english.cells import WORD, word_key
-from device_app.english.table_words import COMPARISON, COUNTED, FIGURES, PAYER, PERSON_DOES, Figure
+from device_app.english.table_words import COMPARISON, COSTS, COUNTED, FIGURES, PAYER, PERSON_DOES, Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Words:
     """The words of a question: their forms, their comparable forms, and which are of a date, a figure, a comparison.
 
     `counted` are those that say that people or times are counted, `verbs` those that say what people do: no cell has
-    them. `payers` are those that ask who paid.
+    them. `payers` are those that ask who paid, `costs` are the verb of "what did it cost".
     """
 
     text: str
@@ -29,6 +29,7 @@ class Words:
     counted: frozenset[int]
     verbs: frozenset[int]
     payers: frozenset[int]
+    costs: frozenset[int]
 
 
 def parsed(text: str) -> Words:
@@ -56,4 +57,5 @@ def parsed(text: str) -> Words:
         within(match.span("noun") for match in COUNTED.finditer(text)),
         within(match.span("verb") for match in PERSON_DOES.finditer(text)),
         within(match.span("who") for match in PAYER.finditer(text)),
+        within(match.span("verb") for match in COSTS.finditer(text)),
     )

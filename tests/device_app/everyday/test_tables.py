@@ -219,6 +219,8 @@ def test_two_columns_that_fit_are_both_answered(rule: Tables) -> None:
         ("which gear was cheapest in GBP", "map: 3.00 GBP, the least “price” in gear.csv."),
         ("what is the total of the fees?", "65: the sum of “fee” in 2 rows of members.csv."),
         ("what is the total score", "16: the sum of “total score” in 2 rows of members.csv."),
+        ("what did the rope cost?", "price: $18.20; total cost: 36.40."),
+        ("what is the total cost of the rope?", "36.40: the sum of “total cost” in 1 row"),
         ("how long did I walk in total in June", "2:01:49: the sum of “time”"),
     ],
 )
@@ -239,6 +241,14 @@ def test_a_currency_is_the_same_by_its_sign_and_its_code(rule: Tables) -> None:
     text = _answer(rule, "how much did we spend on gear in total").text
     assert text.startswith("15.00 USD in 2 rows and 30.50 EUR in 2 rows and 33.00 GBP in 2 rows: the sum of “price”")
     assert "tent: 20.50 EUR, the greatest “price”" in _answer(rule, "most expensive gear in euros").text
+
+
+def test_currencies_of_the_prices_beside_are_not_added(rule: Tables) -> None:
+    text = _answer(rule, "sum of the total cost in material").text
+    assert "36.40 USD in 1 row" in text
+    assert "33.00 EUR in 1 row" in text
+    assert "59.90 in 1 row" in text
+    assert "there is no single sum. The currencies are those of “price”." in text
 
 
 def test_units_that_convert_are_added_and_said(rule: Tables) -> None:
