@@ -8,20 +8,34 @@ writes of one is not, in doubt.
 import re
 from typing import Final
 
-_MOST_CHARACTERS: Final = 2_000
 _BARE_CHARACTERS: Final = 40
 """The most characters of a message that is little more than a code."""
 
+# All repeats are bounded, so that the time is linear in the length of a message, whatever is in it.
 _CODE = re.compile(
     r"(?<![\w.,:/€$£#-])(?:[A-Z]{1,3}-)?(?:\d{4,10}|\d{3}[ -]\d{3}|\d{4}[ -]\d{4})(?![\w€$£%:/]|[.,]\d|-\d)"
-    r"|(?<![\w-])(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{5,10}(?![\w-])|\B#\d{4,10}\b"
+    r"|(?<![\w-])(?=[A-Z0-9]{0,9}\d)(?=[A-Z0-9]{0,9}[A-Z])[A-Z0-9]{5,10}(?![\w-])|\B#\d{4,10}\b"
 )
-"""A code: digits, perhaps in groups or behind letters (G-123456), or capitals with digits. No price, date or time."""
+"""What is a code without a word for it: digits, perhaps in groups or behind letters (G-123456), or capitals with
+digits. No price, date or time.
+"""
 
 _NOUN = (
-    r"(?:codes?|c[oó]digos?|codice|kode?|kod|code|pin|passcodes?|passwords?|otp|tan|token|passwort|kennwort|contraseña"
-    r"|mot de passe|parola|пароль|код|验证码|驗證碼|校验码|動態碼|認証コード|確認コード|인증번호|رمز|קוד)"
+    r"(?:(?:codes?|c[oó]digos?|codice|kode?|kod|pin|passcodes?|passwords?|otp|tan|token|passwort|kennwort|contraseña"
+    r"|mot de passe|parola|пароль|код|رمز|קוד)(?![^\W\d_])|验证码|驗證碼|校验码|動態碼|認証コード|確認コード|인증번호)"
 )
+"""A word for a code. No letter follows it, except in scripts without spaces."""
+
+_TOKEN = re.compile(
+    r"\d(?:[ .\u00a0\u2009-]?\d){2,}"
+    r"|(?<![A-Za-z0-9])(?=[A-Za-z]{0,15}\d)(?=\d{0,15}[A-Za-z])(?!\d{1,3}(?:th|[ap]m|hrs?|hours?|mins?|secs?|days?)\b)"
+    r"[A-Za-z0-9]{4,16}(?![A-Za-z0-9])"
+)
+"""What may be a code beside a word for it: three digits or more, perhaps in groups, or letters with digits."""
+
+_SPELLED = re.compile(rf"(?i:{_NOUN})(?:\s{{1,3}}(?:is|lautet|est|es|är|er)|\s{{0,3}}[:=])\s{{1,3}}[A-Z]{{4,10}}(?!\w)")
+"""A code of capitals alone, right behind the word for it."""
+
 _SERVICE = re.compile(
     r"\b(?:one[- ]?time|single[- ]use|otp|(?:sms|m|push|chip|photo|i)?-?tan\b|2fa|two[- ](?:factor|step)|passcode|"
     r"verif(?:y|ication)|authenticat\w+|security code|log ?-?in|sign ?-?in|signing in|confirmation code|"
@@ -36,19 +50,22 @@ _SERVICE = re.compile(
 )
 """Words that services use about codes, and hardly anybody else."""
 
+_FEW_WORDS = r"(?:\W{1,4}\w{1,40}){0,4}?\W{1,4}\w{0,40}?"
 _YOURS = re.compile(
-    rf"\b(?:your|ihr|dein|votre|ton|su|tu|il tuo|seu|je|uw|din|ditt|twój|ваш)\b(?:\W+[\w-]+){{0,3}}?\W+[\w-]*{_NOUN}\b"
-    rf"|\bis (?:your|the)\b(?:\W+[\w-]+){{0,3}}?\W+[\w-]*{_NOUN}\b"
-    rf"|\b(?:use|enter|type|reply with)\b.{{0,40}}\b{_NOUN}\b",
+    rf"\b(?:your|ihr|dein|votre|ton|su|tu|il tuo|seu|je|uw|din|ditt|twój|ваш)\b{_FEW_WORDS}{_NOUN}"
+    rf"|\bis (?:your|the)\b{_FEW_WORDS}{_NOUN}"
+    rf"|\b(?:use|enter|type|reply with)\b.{{0,40}}\b{_NOUN}",
     re.IGNORECASE,
 )
 """A code that is handed to the reader: "your code", "is your … code"."""
 
-_USE = re.compile(r"\b(?:use|enter|type)\b\W+(?:[a-z]-)?[\w-]*\d[\w-]*\W+(?:to|as|for)\b", re.IGNORECASE)
+_USE = re.compile(
+    r"\b(?:use|enter|type)\b\W{1,4}(?:[a-z]-)?[\w-]{0,12}\d[\w-]{0,12}\W{1,4}(?:to|as|for)\b", re.IGNORECASE
+)
 """A code that is handed to the reader without the word: "use 7741 to verify your account"."""
 
-_MENTION = re.compile(rf"(?<!\w)[\w-]*{_NOUN}(?!\w)", re.IGNORECASE)
-_RETRIEVER = re.compile(r"^\s*<#>|^@\S+ #\S+$", re.MULTILINE)
+_MENTION = re.compile(_NOUN, re.IGNORECASE)
+_RETRIEVER = re.compile(r"^[ \t]*<#>|^@\S+ #\S+$", re.MULTILINE)
 """What lets a phone fill in a code by itself."""
 
 _OTHER = re.compile(
@@ -62,14 +79,20 @@ _OTHER = re.compile(
 
 def holds_one_time_code(text: str, *, from_contact: bool) -> bool:
     """Return whether a message holds a one-time code; `from_contact`: it is from or to somebody in the contacts."""
-    said = _OTHER.sub(" ", text[:_MOST_CHARACTERS])
+    said = _OTHER.sub(" ", text)
     if _RETRIEVER.search(said):
         return True
-    if not _CODE.search(said):
-        return False
     mentions, is_service = bool(_MENTION.search(said)), bool(_SERVICE.search(said))
-    if from_contact:
-        return mentions and is_service
+    is_of_service = is_service and mentions and _has_token(said)
+    if from_contact or is_of_service:
+        return is_of_service
+    if mentions and _YOURS.search(said) and _has_token(said):
+        return True
+    code = _TOKEN if mentions else _CODE
+    is_bare = len(text.strip()) <= _BARE_CHARACTERS and len(code.sub("", text).split()) <= 2
     is_used = is_service and bool(_USE.search(said))
-    is_bare = len(text.strip()) <= _BARE_CHARACTERS and len(_CODE.sub("", text).split()) <= 2
-    return (mentions and (is_service or bool(_YOURS.search(said)))) or is_used or is_bare
+    return bool(code.search(said)) and (is_bare or is_used)
+
+
+def _has_token(text: str) -> bool:
+    return bool(_TOKEN.search(text) or _SPELLED.search(text))

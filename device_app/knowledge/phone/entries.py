@@ -66,7 +66,7 @@ def messages(listed: Sequence[object]) -> Iterator[Entry]:
         if at is None or not isinstance(text, str) or not text.strip():
             continue
         is_mine, sender = item["type"] == "sent", _short(item, "sender")
-        name = "" if is_mine or sender == _YOU else sender
+        name = "" if is_mine or sender == _YOU else _name(sender, number)
         thread = _short(item, "threadid") or naming.number_key(number) or number
         identity = _short(item, "_id") or f"{at} {number} {text[:40]}"
         yield Entry(identity, thread, number, name, at, is_mine, text[:MOST_CHARACTERS])
@@ -81,7 +81,7 @@ def calls(listed: Sequence[object]) -> Iterator[Entry]:
         if at is None or kind not in _CALLS:
             continue
         number, name = _short(item, "phone_number"), _short(item, "name")
-        name = "" if name.casefold() in _UNKNOWN else name
+        name = "" if name.casefold() in _UNKNOWN else _name(name, number)
         lasted = _lasted(item.get("duration")) if kind in ("INCOMING", "OUTGOING") else ""
         text = ", ".join(filter(None, (_CALLS[kind], lasted)))
         thread = naming.number_key(number) or number or "unknown"
@@ -93,6 +93,13 @@ def contacts(listed: Sequence[object]) -> Iterator[Contact]:
     for item in listed:
         if isinstance(item, dict) and (name := _short(item, "name")) and (number := _short(item, "number")):
             yield Contact(name, number)
+
+
+def _name(said: str, number: str) -> str:
+    """Return the name that an entry gives; "" if that is the number itself, as it is for who is not in the contacts."""
+    key = naming.number_key(said)
+    is_number = said.casefold() == number.casefold() or (key and key == naming.number_key(number))
+    return "" if is_number else said
 
 
 def _short(item: Mapping[Any, Any], key: str) -> str:

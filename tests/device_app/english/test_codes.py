@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.english.codes import holds_one_time_code
+from device_app.knowledge.phone.entries import MOST_CHARACTERS
 
 FROM_SERVICES = [
     "Your code is 123456",
@@ -31,12 +32,36 @@ FROM_SERVICES = [
     "example.com: 482913 is your login code\n\n@example.com #482913",
     "Your parcel is in the locker. Your pickup code is 4471.",
     "PIN 4711 to log in to your account",
+    "Your OTP:482913",
+    "code:123456",
+    "Your verification code:482913. Do not share",
+    "mTAN:482913",
+    "your code-482913",
+    "PIN#4821",
+    "验证码123456，请勿泄露",
+    "您的验证码是123456",
+    "認証コードは123456です",
+    "인증번호는 123456입니다",
+    "код подтверждения:482913",
+    "Your login code is 482.913",
+    "Your login code is 48 29 13",
+    "Your code is ABCDEF",
+    "Your one-time password is a8f3k2",
+    "Security code 123",
 ]
 
 
 @pytest.mark.parametrize("text", FROM_SERVICES)
 def test_a_code_from_a_service(text: str) -> None:
     assert holds_one_time_code(text, from_contact=False)
+
+
+@pytest.mark.parametrize("before", ["Good day. ", "\n", "your-", "1 "])
+def test_a_code_at_the_end_of_the_longest_message(before: str) -> None:
+    end = "\nYour login code is 482913."
+    text = (before * MOST_CHARACTERS)[: MOST_CHARACTERS - len(end)] + end
+    assert holds_one_time_code(text, from_contact=False)
+    assert holds_one_time_code(text, from_contact=True)
 
 
 KEPT = [
@@ -50,6 +75,7 @@ KEPT = [
     "Call me on 0701234567",
     "Table for 4 at 19:00",
     "Your flight confirmation code is XK4T2A",
+    "Never share your password. The line is open for 30mins at 10:30",
     "",
 ]
 

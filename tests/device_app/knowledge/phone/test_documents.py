@@ -38,6 +38,17 @@ def test_a_number_is_named_by_the_contacts() -> None:
     assert chat.title == "Messages with Anna Lindqvist, 2026-08-12"
 
 
+@pytest.mark.parametrize("sender", ["MYBANK", "mybank", "+46 70 999 99 99"])
+def test_a_sender_that_is_the_number_itself_is_no_contact(sender: str) -> None:
+    number = "0709999999" if sender.startswith("+") else "MYBANK"
+    listed = [{**MESSAGES[0], "sender": sender, "number": number, "body": "Your code is 482913"}]
+    (entry,) = entries.messages(listed)
+    assert entry.name == ""
+    assert of_messages([entry], Book()) == ([], 1)
+    (call,) = entries.calls([{**CALLS[0], "name": sender, "phone_number": number}])
+    assert call.name == ""
+
+
 def test_two_people_of_one_name_have_their_numbers_in_the_title() -> None:
     known = book("Anna Berg <0701234567>", "Anna Berg <0709999999>")
     (chat,), _ = of_messages(list(entries.messages([MESSAGES[1]])), known)
