@@ -5,7 +5,7 @@ doubt, it stays.
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Set
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
@@ -53,13 +53,12 @@ _NAMED = re.compile(
 """Matches a possible file name: text in quotation marks, or words joined by a slash."""
 
 _ABOUT_PHONE = re.compile(
-    r"\b(?:sms|mms|texted|texting|text(?:s|ed)? (?:me|us|back|from|to|about|message)|text messages?|"
-    r"phone contacts?|my contacts|missed calls?|call log|voicemail|"
-    r"(?:who|when|did \w+|has \w+) (?:last )?(?:called|call|rang|phoned?)(?: me| us)?\b|"
-    r"(?:did|do|does|has|have) (?:\S+ ){1,3}?text\b|(?:i|we) (?:called|call|phoned?|rang|texted)\b)",
+    r"\b(?:messag(?:e[sd]?|ing)|text(?:s|ed|ing)?|[sm]ms|call(?:s|ed|ing|ers?)?|r[aiu]ng|rings|ringing"
+    r"|(?:tele)?phon(?:e[sd]?|ing)|numbers?|voice[ -]?mails?|contact(?:s|ed|ing)?)\b"
+    r"|\d(?:[ ()./-]{0,2}\d){5}",
     re.IGNORECASE,
 )
-"""Words of questions about messages and calls."""
+"""Words of questions about messages, calls and contacts, or a number of six digits or more."""
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _WORDS_INSIDE = re.compile(r"(?<=[\w,;] )[^\W\d_][\w'’-]*")
@@ -85,7 +84,7 @@ def reason(asked: Query, follows: bool, held: Callable[[str], bool]) -> str:
     return MAY_NAME_FILES if may_filter(asked.text) or may_name(asked.text, held) else ""
 
 
-def may_be_about_phone(text: str, names: Collection[str]) -> bool:
+def may_be_about_phone(text: str, names: Set[str]) -> bool:
     """Return whether a question may be about a phone's messages, contacts or calls, or about somebody in them.
 
     `names` are the words of their names, in small letters. A name that is a word of the language too ("Will") counts
@@ -96,7 +95,8 @@ def may_be_about_phone(text: str, names: Collection[str]) -> bool:
     inside = {word for word in _WORDS_INSIDE.findall(text) if word[0].isupper()}
     for written in _WORD.findall(text):
         for word in naming.words(written):
-            if word in names and len(word) > 1 and (plain(word) not in _ALSO_WORDS or written in inside):
+            known = {word, word.removesuffix("s")} & names  # "annas message", as people type it
+            if any(len(name) > 1 for name in known) and (plain(word) not in _ALSO_WORDS or written in inside):
                 return True
     return False
 

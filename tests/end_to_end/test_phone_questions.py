@@ -49,6 +49,13 @@ def connected(home: Home) -> Home:
         "Who texted me about the Danube?",
         "Great, see you on Friday then: where does that leave the blue drill at seven?",
         "Did I miss a call? Any missed calls about the Danube?",
+        "Did anyone ring me about the Danube?",
+        "Who messaged me where the key is?",
+        "Whose number is 0170 7654321?",
+        "Have I missed a call from the office?",
+        "Who left me a voice mail?",
+        "Did the river office call?",
+        "Where does lindqvists message say to meet?",
     ],
 )
 @pytest.mark.parametrize("together", [False, True])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.english.private import MAY_NAME_FILES, OWN_ALONE, may_follow, reason
+from device_app.english.private import MAY_NAME_FILES, OWN_ALONE, may_be_about_phone, may_follow, reason
 from device_app.english.query import FILTERS, parse
 from shared.errors import UsageError
 
@@ -138,3 +138,19 @@ def test_no_spelling_of_a_filter_leaves(  # scripts/bench spellings tries 100,00
     except UsageError:
         return  # a day that is none: nothing is asked of anybody
     assert reason(asked, False, held), whole
+
+
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        ("Where does lindqvists river end?", True),
+        ("Where does the river of 070 765 43 21 end?", True),
+        ("Is 482913 a prime?", True),
+        ("Who telephoned?", True),
+        ("Where does the Danube end, and since when: 1992?", False),
+        ("Are the colours of this ringlet textured?", False),
+        ("How does a river rise?", False),
+    ],
+)
+def test_what_may_be_about_a_phone(text: str, stays: bool) -> None:
+    assert may_be_about_phone(text, {"anna", "lindqvist", "s"}) is stays
