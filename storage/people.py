@@ -67,12 +67,18 @@ class PeopleStore:
             names.setdefault(identity, []).append((rest[0], rest[1], rest[2]))
         return [PersonRow(row.name, row.is_me, names.get(identity, ())) for identity, row in people.items()]
 
-    def replace(self, people: Iterable[PersonRow]) -> None:
-        """Replace everybody stored by the people of the documents stored."""
+    def clear(self) -> None:
+        """Delete everybody stored, so that no name outlives the documents that it is from."""
+        self.database.execute("DELETE FROM people")
+        self.database.execute("DELETE FROM people_read")
+
+    def replace(self, people: Iterable[PersonRow], state: State) -> bool:
+        """Replace everybody stored by people computed from a state; return False, and do nothing, if it has changed."""
         rows = list(enumerate(people, 1))
         with self.database.transaction():
-            self.database.execute("DELETE FROM people")
-            self.database.execute("DELETE FROM people_read")
+            if self.state() != state:
+                return False
+            self.clear()
             self.database.execute_many(
                 "INSERT INTO people VALUES (?, ?, ?)", [(identity, row.name, row.is_me) for identity, row in rows]
             )
@@ -80,7 +86,8 @@ class PeopleStore:
                 "INSERT OR REPLACE INTO person_names VALUES (?, ?, ?, ?)",
                 [(identity, *name) for identity, row in rows for name in row.names],
             )
-            self.database.execute("INSERT INTO people_read VALUES (?, ?)", self._documents())
+            self.database.execute("INSERT INTO people_read VALUES (?, ?)", state[:2])
+        return True
 
     def own_names(self) -> list[str]:
         """Return what the person is called, as confirmed."""

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from device_app.english import naming
 from device_app.knowledge.directory import ME, Directory, several
@@ -17,6 +17,9 @@ from storage.database import Database
 from storage.people import PeopleStore, PersonRow, State
 
 F = TypeVar("F", bound=Filters)
+
+_ATTEMPTS: Final = 3
+"""How often the table is computed while another process changes the documents."""
 
 
 @dataclass
@@ -59,15 +62,22 @@ class KnownPeople:
         return tuple(filter(None, notes))
 
     def keep(self) -> None:
-        """Bring the table of people up to date, if documents have changed since it was written."""
-        if not self.store.is_current():
+        """Bring the table of people up to date, if documents have changed since it was written.
+
+        Where they keep changing meanwhile, it is left to the next call: until then the people are computed.
+        """
+        for _ in range(_ATTEMPTS):
+            state = self.store.state()
+            if self.store.is_current():
+                return
             rows = [
                 PersonRow(
                     person.name, person.is_me, [(each.written, each.source, each.count) for each in person.sightings]
                 )
                 for person in self._resolved()
             ]
-            self.store.replace(rows)
+            if self.store.replace(rows, state):
+                return
 
     def state_me(self, names: Sequence[str]) -> None:
         """Store what the person is called; no names forget who they are."""

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.knowledge.directory import ME, Directory
-from device_app.knowledge.known_people import known_people
-from device_app.knowledge.people import Sighting, resolve
+from device_app.knowledge.known_people import KnownPeople, known_people
+from device_app.knowledge.people import Person, Sighting, resolve
 from shared.types import Filters, SearchFilters
 from storage.database import Database
 
@@ -126,3 +126,47 @@ def test_the_table_is_computed_again_when_documents_change(tmp_path: Path) -> No
     assert [(row.name, row.is_me) for row in stored] == [("Jake Watson", True)]
     assert set(known_people(database).directory.written("me")) == {ME, "JakeWatson", "Jake Watson"}
     database.close()
+
+
+@pytest.mark.parametrize("meanwhile", ["removed", "added", "named"])
+def test_what_changes_while_the_table_is_computed_is_not_missed(
+    meanwhile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, other = Database(tmp_path / "jackdaw.db"), Database(tmp_path / "jackdaw.db")
+    write(database, 1, "Anna Berg")
+    people = known_people(database)
+    resolved = people._resolved
+
+    def change() -> None:
+        if meanwhile == "removed":
+            other.execute("DELETE FROM files")
+        elif meanwhile == "added":
+            write(other, 2, "Petra Novak")
+        else:
+            known_people(other).store.set_own_names(["Anna Berg"])
+
+    changes = [change]
+
+    def resolve_slowly(_: KnownPeople) -> list[Person]:
+        found = resolved()
+        if changes:
+            changes.pop()()
+        return found
+
+    monkeypatch.setattr(KnownPeople, "_resolved", resolve_slowly)
+    people.keep()
+    expected = {"removed": [], "added": [("Anna Berg", 0), ("Petra Novak", 0)], "named": [("Anna Berg", 1)]}
+    assert database.execute("SELECT name, is_me FROM people ORDER BY name") == expected[meanwhile]
+    assert people.store.is_current()
+    for each in (database, other):
+        each.close()
+
+
+def write(database: Database, number: int, name: str) -> None:
+    """Store a chat with a person."""
+    with database.transaction():
+        database.execute("INSERT INTO files VALUES (?, ?, 0, 0, '', '', '')", (number, str(number)))
+        database.execute(
+            "INSERT INTO documents VALUES (?, ?, '', '', 'chat', '', NULL, json_array(?))", (number, number, name)
+        )
+        database.execute("INSERT INTO passages VALUES (?, ?, 0, 'Hello', NULL, NULL)", (number, number))
