@@ -90,6 +90,8 @@ def remove(device: Device, path: bytes) -> Removed:
             PhoneSources(device.database).stop(os.fsdecode(path).removeprefix(PREFIX))
         device.knowledge.clear_skipped(path)
         folders = device.knowledge.forget_folders(path)
+        if known:
+            device.people.store.clear()  # with the files, their names; the rest is computed again below
     WrongAnswers(device.database).prune()
     device.qkv_tree.prune()
     device.people.keep()

@@ -20,6 +20,7 @@ from shared.errors import GaveWay, PhoneSilent
 from shared.types import Filters
 from storage.paths import HOME_VARIABLE, Paths
 from storage.phone_sources import PhoneSources
+from storage.wrong_answers import WrongAnswers
 from tests.devices import fake_device
 from tests.termux import CONTACTS as LISTED_CONTACTS
 
@@ -239,3 +240,18 @@ def test_reading_gives_way_and_progresses_all_the_same(device: Device, monkeypat
         list(phone_sources(device)(give_way))
         sizes.append(len(stored(device)))
     assert sizes == sorted(set(sizes))
+
+
+def test_no_name_outlives_a_removal_that_is_cut_short(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(device, Log(0), CONTACTS.name)
+    assert device.database.execute("SELECT COUNT(*) FROM person_names") != [(0,)]
+
+    def cut_short(_: WrongAnswers) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(WrongAnswers, "prune", cut_short)
+    with pytest.raises(KeyboardInterrupt):
+        remove(device, CONTACTS.path)
+    assert device.knowledge.count_documents(CONTACTS.path) == 0
+    for table in ("people", "person_names", "people_read"):
+        assert device.database.execute(f"SELECT COUNT(*) FROM {table}") == [(0,)]
