@@ -111,7 +111,7 @@ def _denied(name: str, printed: bytes) -> str:
 
     try:
         said = json.loads(printed)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     if not (isinstance(said, dict) and isinstance(said.get("error"), str)):
         return ""

@@ -49,6 +49,13 @@ def test_a_command_that_goes_wrong_is_named_with_what_to_do(
     assert said in reply.problem
 
 
+def test_an_answer_nested_too_deeply_is_no_answer(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+    phone.enter(monkeypatch)
+    phone.answers("termux-battery-status", "[" * 1_900 + '"error"')
+    _, reply = phones.call_json("termux-battery-status")
+    assert "prints what is no answer" in reply.problem
+
+
 def test_commands_are_found_without_a_path(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     phone.enter(monkeypatch)
     monkeypatch.setenv("PATH", "/nowhere")
