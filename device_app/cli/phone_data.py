@@ -54,6 +54,9 @@ def list_sources(as_json: bool) -> None:
         if state.allowed:
             read_at = f"last read {age(state.read_at)}" if state.read_at else "not yet read to the end"
             said = f"{counted(state.documents, 'document')}, {read_at}"
+        elif state.documents:  # withdrawing the consent was interrupted
+            left = f"{counted(state.documents, 'document')} {'is' if state.documents == 1 else 'are'} still stored"
+            said = f"may not be read, but {left}. To delete them: jackdaw phone sources stop {state.name}"
         else:
             said = f"may not be read. To allow it: jackdaw phone sources allow {state.name}"
         facts: list[tuple[str, object]] = [(state.name, state.what), ("", said)]

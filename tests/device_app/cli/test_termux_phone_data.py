@@ -4,10 +4,11 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from device_app.ahead import reading
 from device_app.knowledge.phone import sources
 from tests.device_app.cli.conftest import Jackdaw
 from tests.devices import fake_device
@@ -59,6 +60,23 @@ def test_messages_are_read_after_consent_and_forgotten_without_it(
     assert printed("phone", "sources", "stop", "messages")["removed"] == 1
     assert jackdaw("search", "drill", "--files").code == 3
     assert jackdaw("phone", "sources", "stop", "messages").code == 3
+
+
+def test_what_an_interrupted_stop_leaves_is_listed_with_how_to_delete_it(
+    jackdaw: Jackdaw, printed: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert printed("phone", "sources", "allow", "contacts", "--yes")["documents"] == 2
+
+    def interrupted(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as waiting:
+        waiting.setattr(reading, "alone", interrupted)
+        assert jackdaw("phone", "sources", "stop", "contacts").code
+    said = " ".join(jackdaw("phone", "sources").out.split())
+    assert "2 documents are still stored. To delete them: jackdaw phone sources stop contacts" in said
+    assert printed("phone", "sources", "stop", "contacts")["removed"] == 2
+    assert "still stored" not in jackdaw("phone", "sources").out
 
 
 @pytest.mark.parametrize(
