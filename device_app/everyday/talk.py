@@ -22,8 +22,9 @@ ADD: Final = (
     "that were added once are kept up to date."
 )
 PRIVATE: Final = (
-    "No: your files, their names and my answers stay on this device. A question leaves it only if you have connected a "
-    "companion server and allow that; `jackdaw why` says what left the device, and `--local-only` sends nothing."
+    "No: your files and their names stay on this device, a question leaves it only if you have connected a companion "
+    "server and allow that, and of answers only drafts do, which may repeat what is in your files, where you let the "
+    "server help to write them (`--together`). `jackdaw why` says what left the device; `--local-only` sends nothing."
 )
 
 REPLIES: Final[Mapping[str, str]] = {

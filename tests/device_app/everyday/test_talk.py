@@ -76,3 +76,9 @@ def test_without_files_it_says_how_to_add_some(tmp_path: Path) -> None:
     ruled = rules.answer(Asked(Query("What can you do?"), NOW))
     assert ruled
     assert "jackdaw add FOLDER" in ruled.text
+
+
+def test_what_may_leave_is_said_with_the_drafts_of_answers(ask: Ask) -> None:
+    ruled = ask("do you send my files to the cloud")
+    assert ruled
+    assert "drafts" in ruled.text
