@@ -93,8 +93,15 @@ class Facts:
                 if not ruled or not self._holds(ruled, request.query):
                     request.embed()  # from here on, it is always needed
                     return Ruling(None)
-            if not self.freshness or not self.freshness.look_at(ruled.files, request.looked, request.trace, whole=True):
+            if not self.freshness or not self._has_news(ruled, request, self.freshness):
                 return Ruling(ruled)
+
+    @staticmethod
+    def _has_news(ruled: Ruled, request: Request, freshness: Freshness) -> bool:
+        """Check the files that the answer rests on; return whether the rule may now answer otherwise."""
+        looked_through = freshness.look_at(ruled.files, request.looked, request.trace, whole=True)
+        cited = freshness.look([source.id for source in ruled.sources], request.looked, request.trace)
+        return looked_through or cited
 
     def _holds(self, ruled: Ruled, asked: Query) -> bool:
         """Return whether the person has not marked this answer to the question as wrong."""

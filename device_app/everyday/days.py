@@ -44,7 +44,7 @@ class Days:
         given = asked.query.filters
         limited = replace(self.people.widened(given), kinds=given.kinds or _DONE)
         filters = limited.within(reading.period.first, reading.period.last or reading.period.first)
-        dated = sorted(self.store.latest(filters, oldest=True), key=lambda each: _DONE.index(each.kind))
+        dated = sorted(asked.present(self.store.latest(filters, oldest=True)), key=lambda each: _DONE.index(each.kind))
         has_notes = any(each.kind == "note" for each in dated)
         limits = [reading.period.words]
         speakers: list[str] = []
@@ -62,11 +62,16 @@ class Days:
             if dated and not spoken:
                 return None  # notes of the day may say what was said
             dated = spoken
-        ruled = self._quoted(reading, dated, speakers if reading.speaker else [], limits)
+        ruled = self._quoted(reading, asked, dated, speakers if reading.speaker else [], limits)
         return noted(ruled, note) if ruled.items or not has_notes else None  # notes of the day may say what was said
 
     def _quoted(
-        self, reading: OfDays, dated: Sequence[StoredDocument], speakers: Sequence[str], limits: Sequence[str]
+        self,
+        reading: OfDays,
+        asked: Asked,
+        dated: Sequence[StoredDocument],
+        speakers: Sequence[str],
+        limits: Sequence[str],
     ) -> Ruled:
         understood = " · ".join((f"what was {reading.form}", *limits))
         parts, sources, shown_documents = list[str](), list[StoredPassage](), list[StoredDocument]()
@@ -79,22 +84,22 @@ class Days:
             shown_documents.append(document)
             parts.append(f"{heading(document)} [{len(sources)}]\n{quote(text, _MOST_CHARACTERS)}")
         if reading.form == "done" and reading.period.days == 1:
-            for document, passage, said in self._later(reading.period.first):
+            for document, passage, said in self._later(reading.period.first, asked):
                 sources.append(passage)
                 shown_documents.append(document)
                 parts.append(f"{heading(document)} [{len(sources)}]\n{quote(said, _MOST_CHARACTERS)}")
         if not parts:
-            return Ruled(self._nothing(reading, limits), understood)
+            return Ruled(self._nothing(reading, limits, asked), understood)
         more = len(dated) - len(shown_documents) if not speakers else 0
         end = [f"… and {more} more of these days."] if more > 0 else []
         return Ruled("\n\n".join((*parts, *end)), understood, [item(each) for each in shown_documents], sources)
 
-    def _later(self, day: date | None) -> Iterator[tuple[StoredDocument, StoredPassage, str]]:
+    def _later(self, day: date | None, asked: Asked) -> Iterator[tuple[StoredDocument, StoredPassage, str]]:
         """Yield the notes of the next days that name this day, with the paragraphs that do."""
         if day is None:
             return
         after = SearchFilters(kinds=("note",), after=day + timedelta(1), before=day + timedelta(_DAYS_LATER))
-        for document in self.store.latest(after, _MOST_DOCUMENTS, oldest=True):
+        for document in asked.present(self.store.latest(after, oldest=True))[:_MOST_DOCUMENTS]:
             is_next = (document.date or "")[:10] == (day + timedelta(1)).isoformat()
             names = rf"{day:%A}|{day.day} {day:%B}" + ("|yesterday" if is_next else "")
             for passage in self.store.passages_of_documents([document.id]):
@@ -105,12 +110,12 @@ class Days:
                     yield document, passage, said
                     break
 
-    def _nothing(self, reading: OfDays, limits: Sequence[str]) -> str:
+    def _nothing(self, reading: OfDays, limits: Sequence[str], asked: Asked) -> str:
         """Return that nothing is dated on these days, and when the next note is dated."""
         text = f"I found nothing of {', '.join(limits)} in your files."
         last = reading.period.last or reading.period.first
         after = SearchFilters(kinds=("note",), after=last + timedelta(1) if last else None)
-        following = self.store.latest(after, 1, oldest=True)
+        following = asked.present(self.store.latest(after, oldest=True))
         return text + (f" The next note is of {moment(following[0].date)}." if following else "")
 
 

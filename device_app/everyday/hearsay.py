@@ -106,7 +106,7 @@ class HearsayRule:
         among = self.store.matching(self.people.widened(asked.query.filters))
         ids = FullText(self.store.database).best([any_of([word]) for word in terms(what)], (), _CANDIDATES, among)
         passages = self.store.passages(ids.tolist())
-        for passage in passages.values():
+        for passage in asked.present(passages.values()):
             for speaker, said in speech.spoken(passage) if passage.kind != "mail" else ():
                 if speaker:
                     held = _held(content_words(said))

@@ -53,7 +53,7 @@ class Listing:
         """Return the list, the count, or the document that is asked for."""
         today = asked.now.date()
         by_phrase = listing.read(asked.text, today)
-        if by_phrase is None and not asked.query.is_limited and (titled := self._by_held_title(asked.text)):
+        if by_phrase is None and not asked.query.is_limited and (titled := self._by_held_title(asked)):
             return titled
         for reading in filter(None, (by_phrase, loosely.read(asked.text, today))):
             if ruled := self._read(reading, asked):
@@ -64,7 +64,7 @@ class Listing:
         """Return the answer to a question that was read so; None if that is unsure."""
         is_limited = asked.query.is_limited
         if reading.form == "title":
-            return None if is_limited else self._by_title(reading)
+            return None if is_limited else self._by_title(reading, asked)
         is_open = reading.form == "bare" and not (reading.period or is_limited)
         selector = Selector(self.store, self.people)
         selection = None if is_open else selector.select(reading, asked)
@@ -124,13 +124,13 @@ class Listing:
             return self._list(selection)
         return self._list(selection, "I cannot tell which is the latest, as none has a date until today: ")
 
-    def _by_title(self, reading: Reading) -> Ruled | None:
+    def _by_title(self, reading: Reading, asked: Asked) -> Ruled | None:
         """Return the mail with that title; of several, a list."""
         title = _title(reading.parts["title"])
         if not title:
             return None
         longest = max(title.split(), key=len)
-        mails = self.store.latest(SearchFilters(kinds=("mail",), titles=(longest,)))
+        mails = asked.present(self.store.latest(SearchFilters(kinds=("mail",), titles=(longest,))))
         same = [each for each in mails if _title(each.title) == title] or [
             each for each in mails if f" {title} " in f" {_title(each.title)} "
         ]
@@ -139,13 +139,14 @@ class Listing:
             return self._list(Selection(("mail",), (), limits)) if reading.parts["by"] != "implicit" else None
         return self._titled(same, limits, is_list=len(same) > _MOST_TITLES and reading.parts["by"] != "author")
 
-    def _by_held_title(self, text: str) -> Ruled | None:
+    def _by_held_title(self, asked: Asked) -> Ruled | None:
         """Return the mail whose whole title a text about a mail holds, besides words that ask for it."""
+        text = asked.text
         others = loosely.other_words(text) if loosely.speaks_of_mail(text) else []
         if not others:
             return None
         said = f" {_title(text)} "
-        mails = self.store.latest(SearchFilters(kinds=("mail",), titles=(max(others, key=len),)))
+        mails = asked.present(self.store.latest(SearchFilters(kinds=("mail",), titles=(max(others, key=len),))))
         same = [
             each
             for each in mails

@@ -6,10 +6,10 @@ writes nothing. Where it is unsure what was asked, it returns None, and the ques
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from device_app.english.following import is_follow_up
 
@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from device_app.english.query import Query
     from shared.types import StoredPassage
     from storage.knowledge import FileState
+
+
+class _OfFile(Protocol):
+    """What is from a file, such as a document, a passage or a table. `path` is printable."""
+
+    @property
+    def path(self) -> str: ...
+
+
+T = TypeVar("T", bound=_OfFile)
 
 
 def local_now() -> datetime:
@@ -47,6 +57,10 @@ class Asked:
         """Whether the question can be understood only with what was said before it."""
         return is_follow_up(self.query)
 
+    def present(self, found: Iterable[T]) -> list[T]:
+        """Return what was found, without what is from deleted files."""
+        return [each for each in found if each.path not in self.gone]
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -69,8 +83,8 @@ class Ruled:
     `text` is Markdown, all that a person is shown; "[1]" cites the first of the `sources`. `understood` says in words
     how the question was read, its parts joined by " · ": "mails · from Rick Moen · October 2026". `items` are the
     records behind the text, which may be more than it shows; none if the store holds nothing of what was asked for,
-    which is an answer too. `files` are those that were looked through, as far as they are few: if one of them has
-    changed since, it is read again, and the rule is asked again.
+    which is an answer too. `files` are those that were looked through, as far as they are few: if one of them, or
+    of those that the sources are from, has changed since, it is read again, and the rule is asked again.
     """
 
     text: str

@@ -114,7 +114,8 @@ class Selector:
                 notes.append(several(said, meant))
                 some = tuple(whole(people.written_as(said, meant))) or ("\0",)
                 filters = replace(filters, **{field: some})  # type: ignore[arg-type]
-        documents = self.store.latest(filters, oldest=reading.parts.get("order") in ("first", "oldest", "earliest"))
+        is_oldest = reading.parts.get("order") in ("first", "oldest", "earliest")
+        documents = asked.present(self.store.latest(filters, oldest=is_oldest))
         if (
             not ROLES.keys() & reading.parts.keys() - {"to"}
             and (reading.form == "most" or {"me", "mine"} & reading.parts.keys())

@@ -43,7 +43,7 @@ class Tables:
     def answer(self, asked: Asked) -> Ruled | None:
         """Return what the rows say; None if a word of the question is not explained by a table."""
         store = TableStore(self.store.database)
-        tables = [table for table in store.tables(asked.query.filters) if table.rows <= _MOST_ROWS]
+        tables = [table for table in asked.present(store.tables(asked.query.filters)) if table.rows <= _MOST_ROWS]
         if not tables:
             return None
         question, spelling = asked.text, ""
@@ -58,10 +58,10 @@ class Tables:
             # That no row fits is an answer to a question for a figure alone.
             if answers or (equal is readings[-1] and equal[0].figure and (answers := list(results.values()))):
                 notes = [spelling, *dict.fromkeys(_cut(store, reading.table) for reading in equal)]
-                return self._ruled(store, answers, [note for note in notes if note])
+                return self._ruled(store, answers, [note for note in notes if note], [each.table for each in equal])
         return None
 
-    def _ruled(self, store: TableStore, answers: list[Result], notes: list[str]) -> Ruled:
+    def _ruled(self, store: TableStore, answers: list[Result], notes: list[str], tables: list[Table]) -> Ruled:
         text, understood = answers[0].text, " or: ".join(answer.understood for answer in answers)
         if len(answers) > 1:
             listed = "\n".join(map(_bullet, answers))
@@ -70,7 +70,9 @@ class Tables:
         passages = self.store.passages(ids)
         items = tuple(item for answer in answers for item in answer.items)
         sources = [passages[identity] for identity in ids if identity in passages]
-        return Ruled("\n\n".join([text, *notes]), understood, items, sources)
+        some = self.store.passages_of_documents([table.documents[0] for table in tables], 1)
+        files = self.store.files_of([passage.id for passage in some])
+        return Ruled("\n\n".join([text, *notes]), understood, items, sources, files)
 
 
 def _bullet(answer: Result) -> str:

@@ -2,6 +2,7 @@
 
 import socket
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ import pytest
 from device_app.answering.planner import RULE
 from device_app.commands.marking import mark_turn, undo_turn
 from device_app.commands.turns import last_if_any
+from device_app.knowledge.ingest import Ingestion
 from device_app.question.answer import Answer, Found, Wrote
 from device_app.settings import Settings
 from models.fake import FakeEmbedder
 from storage.database import Database
+from storage.knowledge import KnowledgeStore
 from storage.qa_entries import QAEntries
 from tests.device_app.conftest import answered, assistant, options
 from tests.devices import device_over
@@ -68,3 +71,69 @@ def test_explained_and_prepared_without_a_model(database: Database) -> None:
 
 def test_who_asks_for_the_model_gets_it(database: Database) -> None:
     assert answered(assistant(database), "2+2", replace(options(), model_only=True)).origin == "device"
+
+
+CHAT = (
+    '{"title": "Petra", "messages": [{"date": "2026-03-02T10:00:00", "from": "Petra", '
+    '"text": "The forty tiles came."}]}'
+)
+TABLE = "item,price\nkettles,3\nladles,5\n"
+
+
+def _read(database: Database, folder: Path) -> None:
+    store = KnowledgeStore(database)
+    store.remember_folder(bytes(folder))
+    Ingestion(store, FakeEmbedder()).run([folder])
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "question", "old", "new"),
+    [
+        ("stock.csv", TABLE, TABLE.replace("3", "300"), "What is the price of the kettles?", "3", "300"),
+        ("stock.csv", TABLE, f"{TABLE}pans,1\n", "How many rows are in stock.csv?", "2", "3"),
+        (
+            "2026-03-02_roof.md",
+            "# Roof\n\nForty.\n",
+            "# Gutter\n\nNine.\n",
+            "What did I do on 2 March 2026?",
+            "Forty",
+            "Nine",
+        ),
+    ],
+)
+def test_a_changed_file_is_read_again_first(
+    database: Database, notes: Path, name: str, before: str, after: str, question: str, old: str, new: str
+) -> None:
+    (notes / name).write_text(before)
+    _read(database, notes)
+    answer = answered(assistant(database), question, options())
+    assert (answer.origin, old in answer.text) == ("rule", True)
+    (notes / name).write_text(after)
+    answer = answered(assistant(database), question, options())
+    assert (answer.origin, new in answer.text) == ("rule", True)
+
+
+@pytest.mark.parametrize(
+    ("files", "question"),
+    [
+        ({"stock.csv": TABLE}, "What is the price of the kettles?"),
+        ({"2026-03-02_roof.md": "# Roof\n\nForty tiles.\n"}, "What did I do on 2 March 2026?"),
+        ({"2026-03-02_roof.md": "# Roof\n\nForty tiles.\n"}, "List my notes of March 2026"),
+        ({"a.eml": "From: a@b.example\nSubject: Tiny roof\n\nForty tiles.\n"}, "Show the mail “Tiny roof”"),
+        ({"chat.json": CHAT}, "Who told me about the forty tiles?"),
+    ],
+)
+def test_nothing_of_a_deleted_file_is_in_the_answer(
+    database: Database, notes: Path, files: dict[str, str], question: str
+) -> None:
+    for name, text in files.items():
+        (notes / name).write_text(text)
+    _read(database, notes)
+    assert answered(assistant(database), question, options()).origin == "rule"
+    for name in files:
+        (notes / name).unlink()
+    answer = answered(assistant(database), question, options())
+    assert [stale.state for stale in answer.stale] == ["gone"]
+    assert not any(name in hit.passage.path for hit in answer.hits for name in files)
+    assert "orty" not in answer.text
+    assert "kettles" not in answer.text
