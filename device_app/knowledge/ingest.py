@@ -50,9 +50,13 @@ class Progress:
 
 @dataclass(slots=True)
 class _OpenFile:
-    """A file being read: its documents queued for the embedder, and the keys so far with their number of copies."""
+    """A file being read: its documents queued for the embedder, and the keys so far with their number of copies.
+
+    `comparable`: what is stored of it has the same passages and vectors as the same text would have now.
+    """
 
     state: FileState
+    comparable: bool
     waiting: list[tuple[Document, str, list[Passage]]] = field(default_factory=list)
     keys: dict[str, int] = field(default_factory=dict)
     whole: bool = False
@@ -123,10 +127,11 @@ class Ingestion:
         With `whole`, they are all that there are: the others are deleted. Otherwise `KnowledgeStore.complete` has to
         follow the last ones. Raises StoreError.
         """
-        opened = _OpenFile(FileState(name, 0, 0, "", self.fingerprint))
+        state = FileState(name, 0, 0, "", self.fingerprint)
+        opened = _OpenFile(state, self._is_comparable(self.store.file(name)))
         self._batch.append(opened)
         keyed = [part for document in documents for part in parts(document)]
-        stored = self.store.hashes_of(name, [document.key for document in keyed])
+        stored = self.store.hashes_of(name, [document.key for document in keyed]) if opened.comparable else {}
         for document in keyed:
             self._document(opened, with_own_key(document, opened.keys), stored)
         opened.whole = whole
@@ -153,16 +158,21 @@ class Ingestion:
                 self.store.touch(state)
                 self.report.unchanged += self.store.count_documents(name)
                 return
-            opened = _OpenFile(state)
-            # After a change of the readers alone, only documents that come out differently are stored again.
-            comparable = known is not None and known.fingerprint.partition(", ")[2] == self._cutting
-            self._read(opened, path, self.store.document_hashes(name) if comparable else {})
+            opened = _OpenFile(state, self._is_comparable(known))
+            self._read(opened, path, self.store.document_hashes(name) if opened.comparable else {})
         except OSError as error:
             self._skip(path, (error.strerror or "cannot be read").lower())
         except UnreadableFile as error:
             self._skip(path, str(error))
             if isinstance(error, PasswordNeeded):
                 self.report.locked.append(path)
+
+    def _is_comparable(self, known: FileState | None) -> bool:
+        """Return whether documents were stored with the same passages and vectors as they would be now.
+
+        After a change of the readers alone, only documents that come out differently are stored again.
+        """
+        return known is not None and known.fingerprint.partition(", ")[2] == self._cutting
 
     def _read(self, opened: _OpenFile, path: Path, stored: dict[str, str]) -> None:
         self._batch.append(opened)
@@ -217,7 +227,10 @@ class Ingestion:
 
     def _embed(self, waiting: list[tuple[_OpenFile, Document, str, list[Passage]]]) -> list[PreparedDocument]:
         """Return all passages of all documents with vectors, embedded in one call or, if known, from the store."""
-        stored = [self.store.vectors_by_text(opened.state.path, document.key) for opened, document, _, _ in waiting]
+        stored = [
+            self.store.vectors_by_text(opened.state.path, document.key) if opened.comparable else {}
+            for opened, document, _, _ in waiting
+        ]
         texts = {
             embedded_text(document.title, passage.text): None
             for (_, document, _, cut), known in zip(waiting, stored, strict=True)

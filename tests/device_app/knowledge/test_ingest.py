@@ -417,3 +417,32 @@ def test_a_table_that_was_read_before_rows_were_kept_gets_them_and_keeps_its_pas
     (table,) = TableStore(store.database).tables(Filters())
     assert TableStore(store.database).count(table, []) == 2
     assert store.newest_passage() == passages
+
+
+class OtherEmbedder(FakeEmbedder):
+    """An embedder whose vectors differ from those of the usual one."""
+
+    fingerprint = "other"
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return -super().embed(texts)
+
+
+def test_another_embedder_makes_all_vectors_new(store: KnowledgeStore, folder: Path) -> None:
+    document = Document("k", "chat", "Messages with Anna", (Block("Anna: the parcel is here"),))
+
+    def read(embedder: FakeEmbedder) -> list[npt.NDArray[np.float32]]:
+        ingestion = Ingestion(store, embedder)
+        ingestion.run([folder])
+        ingestion.take(b"phone:messages", [document], whole=True)
+        rows = store.database.execute("SELECT vector FROM vectors ORDER BY passage_id")
+        return [np.frombuffer(vector, "<f4") for (vector,) in rows]
+
+    before, after = read(FakeEmbedder()), read(OtherEmbedder())
+    assert len(before) == len(after) == 6
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_allclose(new, -old)
+    counting = CountingEmbedder()
+    counting.fingerprint = OtherEmbedder.fingerprint
+    read(counting)
+    assert not counting.texts
