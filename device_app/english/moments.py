@@ -25,7 +25,7 @@ class Question:
 
 def read(question: str) -> list[Question]:
     """Return how a question can be read, the likeliest way first: a part of it may turn out to be no date."""
-    text = re.sub(r"[,?!]+(?=\s|$)", "", bare(question)).lower()
+    text = re.sub(r"(?<![,?!])[,?!]+(?=\s|$)", "", bare(question)).lower()
     text = re.sub(r"(?<=\w)'s\b(?= time)|\bo'clock\b", "", text)
     text = re.sub(
         r"(?<=\d) (?:in|at) (?:the )?(morning|afternoon|evening|night)\b",

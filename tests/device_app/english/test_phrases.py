@@ -57,3 +57,10 @@ def test_any_text_is_laid_bare_and_read(text: str) -> None:
 def test_polite_words_are_left_out() -> None:
     assert bare("Hey, could you please tell me what time it is?  ") == "what time it is"
     assert bare("please") == "please"
+
+
+@pytest.mark.parametrize("signs", ["," * 3900, " ," * 1950, ".," * 1950, "?!" * 1950, ", please" * 480])
+def test_a_long_run_of_signs_is_left_out_at_once(signs: str) -> None:
+    """Tried from each of its places, such a run takes seconds."""
+    assert bare(f"what{signs}") == "what"
+    assert bare(signs.replace(" please", "")) == ""
