@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from itertools import chain, islice
+from itertools import islice, takewhile
 from typing import Any, Final
 
 from icalendar import Component
@@ -34,9 +34,20 @@ _MOST_DATES: Final = 5_000
 _MOST_VAIN: Final = 20
 """The most rules of a file that are tried in vain: each takes up to a second."""
 
+_MOST_TRIED: Final = 200_000
+"""The most days that the rules of a file are tried for: a few seconds."""
+
+_FURTHEST: Final = timedelta(days=36525)
+"""How long after its start the times of a rule with COUNT are counted: beyond that is no person's calendar."""
+
 _LONGEST: Final = timedelta(days=3660)
 _LONGEST_ZONE: Final = 5_000
-_FREQUENCIES: Final = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY")
+_UNITS: Final = {"YEARLY": 60, "MONTHLY": 30, "WEEKLY": 7, "DAILY": 1, "HOURLY": 1}
+"""How many days of a rule take as long to try as a single one of a daily rule."""
+
+_BY_DAY_OF_YEAR: Final = {"BYMONTH", "BYWEEKNO", "BYYEARDAY", "BYMONTHDAY"}
+"""What an hourly rule may not have: each hour of years would be tried."""
+
 _LISTS: Final = {
     "BYMONTH",
     "BYWEEKNO",
@@ -53,6 +64,7 @@ _NO_DATE: Final = "an event has a date that does not exist"
 _NEVER: Final = "a rule of repetition names a day that never comes"
 _INVALID: Final = "a rule of repetition cannot be worked out"
 _ENDLESS: Final = f"an event takes place more than {_MOST_TIMES:,} times, and only these were read"
+_LONG: Final = f"an event is repeated for more than {_FURTHEST.days // 365} years, and only these were read"
 _LATER: Final = "a change to all later dates of an event was read for its own date alone"
 
 
@@ -63,6 +75,7 @@ class Schedules:
         self._is_cancelled = text_of(calendar, "METHOD").upper() == "CANCEL"
         self._zones = {text_of(zone, "TZID"): _text_of_zone(zone) for zone in calendar.walk("VTIMEZONE")}
         self._omitted = Counter[str]()
+        self._tried = 0
 
     def omitted(self) -> Iterator[Omitted]:
         """Yield what was left out of the entries read so far."""
@@ -134,7 +147,7 @@ class Schedules:
 
     def _rule(self, parts: dict[str, list[Any]], start: datetime, here: tzinfo | None) -> tuple[str, datetime | None]:
         """Return a rule for `recurrence.starts` and its last moment; "" if it gives no moment. Raises BROKEN."""
-        if self._omitted[_NEVER] >= _MOST_VAIN:
+        if self._omitted[_NEVER] >= _MOST_VAIN or self._tried >= _MOST_TRIED:
             raise ValueError
         last = _on_clock(parts.pop("UNTIL")[0], here) if "UNTIL" in parts else None
         count = int(parts.pop("COUNT")[0]) if "COUNT" in parts else None
@@ -146,18 +159,22 @@ class Schedules:
         if first is None:
             self._omitted[_NEVER] += 1
             return "", None
+        near = takewhile(lambda moment: moment - start < _FURTHEST, moments)
+        times = [first, *islice(near, min(count or 1, _MOST_TIMES) - 1)]
+        self._tried += max(len(times), (times[-1] - start).days // _UNITS[parts["FREQ"][0]])
         if count is None:
             return bounded, end
-        if count > _MOST_TIMES:
-            self._omitted[_ENDLESS] += 1
-        *_, end = chain([first], islice(moments, min(count, _MOST_TIMES) - 1))
-        return recurrence.until(rule, end), end
+        if count > len(times) and (end is None or len(times) == _MOST_TIMES):
+            self._omitted[_ENDLESS if len(times) == _MOST_TIMES else _LONG] += 1
+        return recurrence.until(rule, times[-1]), times[-1]
 
 
 def _parts(rule: Any) -> dict[str, list[Any]]:
     """Return the parts of a rule, checked and bounded. Raises BROKEN."""
     parts = {str(name).upper(): value if isinstance(value, list) else [value] for name, value in rule.items()}
-    if parts.keys() - _LISTS - {"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST"} or parts["FREQ"][0] not in _FREQUENCIES:
+    if parts.keys() - _LISTS - {"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST"} or parts["FREQ"][0] not in _UNITS:
+        raise ValueError
+    if parts["FREQ"][0] == "HOURLY" and parts.keys() & _BY_DAY_OF_YEAR:
         raise ValueError
     a_day = 24 if parts["FREQ"][0] == "HOURLY" else 1
     for name in ("BYHOUR", "BYMINUTE", "BYSECOND"):

@@ -119,6 +119,7 @@ def test_a_rule_is_kept_with_its_own_days_and_an_end_instead_of_a_count(
         ("FREQ=DAILY;UNTIL=20200101", "names a day that never comes"),
         ("FREQ=SECONDLY", "cannot be worked out"),
         ("FREQ=HOURLY;BYMINUTE=0,1,2,3,4,5,6,7,8,9,10,11,12,13", "cannot be worked out"),
+        ("FREQ=HOURLY;BYMONTH=2;BYMONTHDAY=29;BYDAY=MO;BYHOUR=3;COUNT=10000", "cannot be worked out"),
         ("FREQ=DAILY;INTERVAL=0", "cannot be worked out"),
         ("FREQ=DAILY;INTERVAL=99999999999999", "cannot be worked out"),
         ("RSCALE=CHINESE;FREQ=YEARLY", "cannot be worked out"),
@@ -137,6 +138,22 @@ def test_of_very_many_times_the_first_are_read(read: Events, omitted: list[str])
     (event,) = read(entry("DTSTART:20260314T100000", "RRULE:FREQ=DAILY;COUNT=1000000"))
     assert event.last == date(2026, 3, 14) + timedelta(days=9_999)
     assert omitted == ["an event takes place more than 10,000 times, and only these were read"]
+
+
+def test_times_are_counted_for_a_hundred_years(read: Events, omitted: list[str]) -> None:
+    (event,) = read(entry("DTSTART:20260314T100000", "RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;COUNT=10000"))
+    assert event.last == date(2124, 2, 29)
+    assert omitted == ["an event is repeated for more than 100 years, and only these were read"]
+
+
+@pytest.mark.parametrize("rule", ["FREQ=WEEKLY;COUNT=60", "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=29", "FREQ=YEARLY;COUNT=20"])
+def test_a_file_has_a_bounded_number_of_days_tried(
+    read: Events, omitted: list[str], monkeypatch: pytest.MonkeyPatch, rule: str
+) -> None:
+    monkeypatch.setattr("device_app.knowledge.readers.schedules._MOST_TRIED", 100)
+    events = read(*[entry("DTSTART:20260314T100000", f"RRULE:{rule}")] * 4)
+    assert {bool(event.rules) for event in events} == {True, False}
+    assert any("a rule of repetition cannot be worked out" in each for each in omitted)
 
 
 def test_rules_in_vain_are_tried_a_few_times_alone(
