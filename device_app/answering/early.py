@@ -9,18 +9,34 @@ from device_app.english import discourse, intents, query
 from device_app.everyday.rule import Asked, local_now
 from shared.errors import UsageError
 from storage.qa_entries import QAEntries
+from storage.wrong_answers import WrongAnswers
 
 if TYPE_CHECKING:
     from device_app.device import Device
 
 
 def is_for_rule(device: Device, question: str) -> bool:
-    """Return whether a rule will answer the question, so that it needs no model at all. Raises StoreError."""
+    """Return whether a rule will answer the question, so that it needs no model at all. Raises StoreError.
+
+    As when it is answered, nothing of deleted files counts, nor an answer that is marked as wrong.
+    """
     try:
         asked = query.parse(question, date.today())
     except UsageError:
         return False
-    return device.everyday.answer(Asked(asked, local_now())) is not None
+    from device_app.knowledge.freshness import deleted
+
+    gone = frozenset[str]()
+    while ruled := device.everyday.answer(Asked(asked, local_now(), gone)):
+        files = (*ruled.files, *device.knowledge.files_of([source.id for source in ruled.sources]))
+        if (more := deleted(device.knowledge, files)) <= gone:
+            break
+        gone |= more
+    if ruled is None:
+        return False
+    from device_app.answering.facts import is_marked  # its imports take long, and few questions are for a rule
+
+    return not is_marked(ruled, asked, WrongAnswers(device.database))
 
 
 def needs_model(device: Device, question: str, *, fresh: bool) -> bool:

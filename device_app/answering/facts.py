@@ -33,6 +33,7 @@ from shared.types import Hit
 from storage.conversations import ConversationStore
 from storage.passages import Ids, show
 from storage.vectors import Vectors
+from storage.wrong_answers import WrongAnswers
 
 _BEFORE: Final = timedelta(days=21)
 """How long before the days that a question names their changes are looked for."""
@@ -90,7 +91,7 @@ class Facts:
             with request.trace.step("look up"):
                 gone = frozenset(map(show, request.looked.gone))
                 ruled = self.everyday.answer(Asked(request.query, self.clock(), gone, before))
-                if not ruled or not self._holds(ruled, request.query):
+                if not ruled or is_marked(ruled, request.query, self.bank.wrong):
                     request.embed()  # from here on, it is always needed
                     return Ruling(None)
             if not self.freshness or not self._has_news(ruled, request, self.freshness):
@@ -102,11 +103,6 @@ class Facts:
         looked_through = freshness.look_at(ruled.files, request.looked, request.trace, whole=True)
         cited = freshness.look([source.id for source in ruled.sources], request.looked, request.trace)
         return looked_through or cited
-
-    def _holds(self, ruled: Ruled, asked: Query) -> bool:
-        """Return whether the person has not marked this answer to the question as wrong."""
-        marks = [mark for mark in self.bank.wrong.holding(scope(asked)) if normal(mark.question) == normal(asked.text)]
-        return not is_wrong(ruled.text, "", marks)
 
     def kept(self, request: Request) -> Kept:
         """Return the saved answer to serve, after checking the files it cites and rereading those that changed."""
@@ -210,6 +206,12 @@ class Facts:
         if people is None or not self._has_phone():
             return False
         return private.may_be_about_phone(asked.text, people.directory.names_from_phone())
+
+
+def is_marked(ruled: Ruled, asked: Query, wrong: WrongAnswers) -> bool:
+    """Return whether the person marked this answer of a rule to the question as wrong."""
+    marks = [mark for mark in wrong.holding(scope(asked)) if normal(mark.question) == normal(asked.text)]
+    return is_wrong(ruled.text, "", marks)
 
 
 def _model_only(question: str, options: Options) -> str:

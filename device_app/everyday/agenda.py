@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
 
 _AHEAD: Final = timedelta(days=400)
-"""How far ahead the next event is looked for."""
+_STEPS: Final = (timedelta(days=7), timedelta(days=31), _AHEAD)
+"""How far ahead the next event is looked for: further only if nothing is near."""
 
 _BACK: Final = timedelta(days=5 * 366)
 """How far back the last event is looked for, and in which steps: few enough occurrences to be worked out at once."""
@@ -279,8 +280,12 @@ class _Answering:
 
     def _following(self, moment: datetime) -> list[Occurrence]:
         """Return the events of the subject that begin after a moment; whole days, that begin on a later day."""
-        coming = self._on(moment.date(), moment.date() + _AHEAD)
-        return [each for each in coming if not (each.is_cancelled or has_begun(each, moment))]
+        day = moment.date()
+        for far in _STEPS:
+            coming = self._on(day, day + far)
+            if following := [each for each in coming if not (each.is_cancelled or has_begun(each, moment))]:
+                return following
+        return []
 
     def _within(self, window: Window) -> list[Occurrence]:
         """Return the events of the subject in the window; whole days are in any part of the day."""

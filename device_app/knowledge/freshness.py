@@ -68,7 +68,7 @@ class Freshness:
     def _settle(self, file: FileState, looked: Looked, trace: Trace, whole: bool) -> bool:
         """Check one file and update its state; return whether passages were added or removed."""
         looked.seen.add(file.path)
-        condition, path, size = self._condition(file)
+        condition, path, size = _condition(self.store, file)
         if condition == "changed":
             return self._changed(file, path, size, looked, trace)
         if condition == "same" and whole and file.sha256 is None:
@@ -111,28 +111,6 @@ class Freshness:
         looked.stale.append(Stale(name, "changed", f"{name} {what}, and {why}"))
         return False
 
-    def _condition(self, file: FileState) -> tuple[Condition, Path, int]:
-        """Return a file's condition, its current path and its size in bytes."""
-        path = Path(os.fsdecode(file.path))
-        if is_of_phone(file.path):
-            return "same", path, 0
-        try:
-            path, status = status_of(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return "gone" if self._is_looked_after(file.path) else "away", path, 0
-        except OSError:
-            return "away", path, 0
-        same = (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns) and stat.S_ISREG(status.st_mode)
-        return "same" if same else "changed", path, status.st_size
-
-    def _is_looked_after(self, path: bytes) -> bool:
-        """Return whether the folder or file that the person added still exists, or at least its parent folder.
-
-        Otherwise it may be on a drive that is not connected, for which `add` deletes nothing either.
-        """
-        roots = [root for root in self.store.folders() if path.startswith(root.rstrip(b"/") + b"/")] or [path]
-        return any(os.path.isdir(root) or os.path.isdir(os.path.dirname(root)) for root in roots)  # noqa: PTH112, PTH120
-
     def _gone_with(self, path: Path) -> Iterator[bytes]:
         """Yield the other deleted files of a deleted file's folder, since whole folders are deleted at once."""
         from device_app.knowledge.readers.maildir import in_maildir  # imports all readers, rarely needed by an answer
@@ -144,6 +122,35 @@ class Freshness:
 
     def _without(self, looked: Looked) -> Ids | None:
         return self.store.passages_in(looked.gone) if looked.gone else None
+
+
+def deleted(store: KnowledgeStore, files: Iterable[FileState]) -> frozenset[str]:
+    """Return the printable paths of those of the files that were deleted."""
+    return frozenset(show(file.path) for file in files if _condition(store, file)[0] == "gone")
+
+
+def _condition(store: KnowledgeStore, file: FileState) -> tuple[Condition, Path, int]:
+    """Return a file's condition, its current path and its size in bytes."""
+    path = Path(os.fsdecode(file.path))
+    if is_of_phone(file.path):
+        return "same", path, 0
+    try:
+        path, status = status_of(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return "gone" if _is_looked_after(store, file.path) else "away", path, 0
+    except OSError:
+        return "away", path, 0
+    same = (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns) and stat.S_ISREG(status.st_mode)
+    return "same" if same else "changed", path, status.st_size
+
+
+def _is_looked_after(store: KnowledgeStore, path: bytes) -> bool:
+    """Return whether the folder or file that the person added still exists, or at least its parent folder.
+
+    Otherwise it may be on a drive that is not connected, for which `add` deletes nothing either.
+    """
+    roots = [root for root in store.folders() if path.startswith(root.rstrip(b"/") + b"/")] or [path]
+    return any(os.path.isdir(root) or os.path.isdir(os.path.dirname(root)) for root in roots)  # noqa: PTH112, PTH120
 
 
 def status_of(path: Path) -> tuple[Path, os.stat_result]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from device_app.answering.early import is_for_rule
 from device_app.answering.planner import RULE
 from device_app.commands.marking import mark_turn, undo_turn
 from device_app.commands.turns import last_if_any
@@ -53,9 +54,12 @@ def test_marked_wrong_it_steps_aside_until_the_mark_is_taken_back(database: Data
     answered(room, "2+2", options())
     turn = last_if_any(room.conversations)
     assert turn
+    assert is_for_rule(device, "2+2")
     mark_turn(device, turn)
+    assert not is_for_rule(device, "2+2")
     assert answered(room, "2+2", options()).origin == "device"
     undo_turn(device, turn)
+    assert is_for_rule(device, "2+2")
     assert answered(room, "2+2", options()).origin == "rule"
 
 
@@ -130,9 +134,12 @@ def test_nothing_of_a_deleted_file_is_in_the_answer(
         (notes / name).write_text(text)
     _read(database, notes)
     assert answered(assistant(database), question, options()).origin == "rule"
+    assert is_for_rule(device_over(database, Settings()), question)
     for name in files:
         (notes / name).unlink()
+    by_rule = is_for_rule(device_over(database, Settings()), question)
     answer = answered(assistant(database), question, options())
+    assert by_rule == (answer.origin == "rule")
     assert [stale.state for stale in answer.stale] == ["gone"]
     assert not any(name in hit.passage.path for hit in answer.hits for name in files)
     assert "orty" not in answer.text
