@@ -9,7 +9,8 @@ from msgspec import Meta
 
 from shared.errors import SettingError
 from shared.settings import File, Resolved, declared, find, fit, resolve
-from storage.paths import Paths, write_private
+from storage.paths import Paths
+from storage.private import write_private
 
 PREFIX = "JACKDAW_SERVER_"
 NEW_FILE = "# The settings of the companion server. `jackdaw-server config` explains each of them.\n"

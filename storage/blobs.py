@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shared.errors import NotWritable, StoreFull
-from storage.paths import private_folder
+from storage.private import private_folder
 
 _UNFINISHED = ".unfinished-"
 

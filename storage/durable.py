@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from storage.paths import hand_over, to_be_written
+from storage.private import hand_over, to_be_written
 
 
 def emptied(file: Path) -> BinaryIO:

@@ -24,7 +24,7 @@ from storage.ivf_files import (
     write_clusters,
 )
 from storage.list_file import ListFile
-from storage.paths import to_be_written
+from storage.private import to_be_written
 from storage.rabitq_files import write_codes
 
 

@@ -18,7 +18,7 @@ from storage.arena import pages_of_memory
 from storage.durable import emptied
 from storage.ivf_files import Clusters, Codes, Numbers, Vectors, faiss_with
 from storage.list_file import ListFile, pages
-from storage.paths import to_be_written
+from storage.private import to_be_written
 
 CODES = "vectors.codes"
 

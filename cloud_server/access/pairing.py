@@ -21,7 +21,7 @@ from cloud_server.access.tokens import TokenEntry, TokenFile
 from shared.errors import JackdawError, StoreCorrupt
 from shared.pairing import exchange as x
 from shared.pairing.code import new_secret
-from storage.paths import private_lock, to_be_written, write_private
+from storage.private import private_lock, to_be_written, write_private
 
 TRIES = 5
 VALID = timedelta(minutes=10)

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cloud_server.settings import Settings
-from storage.paths import Paths, private_lock, to_be_written, write_private
+from storage.paths import Paths
+from storage.private import private_lock, to_be_written, write_private
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 

@@ -18,7 +18,7 @@ import msgspec
 from filelock import FileLock
 
 from shared.errors import NothingFound, StoreCorrupt, UsageError
-from storage.paths import private_lock, to_be_written, write_private
+from storage.private import private_lock, to_be_written, write_private
 
 _TOKEN = re.compile(r"jackdaw_([0-9a-f]{8})_([0-9a-f]{64})")
 _NAME = re.compile(r"[\w.@ -]{1,64}")

@@ -15,7 +15,8 @@ from shared.cli.output import print_json
 from shared.errors import StoreLocked
 from shared.printable import counted
 from storage.blobs import Blobs
-from storage.paths import Paths, private_lock
+from storage.paths import Paths
+from storage.private import private_lock
 
 
 @click.command(

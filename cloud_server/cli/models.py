@@ -8,7 +8,8 @@ from models.catalog import Entry, Weights
 from models.commands import ChosenModels, Program, models_group
 from models.forecast import opened
 from models.pull import Progress
-from storage.paths import Paths, private_content
+from storage.paths import Paths
+from storage.private import private_content
 
 
 def _opened() -> tuple[Weights, ChosenModels]:

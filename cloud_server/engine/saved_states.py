@@ -17,7 +17,7 @@ from models import kv, kv_file
 from models.engine import Engine, KVSlice
 from shared.errors import NotWritable, SliceRejected
 from storage.blobs import Blobs
-from storage.paths import hand_over
+from storage.private import hand_over
 
 _ABANDONED_S = 60.0
 """The age in seconds from which an unfinished file counts as abandoned by a killed process."""

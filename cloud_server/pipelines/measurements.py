@@ -12,7 +12,7 @@ import msgspec
 from cloud_server.pipelines.catalog import PLAIN
 from shared.errors import StoreCorrupt
 from shared.protocol.messages import Pipeline
-from storage.paths import private_lock, to_be_written, write_private
+from storage.private import private_lock, to_be_written, write_private
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from cloud_server.retrieval.versions import EmbedderSource
 from models.engine import Embedder
 from shared.errors import NothingFound, StoreLocked, UsageError
 from shared.text import PASSAGE_WORDS, embedded_text
-from storage.paths import private_folder, private_lock
+from storage.private import private_folder, private_lock
 from storage.public_passages import PassageText
 
 _BATCH = 512

@@ -17,7 +17,7 @@ from cloud_server.retrieval.versions import IndexMetadata, Versions, read_facts,
 from storage import ivf
 from storage.ivf_files import Codec, read_clusters
 from storage.ivf_writing import write
-from storage.paths import hand_over, private_folder, to_be_written
+from storage.private import hand_over, private_folder, to_be_written
 from storage.rabitq_files import codes_bytes
 
 _SAMPLE = 64

@@ -13,7 +13,7 @@ from msgspec import MsgspecError, Struct, json
 
 from cloud_server.retrieval.sources import Position, Skipped, SourceFile
 from storage.durable import settle, write_durably
-from storage.paths import private_folder, to_be_written
+from storage.private import private_folder, to_be_written
 from storage.public_passages import PassageText, write_passages
 
 Vectors = npt.NDArray[np.float32]

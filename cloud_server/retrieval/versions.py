@@ -14,7 +14,7 @@ from msgspec import MsgspecError, Struct, json
 from cloud_server.retrieval.sources import SourceFile
 from shared.errors import NothingFound, StoreCorrupt
 from storage.durable import settle, write_durably
-from storage.paths import private_folder, to_be_written, write_private
+from storage.private import private_folder, to_be_written, write_private
 
 _CURRENT = "current"
 _VERSIONS = "versions"

@@ -18,7 +18,7 @@ from cloud_server.scale.asgi import Application
 from cloud_server.serving.service import Service
 from cloud_server.settings import Serve
 from shared.errors import EngineError
-from storage.paths import write_private
+from storage.private import write_private
 
 NAME = "jackdaw"
 

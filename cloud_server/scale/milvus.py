@@ -23,7 +23,7 @@ from cloud_server.retrieval.index import IndexVersion
 from cloud_server.retrieval.versions import IndexMetadata
 from shared.errors import NothingFound, StoreCorrupt, StoreError, UsageError
 from shared.protocol.messages import PublicPassage
-from storage.paths import private_folder
+from storage.private import private_folder
 
 HEADS = "jackdaw_index"
 """The collection with the head in row 0 and the index's metadata, in pieces, in the rows that the head names."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from storage.paths import write_private
+from storage.private import write_private
 
 
 @dataclass(frozen=True, slots=True)

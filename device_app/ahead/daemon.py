@@ -28,7 +28,8 @@ from device_app.system.budget import Ledger, estimated_joules, read_ledger, rece
 from device_app.system.conditions import Conditions, Sensors
 from device_app.system.process import alone, ended_by_signals
 from shared.errors import JackdawError, NotWritable
-from storage.paths import Paths, to_be_written, write_private
+from storage.paths import Paths
+from storage.private import to_be_written, write_private
 
 if TYPE_CHECKING:
     from device_app.device import Device

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from device_app.ahead.work import GiveWay, Step, Work
 from shared.errors import GaveWay, StoreLocked
 from shared.printable import counted
-from storage.paths import private_folder, to_be_written
+from storage.private import private_folder, to_be_written
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -19,7 +19,7 @@ from device_app.ahead.work import GiveWay, Step, Work
 from device_app.system import recognition
 from shared.errors import GaveWay, UnreadableFile
 from shared.printable import counted
-from storage.paths import write_private
+from storage.private import write_private
 
 if TYPE_CHECKING:
     from device_app.device import Device

@@ -12,7 +12,8 @@ from device_app.settings.change import NEW_FILE, overruled, set_value, spelled, 
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
 from shared.settings import find
-from storage.paths import Paths, write_private
+from storage.paths import Paths
+from storage.private import write_private
 
 command = Group(
     "config",

@@ -14,7 +14,7 @@ from shared.cli.output import print_blocks, print_json, print_table
 from shared.errors import ExitCode, NothingFound, UsageError
 from shared.printable import safe
 from storage.conversations import Turn
-from storage.paths import write_private
+from storage.private import write_private
 
 command = Group(
     "history",

@@ -24,7 +24,8 @@ from shared.cli.frame import Group
 from shared.cli.output import print_json, print_table
 from shared.errors import ExitCode, UsageError
 from shared.printable import safe, safe_line
-from storage.paths import Paths, write_private
+from storage.paths import Paths
+from storage.private import write_private
 
 command = Group(
     "phone",

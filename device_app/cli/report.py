@@ -13,7 +13,7 @@ from device_app.commands.report import gathered
 from shared.cli.output import print_json
 from shared.errors import ExitCode
 from shared.printable import safe_line
-from storage.paths import write_private
+from storage.private import write_private
 
 NAME = "jackdaw-report.json"
 

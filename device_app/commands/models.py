@@ -22,7 +22,8 @@ def pull(weights: Weights, entry: Entry, report: Callable[[str, int, int], None]
     download, which the next call resumes. Raises PullFailed, WeightsDamaged, NotWritable.
     """
     from device_app.system.awake import awake
-    from storage.paths import Paths, private_content
+    from storage.paths import Paths
+    from storage.private import private_content
 
     with private_content(weights.folder), awake(Paths.locate(os.environ).awake):
         return weights.pull(entry, report)

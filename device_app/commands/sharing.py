@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from shared.errors import UsageError
 from shared.printable import safe, safe_line
-from storage.paths import write_private
+from storage.private import write_private
 
 MOST_CHARACTERS = 4_000
 """The most characters of an address."""

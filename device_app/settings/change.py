@@ -6,7 +6,8 @@ from typing import Literal
 from device_app.settings.schema import RETIRED, SETTINGS, read_file
 from shared.errors import SettingError
 from shared.settings import File, Value, find, fit
-from storage.paths import Paths, write_private
+from storage.paths import Paths
+from storage.private import write_private
 
 NEW_FILE = "# The settings of Jackdaw. `jackdaw config docs` explains each of them.\n"
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from device_app.settings.link import Link
+from device_app.settings.phone import Phone
 from shared.errors import SettingError
 from shared.settings import File, Resolved, declared, resolve
 from shared.text import PASSAGE_WORDS
@@ -246,19 +247,6 @@ class App:
 
 
 @dataclass(frozen=True, slots=True)
-class Phone:
-    """What Jackdaw may use of a phone under Termux. What it may read: `jackdaw phone sources`."""
-
-    voice: Annotated[
-        bool,
-        Meta(
-            description="Let `jackdaw ask --voice` use the phone's speech recogniser, which may send the sound to its "
-            "maker."
-        ),
-    ] = False
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
     """All sections of the settings."""
 
@@ -270,7 +258,7 @@ class Settings:
     daemon: Daemon = Daemon()
     link: Link = Link()  # noqa: RUF009 (frozen, in another module)
     app: App = App()
-    phone: Phone = Phone()
+    phone: Phone = Phone()  # noqa: RUF009 (frozen, in another module)
 
 
 SETTINGS = declared(Settings)

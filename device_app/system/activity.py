@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shared.errors import NotWritable
-from storage.paths import private_folder
+from storage.private import private_folder
 
 _DIGITS = 20
 """The digits of a timestamp: a fixed width, so that a new one overwrites the last one completely."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from device_app.system import phone
 from shared.errors import NotWritable
-from storage.paths import private_folder, to_be_written
+from storage.private import private_folder, to_be_written
 
 GRACE_S = 1.0
 """Seconds before the lock is taken: the screen is on when a question is asked, and most answers end sooner."""

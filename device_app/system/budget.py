@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from device_app.settings import Daemon as Rules
-from storage.paths import write_private
+from storage.private import write_private
 
 HOUR_S = 3600.0
 _MINUTE_S = 60.0

@@ -17,7 +17,8 @@ import msgspec
 from device_app.system.phone import prefix
 from device_app.system.services import Unit
 from shared.errors import NotWritable
-from storage.paths import HOME_VARIABLE, to_be_written, write_private
+from storage.paths import HOME_VARIABLE
+from storage.private import to_be_written, write_private
 
 MARK = "# Written by `jackdaw phone setup`; `jackdaw phone remove` takes it away."
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from shared.errors import UsageError
-from storage.paths import private_folder, to_be_written
+from storage.private import private_folder, to_be_written
 
 
 @contextmanager

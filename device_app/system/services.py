@@ -15,7 +15,8 @@ from typing import Literal
 
 from device_app.system.phone import is_phone, prefix
 from shared.errors import NotWritable, UsageError
-from storage.paths import HOME_VARIABLE, write_private
+from storage.paths import HOME_VARIABLE
+from storage.private import write_private
 
 NAME = "jackdaw"
 LABEL = "io.jackdaw.daemon"

@@ -7,7 +7,8 @@ import pytest
 
 from shared.errors import NotWritable
 from storage.durable import write_durably
-from storage.paths import Paths, hand_over, private_folder, private_lock, write_private
+from storage.paths import Paths
+from storage.private import hand_over, private_folder, private_lock, write_private
 
 
 def mode(path: Path) -> int:

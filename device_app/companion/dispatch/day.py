@@ -15,7 +15,7 @@ import msgspec
 from device_app.companion.dispatch.policy import Decision
 from shared.errors import JackdawError
 from shared.side import Side
-from storage.paths import private_lock, write_private
+from storage.private import private_lock, write_private
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from device_app.companion.dispatch.dispatcher import Estimates
 from device_app.companion.dispatch.profile import Profile
 from shared.errors import JackdawError
 from shared.side import Side
-from storage.paths import write_private
+from storage.private import write_private
 
 PRIOR_RATES: Mapping[Side, float] = {"device": 20.0, "server": 40.0}
 MEMORY = 0.2

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from shared.errors import NothingFound, StoreCorrupt, UsageError
-from storage.paths import write_private
+from storage.private import write_private
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 

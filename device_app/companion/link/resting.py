@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from device_app.companion.link.credentials import Credentials
 from shared.errors import NotWritable
-from storage.paths import write_private
+from storage.private import write_private
 
 FIRST_REST_S, MOST_REST_S = 60.0, 3600.0
 """The first rest and the longest; a rest within `MOST_REST_S` of the last one is twice as long."""

@@ -147,7 +147,7 @@ def _export(device: Device, conversation: int, form: Format, folder: Path) -> Pa
 
     from device_app.commands.history import exported
     from device_app.presentation import local_time
-    from storage.paths import write_private
+    from storage.private import write_private
 
     turns = device.conversations.turns(conversation)
     title = "-".join(re.findall(r"\w+", turns[0].question.lower()))[:_TITLE].strip("-_") if turns else ""

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from shared.errors import NotWritable
-from storage.paths import Paths, write_private
+from storage.paths import Paths
+from storage.private import write_private
 
 
 def report(what: str, tasks: Sequence[str]) -> str:

@@ -24,7 +24,8 @@ from models.catalog import Weights
 from models.fake import FakeEmbedder, FakeEngine
 from shared.errors import NothingFound, PullFailed, StoreLocked, UsageError
 from shared.prompt import CHATML
-from storage.paths import Paths, private_lock
+from storage.paths import Paths
+from storage.private import private_lock
 
 pytest.importorskip("faiss", reason="needs the server extra")
 pytestmark = pytest.mark.faiss

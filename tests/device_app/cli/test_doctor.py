@@ -24,7 +24,8 @@ from models.speculative.drafting import Drafting
 from models.speculative.lookup import Lookup
 from models.verdict import EXACT, Verdict
 from shared.prompt import CHATML
-from storage.paths import Paths, write_private
+from storage.paths import Paths
+from storage.private import write_private
 from tests.inexact import Inexact, PassesOff
 
 

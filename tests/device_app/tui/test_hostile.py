@@ -20,7 +20,8 @@ from device_app.ahead.work import Step
 from device_app.cli import run
 from device_app.tui.harmless import Harmless
 from storage.conversations import ConversationStore
-from storage.paths import Paths, write_private
+from storage.paths import Paths
+from storage.private import write_private
 from tests.devices import fake_device
 
 EVIL = (

@@ -15,7 +15,8 @@ from device_app.ahead.daemon import read_status
 from device_app.ahead.work import GiveWay, Step
 from device_app.system.activity import Activity
 from device_app.system.conditions import Conditions
-from storage.paths import Paths, write_private
+from storage.paths import Paths
+from storage.private import write_private
 
 if TYPE_CHECKING:
     from tests.device_app.ahead.daemon.conftest import Scene

@@ -14,7 +14,8 @@ import pytest
 
 from device_app.ahead.daemon import read_status
 from device_app.system.process import is_running
-from storage.paths import Paths, write_private
+from storage.paths import Paths
+from storage.private import write_private
 
 if TYPE_CHECKING:
     from tests.device_app.ahead.daemon.conftest import Scene

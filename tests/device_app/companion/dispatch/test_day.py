@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from device_app.companion.dispatch import day
 from device_app.companion.dispatch.day import DayLimits, Days, DaySpent, within_limits
 from shared.side import Side
-from storage.paths import private_lock
+from storage.private import private_lock
 
 MONDAY, TUESDAY = date(2026, 3, 2), date(2026, 3, 3)
 

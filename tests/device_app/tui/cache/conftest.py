@@ -18,7 +18,8 @@ from device_app.device import Device
 from device_app.english.query import Query
 from models.fake import FakeEmbedder
 from storage import kv_slices, qa_entries
-from storage.paths import Paths, write_private
+from storage.paths import Paths
+from storage.private import write_private
 from tests.devices import fake_device
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
