@@ -33,7 +33,9 @@ _TOKEN = re.compile(
 )
 """What may be a code beside a word for it: three digits or more, perhaps in groups, or letters with digits."""
 
-_SPELLED = re.compile(rf"(?i:{_NOUN})(?:\s{{1,3}}(?:is|lautet|est|es|är|er)|\s{{0,3}}[:=])\s{{1,3}}[A-Z]{{4,10}}(?!\w)")
+_SPELLED = re.compile(
+    rf"(?i:{_NOUN})(?:\s{{1,3}}(?:is|lautet|est|es|är|er)\s{{1,3}}|\s{{0,3}}[:=]\s{{0,3}})[A-Z]{{4,10}}(?!\w)"
+)
 """A code of capitals alone, right behind the word for it."""
 
 _SERVICE = re.compile(

@@ -46,6 +46,7 @@ FROM_SERVICES = [
     "Your login code is 482.913",
     "Your login code is 48 29 13",
     "Your code is ABCDEF",
+    "Your code:ABCDEF",
     "Your one-time password is a8f3k2",
     "Security code 123",
 ]
