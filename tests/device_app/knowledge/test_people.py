@@ -148,10 +148,10 @@ def test_what_changes_while_the_table_is_computed_is_not_missed(
     changes = [change]
 
     def resolve_slowly(_: KnownPeople) -> list[Person]:
-        found = resolved()
+        before = resolved()
         if changes:
             changes.pop()()
-        return found
+        return before
 
     monkeypatch.setattr(KnownPeople, "_resolved", resolve_slowly)
     people.keep()
