@@ -135,8 +135,8 @@ class Figures:
         for other, column in enumerate(table.columns):
             units = {unit_named(unit) for unit in column.units}
             if len(units) > 1 and all(unit.is_money for unit in units):
-                told = {total.unit for total in self._totals(units_of=other)}
-                return other if len(told - {""}) > 1 else None
+                named = {total.unit for total in self._totals(units_of=other)}
+                return other if len(named - {""}) > 1 else None
         return None
 
     def _totals(self, group: int | None = None, units_of: int | None = None) -> list[Totals]:
