@@ -17,6 +17,10 @@ from device_app.english.phrases import bare, load
 
 _MOST_CHARACTERS: Final = 240
 
+_OTHER: Final = re.compile(
+    r"(?:(?:and|or|but|what about|how about) )*(?P<role>from|by|to|with) (?P<name>\w[\w.'’-]*(?: \w[\w.'’-]*){0,3})",
+    re.IGNORECASE,
+)
 _NOBODY: Final = frozenset(
     [
         "i",
@@ -83,6 +87,23 @@ def read(question: str, today: date) -> Reading | None:
                 if not any(_is_nobody(parts.get(name, ""), today) for name in ("who", "whose", "to", "with", "topic")):
                     return Reading(form, parts, None if said == text.lower() else period)
     return None
+
+
+def following(question: str, before: str, today: date) -> str | None:
+    """Return the question before, about the person whom this one names instead: "And from Anna Berg?".
+
+    None if the question before names nobody in that role, or if this one says anything else.
+    """
+    other = _OTHER.fullmatch(bare(question)) if len(question) <= _MOST_CHARACTERS else None
+    reading = read(before, today) if other else None
+    if other is None or reading is None or _is_nobody(other["name"].lower(), today):
+        return None
+    roles = {"to": ("to",), "with": ("with",)}.get(other["role"].lower(), ("who", "whose"))
+    said = next((reading.parts[role] for role in roles if role in reading.parts), None)
+    if said is None:
+        return None
+    text, count = re.subn(rf"\b{re.escape(said)}\b", lambda _: other["name"], before, flags=re.IGNORECASE)
+    return text if count == 1 else None
 
 
 def _is_nobody(name: str, today: date) -> bool:

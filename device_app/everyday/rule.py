@@ -7,11 +7,13 @@ writes nothing. Where it is unsure what was asked, it returns None, and the ques
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
+from device_app.english import listing
 from device_app.english.following import is_follow_up
+from device_app.english.query import parse
 
 if TYPE_CHECKING:
     from device_app.english.query import Query
@@ -113,6 +115,9 @@ class Everyday:
 
     def answer(self, asked: Asked) -> Ruled | None:
         """Return the answer of the first rule that understands the question; None if none does. Raises StoreError."""
+        today = asked.now.date()
+        if asked.before and (whole := listing.following(asked.text, asked.before, today)):
+            asked = replace(asked, query=parse(whole, today), before="")
         follows = asked.is_follow_up
         for rule in self.rules:
             if follows and rule.stands_alone:

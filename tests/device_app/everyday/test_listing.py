@@ -8,6 +8,7 @@ import pytest
 from device_app.english.query import parse
 from device_app.everyday.listing import Listing
 from device_app.everyday.rule import Asked
+from device_app.everyday.rules import everyday
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.known_people import known_people
 from models.fake import FakeEmbedder
@@ -88,6 +89,24 @@ def test_notes_without_a_date_until_today_are_listed_where_the_latest_is_asked_f
         assert "1 note" in ruled.text
         assert "Soup [1]" in ruled.text
         assert len(ruled.items) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "same"),
+    [
+        ("mails from Rick Moen in October", "and from Anna Holt?", "mails from Anna Holt in October"),
+        ("How many mails did Rick send me?", "What about from Anna?", "How many mails did Anna send me?"),
+        ("mails from Rick Moen in October", "and to Anna?", None),
+        ("What is on today?", "and from Anna?", None),
+        ("mails from Rick Moen in October", "and from the roof builders that he wrote to?", None),
+    ],
+)
+def test_a_list_is_asked_for_with_another_person(life: Database, before: str, question: str, same: str | None) -> None:
+    rules = everyday(KnowledgeStore(life), known_people(life))
+    ruled = rules.answer(Asked(parse(question, NOW.date()), NOW, before=before))
+    expected = rules.answer(Asked(parse(same, NOW.date()), NOW)) if same else None
+    assert (ruled and ruled.text) == (expected and expected.text)
+    assert bool(ruled) == bool(same)
 
 
 def test_the_items_are_the_documents_and_the_sources_their_passages(ask: Ask) -> None:
