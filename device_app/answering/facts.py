@@ -86,7 +86,8 @@ class Facts:
 
     def ruling(self, request: Request) -> Ruling:
         """Return the answer of a rule, if one understands the question and its answer is not marked as wrong."""
-        before = request.earlier[0].question if request.earlier else ""
+        has_before = request.earlier and not request.search_query.is_limited  # filters of the earlier question hold
+        before = request.earlier[0].question if has_before else ""
         while True:
             with request.trace.step("look up"):
                 gone = frozenset(map(show, request.looked.gone))

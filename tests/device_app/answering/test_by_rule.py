@@ -11,6 +11,7 @@ from device_app.answering.early import is_for_rule
 from device_app.answering.planner import RULE
 from device_app.commands.marking import mark_turn, undo_turn
 from device_app.commands.turns import last_if_any
+from device_app.everyday.rule import Everyday
 from device_app.knowledge.ingest import Ingestion
 from device_app.question.answer import Answer, Found, Wrote
 from device_app.settings import Settings
@@ -144,3 +145,14 @@ def test_nothing_of_a_deleted_file_is_in_the_answer(
     assert not any(name in hit.passage.path for hit in answer.hits for name in files)
     assert "orty" not in answer.text
     assert "kettles" not in answer.text
+
+
+@pytest.mark.parametrize(("limit", "known"), [("", "who has the blue drill?"), ("in:cat.md ", "")])
+def test_a_rule_knows_the_question_before_a_follow_up_unless_that_had_filters(
+    database: Database, monkeypatch: pytest.MonkeyPatch, limit: str, known: str
+) -> None:
+    room, before = assistant(database), list[str]()
+    first = answered(room, f"{limit}who has the blue drill?", options(relevance=0))
+    monkeypatch.setattr(Everyday, "answer", lambda _, asked: before.append(asked.before))
+    answered(room, "And why?", options(relevance=0), first.conversation_id)
+    assert set(before) == {known}
