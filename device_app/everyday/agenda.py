@@ -241,9 +241,7 @@ class _Answering:
 
     def _next(self, window: Window | None) -> tuple[str, Sequence[Occurrence]] | None:
         """Say when the next event of the subject is; else which are cancelled, or when the last one was."""
-        upcoming = self._following(self.asked.now)
-        if window:
-            upcoming = [each for each in upcoming if window.first <= each.day <= window.last]
+        upcoming = _coming(self._within(window), self.asked.now) if window else self._following(self.asked.now)
         if upcoming:
             return f"{wording.in_words(upcoming[0], self.today, self.cites)}.", upcoming[:1]
         what = f"No “{self.question.subject}”" if self.question.words else "Nothing"
@@ -282,8 +280,7 @@ class _Answering:
         """Return the events of the subject that begin after a moment; whole days, that begin on a later day."""
         day = moment.date()
         for far in _STEPS:
-            coming = self._on(day, day + far)
-            if following := [each for each in coming if not (each.is_cancelled or has_begun(each, moment))]:
+            if following := _coming(self._on(day, day + far), moment):
                 return following
         return []
 
@@ -301,3 +298,7 @@ class _Answering:
         people = (name for each in stored.people for name in (each, self.people.name(each)))
         words = terms(plain(" ".join((stored.title, stored.event.place, *people))))
         return set(self.question.words) <= set(map(stemmed, words))
+
+
+def _coming(events: Sequence[Occurrence], moment: datetime) -> list[Occurrence]:
+    return [each for each in events if not (each.is_cancelled or has_begun(each, moment))]

@@ -73,7 +73,11 @@ class _Groups:
     def __init__(self, named: Sequence[naming.Named]) -> None:
         self._named = named
         self._parents = list(range(len(named)))
-        self._keys = [naming.name_key(each.name) for each in named]
+        # Worked out once: with more names than `naming` keeps in memory, each time would be as slow as the first.
+        parts = [(naming.words(each.name), naming.is_full(each.name)) for each in named]
+        self._words = [words for words, _ in parts]
+        self._keys = ["".join(words) for words in self._words]
+        self._is_full = [is_full for _, is_full in parts]
 
     def root(self, place: int) -> int:
         """Return the first place of the group that a place is in."""
@@ -96,6 +100,8 @@ class _Groups:
                 if key:
                     by_key[key].append(place)
         for places in by_key.values():
+            if len(places) == 1:
+                continue
             longest = max((self._named[place].name for place in places), key=len)
             self.join(
                 place
@@ -106,8 +112,8 @@ class _Groups:
     def join_by_full_name(self) -> None:
         """Join who has the same full name."""
         by_key: dict[str, list[int]] = defaultdict(list)
-        for place, each in enumerate(self._named):
-            if naming.is_full(each.name):
+        for place, is_full in enumerate(self._is_full):
+            if is_full:
                 by_key[self._keys[place]].append(place)
         for places in by_key.values():
             self.join(places)
@@ -126,17 +132,17 @@ class _Groups:
     def join_first_names(self) -> None:
         """Join a first name without address and number to the only person whose full name begins with it."""
         first: dict[str, set[int]] = defaultdict(set)
-        for place, each in enumerate(self._named):
-            if len(parts := naming.words(each.name)) > 1:
+        for place, parts in enumerate(self._words):
+            if len(parts) > 1:
                 first[parts[0]].add(self.root(place))
         for place, each in enumerate(self._named):
-            is_alone = not (each.address or each.number) and not naming.is_full(each.name)
+            is_alone = not (each.address or each.number or self._is_full[place])
             if is_alone and self._keys[place] and len(roots := first.get(self._keys[place], set())) == 1:
                 self.join((place, *roots))
 
     def _full_names(self) -> dict[str, set[int]]:
         full: dict[str, set[int]] = defaultdict(set)
-        for place, each in enumerate(self._named):
-            if naming.is_full(each.name):
+        for place, is_full in enumerate(self._is_full):
+            if is_full:
                 full[self._keys[place]].add(self.root(place))
         return full

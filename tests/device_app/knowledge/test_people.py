@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from device_app.english import naming
 from device_app.knowledge.directory import ME, Directory
 from device_app.knowledge.known_people import KnownPeople, known_people
 from device_app.knowledge.people import Person, Sighting, resolve
@@ -170,3 +171,16 @@ def write(database: Database, number: int, name: str) -> None:
             "INSERT INTO documents VALUES (?, ?, '', '', 'chat', '', NULL, json_array(?))", (number, number, name)
         )
         database.execute("INSERT INTO passages VALUES (?, ?, 0, 'Hello', NULL, NULL)", (number, number))
+
+
+def test_each_name_is_taken_apart_once_or_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More names than are kept in memory would otherwise be taken apart at each step."""
+    names: list[str] = []
+
+    def words(name: str) -> tuple[str, ...]:
+        names.append(name)
+        return tuple(name.lower().split())
+
+    monkeypatch.setattr(naming, "words", words)
+    assert len(resolve([Sighting(f"Person{n} Name{n} <p{n}@x.example>", "mail") for n in range(10)])) == 10
+    assert len(names) <= 20
