@@ -13,7 +13,7 @@ from device_app.english.stemming import stemmed
 from device_app.english.terms import plain, terms
 from device_app.english.windows import Window
 from device_app.everyday import agenda_wording as wording
-from device_app.everyday.agenda_times import has_begun, is_in_part
+from device_app.everyday.agenda_times import has_begun, is_in_part, to_come
 from device_app.everyday.agenda_wording import Citations
 from device_app.everyday.mentions import is_mentioned_after
 from device_app.everyday.rule import Asked, Item, Ruled
@@ -241,7 +241,7 @@ class _Answering:
 
     def _next(self, window: Window | None) -> tuple[str, Sequence[Occurrence]] | None:
         """Say when the next event of the subject is; else which are cancelled, or when the last one was."""
-        upcoming = _coming(self._within(window), self.asked.now) if window else self._following(self.asked.now)
+        upcoming = to_come(self._within(window), self.asked.now) if window else self._following(self.asked.now)
         if upcoming:
             return f"{wording.in_words(upcoming[0], self.today, self.cites)}.", upcoming[:1]
         what = f"No “{self.question.subject}”" if self.question.words else "Nothing"
@@ -280,7 +280,7 @@ class _Answering:
         """Return the events of the subject that begin after a moment; whole days, that begin on a later day."""
         day = moment.date()
         for far in _STEPS:
-            if following := _coming(self._on(day, day + far), moment):
+            if following := to_come(self._on(day, day + far), moment):
                 return following
         return []
 
@@ -298,7 +298,3 @@ class _Answering:
         people = (name for each in stored.people for name in (each, self.people.name(each)))
         words = terms(plain(" ".join((stored.title, stored.event.place, *people))))
         return set(self.question.words) <= set(map(stemmed, words))
-
-
-def _coming(events: Sequence[Occurrence], moment: datetime) -> list[Occurrence]:
-    return [each for each in events if not (each.is_cancelled or has_begun(each, moment))]

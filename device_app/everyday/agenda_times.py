@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,11 @@ def has_begun(occurrence: Occurrence, moment: datetime) -> bool:
     """Return whether an event begins until a moment; a whole day, whether it is that day or an earlier one."""
     begins = occurrence.begins
     return begins <= moment if isinstance(begins, datetime) else begins <= moment.date()
+
+
+def to_come(events: Sequence[Occurrence], moment: datetime) -> list[Occurrence]:
+    """Return the events that begin after a moment and are not cancelled; whole days, that begin on a later day."""
+    return [each for each in events if not (each.is_cancelled or has_begun(each, moment))]
 
 
 def is_in_part(occurrence: Occurrence, window: Window) -> bool:
