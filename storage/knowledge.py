@@ -105,24 +105,16 @@ class KnowledgeStore(DocumentStore):
 
     def files_of(self, passages: Collection[int]) -> list[FileState]:
         """Return the states of the files that contain these passages."""
-        marks = ", ".join("?" * len(passages))
-        rows = self.database.execute(
-            "SELECT DISTINCT path, size, mtime_ns, sha256, recipe FROM passages "
-            "JOIN documents ON documents.id = document_id JOIN files ON files.id = file_id "
-            f"WHERE passages.id IN ({marks})",
-            tuple(passages),
-        )
-        return [FileState(*row) for row in rows]
+        sql = "SELECT DISTINCT document_id FROM passages WHERE id IN (SELECT value FROM json_each(?))"
+        return self.files_of_documents([row[0] for row in self.database.execute(sql, (json.dumps([*passages]),))])
+
+    def files_of_documents(self, documents: Collection[int]) -> list[FileState]:
+        """Return the states of the files that contain these documents."""
+        return self._files("id", documents)
 
     def files_with(self, kinds: Sequence[str]) -> list[FileState]:
         """Return the states of the files that contain documents of these kinds."""
-        marks = ", ".join("?" * len(kinds))
-        rows = self.database.execute(
-            "SELECT path, size, mtime_ns, sha256, recipe FROM files WHERE id IN "
-            f"(SELECT file_id FROM documents WHERE kind IN ({marks})) ORDER BY path",
-            kinds,
-        )
-        return [FileState(*row) for row in rows]
+        return self._files("kind", kinds)
 
     def paths_under(self, path: bytes) -> list[bytes]:
         """Return the paths of stored files at or under a path."""
@@ -240,6 +232,15 @@ class KnowledgeStore(DocumentStore):
             [(passage.ordinal, passage.line, passage.page, identity) for passage, identity in kept],
         )
         return {passage.ordinal: identity for passage, identity in kept}
+
+    def _files(self, column: str, values: Collection[int] | Sequence[str]) -> list[FileState]:
+        """Return the states of the files of the documents that have one of the values in a column."""
+        rows = self.database.execute(
+            "SELECT path, size, mtime_ns, sha256, recipe FROM files WHERE id IN (SELECT file_id FROM documents "
+            f"WHERE {column} IN (SELECT value FROM json_each(?))) ORDER BY path",
+            (json.dumps([*values]),),
+        )
+        return [FileState(*row) for row in rows]
 
     def close_file(self, file_id: int, state: FileState, keys: Collection[str]) -> None:
         """Mark the file complete and delete its documents whose key is not in `keys`."""

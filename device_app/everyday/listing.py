@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import listing, loosely
@@ -21,6 +21,9 @@ from storage.documents import StoredDocument
 if TYPE_CHECKING:
     from device_app.knowledge.known_people import KnownPeople
     from storage.knowledge import KnowledgeStore
+
+_MOST_LOOKED_AT: Final = 1000
+"""The most documents whose files are looked at again before an answer that lists or counts them."""
 
 _MOST_SENDERS, _MOST_TITLES = 5, 8
 """The most senders that are counted, and the most mails of one title that are not only listed."""
@@ -76,7 +79,8 @@ class Listing:
                 return others.noted(self._undated(others))
             return selection.noted(self._latest(selection, reading))
         shown_by = {"most": self._most, "whether": self._whether}.get(reading.form, self._list)
-        return selection.noted(shown_by(selection))
+        files = self.store.files_of_documents([each.id for each in selection.documents[:_MOST_LOOKED_AT]])
+        return selection.noted(replace(shown_by(selection), files=files))
 
     def _most(self, selection: Selection) -> Ruled:
         """Return who sent the most of the documents."""

@@ -59,9 +59,9 @@ class Asked:
         """Whether the question can be understood only with what was said before it."""
         return is_follow_up(self.query)
 
-    def present(self, found: Iterable[T]) -> list[T]:
-        """Return what was found, without what is from deleted files."""
-        return [each for each in found if each.path not in self.gone]
+    def present(self, records: Iterable[T]) -> list[T]:
+        """Return these records without what is from deleted files."""
+        return [each for each in records if each.path not in self.gone]
 
 
 @dataclass(frozen=True, slots=True)

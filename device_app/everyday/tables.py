@@ -70,8 +70,7 @@ class Tables:
         passages = self.store.passages(ids)
         items = tuple(item for answer in answers for item in answer.items)
         sources = [passages[identity] for identity in ids if identity in passages]
-        some = self.store.passages_of_documents([table.documents[0] for table in tables], 1)
-        files = self.store.files_of([passage.id for passage in some])
+        files = self.store.files_of_documents([table.documents[0] for table in tables])
         return Ruled("\n\n".join([text, *notes]), understood, items, sources, files)
 
 

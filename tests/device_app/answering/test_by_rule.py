@@ -78,6 +78,7 @@ def test_who_asks_for_the_model_gets_it(database: Database) -> None:
     assert answered(assistant(database), "2+2", replace(options(), model_only=True)).origin == "device"
 
 
+MAIL = "From: Forty <a@b.example>\nSubject: Tiny roof\n\nForty tiles.\n"
 CHAT = (
     '{"title": "Petra", "messages": [{"date": "2026-03-02T10:00:00", "from": "Petra", '
     '"text": "The forty tiles came."}]}'
@@ -125,6 +126,7 @@ def test_a_changed_file_is_read_again_first(
         ({"2026-03-02_roof.md": "# Roof\n\nForty tiles.\n"}, "What did I do on 2 March 2026?"),
         ({"2026-03-02_roof.md": "# Roof\n\nForty tiles.\n"}, "List my notes of March 2026"),
         ({"a.eml": "From: a@b.example\nSubject: Tiny roof\n\nForty tiles.\n"}, "Show the mail “Tiny roof”"),
+        ({"a.eml": MAIL}, "Who sent me the most mails?"),
         ({"chat.json": CHAT}, "Who told me about the forty tiles?"),
     ],
 )
