@@ -45,6 +45,9 @@ _PERSONS: Final = r"(?:people|persons|guests|visitors|children|kids|men|women|ad
 COUNTED: Final = re.compile(rf"\bhow many (?:(?:other|different|of the|of my|of our) )?(?P<noun>{_PERSONS}|times)\b")
 """People or times that are counted: a table that holds neither has no answer."""
 
+AMOUNT: Final = re.compile(r"\bhow many (?:(?:other|different|of the|of my|of our) )?(?P<noun>[^\W\d_]+)")
+"""What is counted: a part of a cell does not say it, as "lower steps" says nothing of how many steps there are."""
+
 PERSON_DOES: Final = re.compile(rf"\b(?:who|{_PERSONS}) (?P<verb>[^\W\d_]+)\b")
 """What people do: "people work" names no cell "work"."""
 

@@ -205,7 +205,7 @@ class Alignment:
         parts: dict[int, set[str]] | None = None
         for place in self.unexplained():
             form = self.words.forms[place]
-            if len(form) < _LEAST_PART or form in NUMBERS or place in self.words.verbs:
+            if len(form) < _LEAST_PART or form in NUMBERS or place in self.words.verbs | self.words.amount:
                 continue
             matching: dict[int, set[str]] = {}
             for cell in self.cells.get(self.words.keys[place], ()):

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from device_app.english import dates
 from device_app.english.cells import WORD, word_key
-from device_app.english.table_words import COMPARISON, COSTS, COUNTED, FIGURES, PAYER, PERSON_DOES, Figure
+from device_app.english.table_words import AMOUNT, COMPARISON, COSTS, COUNTED, FIGURES, PAYER, PERSON_DOES, Figure
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
     """The words of a question: their forms, their comparable forms, and which are of a date, a figure, a comparison.
 
-    `counted` are those that say that people or times are counted, `verbs` those that say what people do: no cell has
-    them. `payers` are those that ask who paid, `costs` are the verb of "what did it cost".
+    `amount` is what "how many" counts. `counted` are those that say that people or times are counted, `verbs` those that
+    say what people do: no cell has them. `payers` are those that ask who paid, `costs` are the verb of "what did it cost".
     """
 
     text: str
@@ -26,6 +26,7 @@ class Words:
     figures: Mapping[Figure, frozenset[int]]
     compared: frozenset[int]
     comparisons: tuple[re.Match[str], ...]
+    amount: frozenset[int]
     counted: frozenset[int]
     verbs: frozenset[int]
     payers: frozenset[int]
@@ -54,6 +55,7 @@ def parsed(text: str) -> Words:
         figures,
         compared,
         tuple(comparisons),
+        within(match.span("noun") for match in AMOUNT.finditer(text)),
         within(match.span("noun") for match in COUNTED.finditer(text)),
         within(match.span("verb") for match in PERSON_DOES.finditer(text)),
         within(match.span("who") for match in PAYER.finditer(text)),

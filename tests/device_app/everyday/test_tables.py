@@ -309,6 +309,7 @@ def test_filters_narrow_the_tables(rule: Tables) -> None:
         "heaviest walk",
         "who paid for the soup?",
         "who paid the most for the carnival",
+        "how many markets did we go to",
         "how many people paid for groceries",
         "how many people came to the Corner Market",
         "how many children did groceries",

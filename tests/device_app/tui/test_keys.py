@@ -105,7 +105,7 @@ async def test_letters_in_a_list_of_kept_answers_filter(person: Any, notes: Path
     async with person.at():
         await person.asks(DRILL)
         await person.sends("/cache answers")
-        await person.until(lambda: "1 saved" in person.sees())
+        await person.until(lambda: "1 question" in person.sees())
         await person.presses("down")
         burst(person, text)
         await person.until(lambda: f"“{text}”" in person.sees())
