@@ -15,8 +15,9 @@ from device_app.english.table_words import AMOUNT, COMPARISON, COSTS, COUNTED, F
 class Words:
     """The words of a question: their forms, their comparable forms, and which are of a date, a figure, a comparison.
 
-    `amount` is what "how many" counts. `counted` are those that say that people or times are counted, `verbs` those that
-    say what people do: no cell has them. `payers` are those that ask who paid, `costs` are the verb of "what did it cost".
+    `amount` is what "how many" counts; no part of a cell has it. `counted` are those that say that people or times are
+    counted, `verbs` those that say what people do: no cell has them. `payers` are those that ask who paid, `costs` are
+    the verb of "what did it cost".
     """
 
     text: str
