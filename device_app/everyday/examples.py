@@ -40,7 +40,7 @@ def _candidates(store: KnowledgeStore, people: KnownPeople) -> Iterator[Sequence
         yield [f"What is on {days}?" for days in ("this week", "next week", "this month")]
     if "mail" in kinds and (sender := _most_frequent_sender(store, people.directory)):
         yield [f"Which mails did I get from {sender}?"]
-    if "note" in kinds:
+    if any(note.date for note in store.latest(SearchFilters(kinds=("note",)), 1)):  # those without a date come last
         yield ["What is my latest note?"]
     if "chat" in kinds:
         yield [_of_chat(day, others) for day, others in _latest_chat(store, people.directory)]
