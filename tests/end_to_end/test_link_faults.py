@@ -131,8 +131,8 @@ def test_nothing_between_the_two_looks_at_a_wall_clock() -> None:
     files = [file for room in rooms for file in (root / room).rglob("*.py") if file.parent not in separate]
     assert len(files) > 20
     looking = {file.name for file in files if "time.time(" in file.read_text() or ".now(" in file.read_text()}
-    # At the start of the server, at its certificate's dates, for a pairing code, which other processes see as well, where
-    # an index is made, and for the age of unfinished files.
+    # At the start of the server, at its certificate's dates, for a pairing code, which other processes see as well,
+    # where an index is made, and for the age of unfinished files.
     assert looking == {"build.py", "self_signed.py", "certificate_renewal.py", "milvus_index.py", "saved_states.py"}
 
 
