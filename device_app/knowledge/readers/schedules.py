@@ -31,8 +31,8 @@ _MOST_A_DAY: Final = 288
 _MOST_DATES: Final = 5_000
 """The most single dates that are kept of an event."""
 
-_MOST_VAIN: Final = 20
-"""The most rules of a file that are tried in vain: each takes up to a second."""
+_MOST_UNMATCHED: Final = 20
+"""The most rules of a file that may turn out to match no day: finding that out takes up to a second each."""
 
 _MOST_TRIED: Final = 200_000
 """The most days that the rules of a file are tried for: a few seconds."""
@@ -147,7 +147,7 @@ class Schedules:
 
     def _rule(self, parts: dict[str, list[Any]], start: datetime, here: tzinfo | None) -> tuple[str, datetime | None]:
         """Return a rule for `recurrence.starts` and its last moment; "" if it gives no moment. Raises BROKEN."""
-        if self._omitted[_NEVER] >= _MOST_VAIN or self._tried >= _MOST_TRIED:
+        if self._omitted[_NEVER] >= _MOST_UNMATCHED or self._tried >= _MOST_TRIED:
             raise ValueError
         last = _on_clock(parts.pop("UNTIL")[0], here) if "UNTIL" in parts else None
         count = int(parts.pop("COUNT")[0]) if "COUNT" in parts else None

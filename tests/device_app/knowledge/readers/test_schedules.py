@@ -159,7 +159,7 @@ def test_a_file_has_a_bounded_number_of_days_tried(
 def test_rules_in_vain_are_tried_a_few_times_alone(
     read: Events, omitted: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("device_app.knowledge.readers.schedules._MOST_VAIN", 2)
+    monkeypatch.setattr("device_app.knowledge.readers.schedules._MOST_UNMATCHED", 2)
     read(*[entry("DTSTART:20260314T100000", "RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=31")] * 5)
     assert omitted == [
         "a rule of repetition names a day that never comes (2 times)",
