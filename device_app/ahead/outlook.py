@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,7 +68,7 @@ def suggested(device: Device, count: int, now: datetime) -> list[str]:
     chosen = likely(device, count, now.date())
     if len(chosen) < count:
         by_rule = examples(device.knowledge, device.people, device.everyday, now)
-        chosen += [question for question, _ in zip(by_rule, range(count - len(chosen)), strict=False)]
+        chosen += islice(by_rule, count - len(chosen))
     return chosen
 
 

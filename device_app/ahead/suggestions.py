@@ -6,6 +6,7 @@ first proves the value that the question asks for. Needs only the embedder.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from device_app.ahead.selection import own_names
 from device_app.answering.assistant import Assistant
@@ -53,7 +54,7 @@ def suggest(assistant: Assistant, options: Options, count: int) -> list[str]:
     """Return `count` questions, or as many as can be made. Raises StoreError, and the embedder's errors."""
     store, people = assistant.retriever.store, assistant.retriever.people
     by_rule = examples(store, people or known_people(store.database), assistant.everyday, assistant.clock())
-    first = [question for question, _ in zip(by_rule, range(_BY_RULE), strict=False)]
+    first = list(islice(by_rule, _BY_RULE))
     suggested = [each for passage in store.spread(LOOKED_AT) for each in _about(assistant, passage)]
     alone = replace(assistant, public=None, freshness=None)
     answered = choose(suggested, count - len(first), lambda candidate: _is_answered(alone, options, candidate))

@@ -11,18 +11,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from device_app.cli import drafting
 from device_app.cli.companion import remedy, standing
 from device_app.cli.opening import made
-from device_app.cli.report import say_report
 from device_app.commands.phone import checked
 from device_app.companion.link import credentials
 from device_app.device import Device
-from device_app.inference.local import LocalSource
 from device_app.settings import Settings, load
 from models import catalog
 from models.engine import KVType
@@ -37,6 +35,9 @@ from shared.settings import Layer, Resolved
 from shared.telemetry import LEFT_BEHIND, is_off, left_behind
 from storage.database import Database
 from storage.paths import Paths
+
+if TYPE_CHECKING:
+    from device_app.inference.local import LocalSource
 
 MEGABYTE = 1_000_000
 LOW_DISK = 500 * MEGABYTE
@@ -76,6 +77,8 @@ def command(report: bool, file: str | None, as_json: bool) -> int:
     """
     findings = list(examine(Paths.locate(os.environ)))
     if report or file:
+        from device_app.cli.report import say_report
+
         return say_report([(finding.check, finding.level) for finding in findings], file, as_json)
     levels = {finding.level for finding in findings}
     code = 2 if "fail" in levels else 1 if "warn" in levels else 0
@@ -254,7 +257,7 @@ def _engine(device: Device) -> Iterator[Finding]:
         yield Finding("adapter", "ok", f"{adapter.name}, rank {adapter.rank}: the model answers{asks} with it")
 
 
-def _exactness(source: LocalSource, kv: KVType) -> Iterator[Finding]:
+def _exactness(source: "LocalSource", kv: KVType) -> Iterator[Finding]:
     if source.finish_checks and source.engine.info.verdict.untested:
         source.finish_checks(source.engine)
     info = source.engine.info

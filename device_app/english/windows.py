@@ -10,20 +10,12 @@ from datetime import date, time, timedelta
 from typing import Final
 
 from device_app.english import dates
+from device_app.english.lexicon import NUMBERS
 
 _DAYS: Final = [name.lower() for name in calendar.day_name]
 _WEEKDAY: Final = "|".join(f"{day}|{day[:3]}" for day in _DAYS) + "|tues|weds|thur|thurs"
-_NUMBERS: Final = {
-    "two": 2,
-    "couple of": 2,
-    "few": 5,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "ten": 10,
-}
+_COUNTED: Final = "two three four five six seven eight nine ten eleven twelve fourteen"
+_NUMBERS: Final = {"couple of": 2, "few": 5} | {word: int(NUMBERS[word]) for word in _COUNTED.split()}
 _WHICH: Final = {"last": -1, "past": -1, "previous": -1, "next": 1, "following": 1, "coming": 1}
 _PARTS: Final = {
     "early morning": (time(0), time(9)),

@@ -217,10 +217,8 @@ class _Answering:
         upcoming = self._following(self.asked.now)
         if not upcoming:
             return self._no_more()
-        occurrences = [
-            upcoming[0],
-            *(each for each in self._on(self.today - _NEARBY, self.today + _NEARBY) if each.is_cancelled),
-        ]
+        near = self._on(self.today - _NEARBY, self.today + _NEARBY)
+        occurrences = [upcoming[0], *(each for each in near if each.is_cancelled)]
         first, *others = (wording.in_words(each, self.today, self.cites) for each in occurrences)
         return "\n".join((f"{first}.", *(f"\nCancelled: {other}." for other in others))), occurrences
 
@@ -254,11 +252,12 @@ class _Answering:
 
     def is_outdated(self) -> bool:
         """Return whether something was written about the subject after its last event, and nothing of it answers."""
-        window, last = self.question.window, self._last() if self.question.words else None
-        if not last or self._on(self.today, self.today + _AHEAD) or (window and self._within(window)):
+        window = self.question.window
+        if not self.question.words or self._on(self.today, self.today + _AHEAD) or (window and self._within(window)):
             return False
+        last = self._last()
         words = [word for word in terms(self.question.subject) if stemmed(word) in self.question.words]
-        return is_mentioned_after(self.store, words, last.day)
+        return last is not None and is_mentioned_after(self.store, words, last.day)
 
     def _last(self) -> Occurrence | None:
         """Return the last event of the subject that began until today; None if there is none for years."""

@@ -76,13 +76,16 @@ class Days:
         understood = " · ".join((f"what was {reading.form}", *limits))
         parts, sources, shown_documents = list[str](), list[StoredPassage](), list[StoredDocument]()
         for document in dated:
+            if len(sources) == _MOST_DOCUMENTS:
+                break
             passages = self.store.passages_of_documents([document.id])
             text = _extract(passages, speakers)
-            if not text or len(sources) == _MOST_DOCUMENTS:
+            if not text:
                 continue
             sources.append(passages[0])
             shown_documents.append(document)
             parts.append(f"{heading(document)} [{len(sources)}]\n{quote(text, _MOST_CHARACTERS)}")
+        more = len(dated) - len(shown_documents) if not speakers else 0
         if reading.form == "done" and reading.period.days == 1:
             for document, passage, said in self._later(reading.period.first, asked):
                 sources.append(passage)
@@ -90,7 +93,6 @@ class Days:
                 parts.append(f"{heading(document)} [{len(sources)}]\n{quote(said, _MOST_CHARACTERS)}")
         if not parts:
             return Ruled(self._nothing(reading, limits, asked), understood)
-        more = len(dated) - len(shown_documents) if not speakers else 0
         end = [f"… and {more} more of these days."] if more > 0 else []
         return Ruled("\n\n".join((*parts, *end)), understood, [item(each) for each in shown_documents], sources)
 

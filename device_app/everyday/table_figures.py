@@ -140,7 +140,7 @@ class Figures:
         return None
 
     def _totals(self, group: int | None = None, units_of: int | None = None) -> list[Totals]:
-        """Return the figures over the column, with the unit of its name where its cells have ntotal."""
+        """Return the figures over the column, with the unit of its name where its cells have none."""
         table = self.reading.table
         beside, header = unit_column(table, self._place), column_unit(table, self._place)
         totals = self.store.totals(table, self.reading.conditions, self._place, beside, group, units_of)

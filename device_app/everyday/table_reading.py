@@ -57,14 +57,8 @@ class Reading:
     score: tuple[int, int]
 
 
-def read(
-    question: str, today: date, tables: Sequence[Table], cells: Mapping[str, Sequence[Cell]]
-) -> list[list[Reading]]:
-    """Return the readings, the best first, those that are equally good together; none if no table explains it.
-
-    `cells` are the cells that the question's words stand in, by `english.cells.key`.
-    """
-    aligned = alignments(question, tables, cells)
+def read(aligned: Sequence[Alignment], today: date) -> list[list[Reading]]:
+    """Return the readings, the best first, those that are equally good together; none if no table explains it."""
     readings = [
         reading for alignment in aligned for reading in _Reader(alignment, RowConditions(alignment, today)).readings()
     ]
@@ -73,7 +67,10 @@ def read(
 
 
 def alignments(question: str, tables: Sequence[Table], cells: Mapping[str, Sequence[Cell]]) -> list[Alignment]:
-    """Return the question's words aligned with each table; none for a question that tables do not answer."""
+    """Return the question's words aligned with each table; none for a question that tables do not answer.
+
+    `cells` are the cells that the question's words stand in, by `english.cells.key`.
+    """
     text = plain(" ".join(question.split()))
     if len(text) > _MOST_CHARACTERS or OTHERWISE.search(text) or denies(text):
         return []

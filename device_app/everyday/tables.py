@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -12,10 +12,11 @@ from device_app.english.cells import key, word_key
 from device_app.english.spelling import is_correctable, spellings
 from device_app.english.terms import plain
 from device_app.everyday.rule import Asked, Ruled
+from device_app.everyday.table_alignment import Alignment
 from device_app.everyday.table_answer import result
 from device_app.everyday.table_reading import alignments, read
 from device_app.everyday.table_wording import Result
-from storage.tables import Cell, Table, TableStore
+from storage.tables import Table, TableStore
 
 if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
@@ -46,12 +47,12 @@ class Tables:
         tables = [table for table in asked.present(store.tables(asked.query.filters)) if table.rows <= _MOST_ROWS]
         if not tables:
             return None
-        question, spelling = asked.text, ""
-        cells = store.cells(key(question))
-        readings = read(question, asked.now.date(), tables, cells)
-        if not readings and (spelt := _spelt(store, question, tables, cells)):
+        today, spelling = asked.now.date(), ""
+        aligned = alignments(asked.text, tables, store.cells(key(asked.text)))
+        readings = read(aligned, today)
+        if not readings and (spelt := _spelt(store, asked.text, aligned)):
             question, spelling = spelt
-            readings = read(question, asked.now.date(), tables, store.cells(key(question)))
+            readings = read(alignments(question, tables, store.cells(key(question))), today)
         for equal in readings:
             results = {answer.text: answer for reading in equal for answer in [result(store, reading)]}
             answers = [answer for answer in results.values() if answer.fits]
@@ -91,11 +92,9 @@ def _cut(store: TableStore, table: Table) -> str:
     )
 
 
-def _spelt(
-    store: TableStore, question: str, tables: list[Table], cells: Mapping[str, Sequence[Cell]]
-) -> tuple[str, str] | None:
+def _spelt(store: TableStore, question: str, aligned: Sequence[Alignment]) -> tuple[str, str] | None:
     """Return the question with its only unexplained word replaced by the likeliest of a table, and a note of it."""
-    for alignment in alignments(question, tables, cells):
+    for alignment in aligned:
         places = alignment.unexplained()
         word = alignment.words.forms[places[0]] if len(places) == 1 and not alignment.words.counted else ""
         is_about = set(alignment.roles.values()) & {"cell", "title", "column"}

@@ -104,8 +104,12 @@ def table_of(document: Document) -> PreparedTable | None:
 
 
 def _sums_up(row: TableRow) -> bool:
-    """Return whether a row sums up the others, as the last one of many sheets: a sum over it would count all twice."""
-    return _SUM_ROW.fullmatch(next((cell.strip() for cell in row.cells if cell.strip()), "")) is not None
+    """Return whether a row sums up others, as the last one of many sheets: a sum over it would count them twice.
+
+    Beside the word it has numbers alone; a row of the petrol station "Total" has a day, too.
+    """
+    first, *others = [cell.strip() for cell in row.cells if cell.strip()] or [""]
+    return _SUM_ROW.fullmatch(first) is not None and all(map(_NUMBER.fullmatch, others))
 
 
 def _one_line(text: str) -> str:

@@ -3,7 +3,6 @@
 Pure but for `program`, `install` and `uninstall`. Uses no package manager and needs only the person's own rights.
 """
 
-import plistlib
 import shlex
 import shutil
 import subprocess
@@ -120,6 +119,8 @@ def _systemd(program: Path, own: Mapping[str, str], config: Path) -> Service:
 
 def _launchd(program: Path, own: Mapping[str, str], home: Path, user: int) -> Service:
     path = home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+    import plistlib  # here, as it reads XML, which no other system needs
+
     facts = {
         "Label": LABEL,
         "ProgramArguments": [str(program), "daemon", "run"],

@@ -1,11 +1,9 @@
 """The phone's own voice: its speech recogniser, and its reading aloud. Knows no question and no model."""
 
 import re
-import subprocess
 from typing import Final
 
 from device_app.system import phone
-from device_app.system.commands import MOST_GIVEN, output
 from shared.errors import NothingFound, PhoneSilent
 
 LISTEN: Final = "termux-dialog"
@@ -40,6 +38,10 @@ def listen(title: str) -> str:
 
 def read_aloud(text: str) -> None:
     """Let the phone read a text aloud, and wait for its end. Raises PhoneSilent."""
+    import subprocess
+
+    from device_app.system.commands import MOST_GIVEN, output  # here, as few answers are spoken
+
     words = speakable(text).encode()[:MOST_GIVEN].decode(errors="ignore").encode()
     path = phone.find(SPEAK)
     if not words or path is None:

@@ -123,6 +123,14 @@ def test_a_row_that_sums_up_the_others_is_none_of_them(name: str) -> None:
     assert [row.cells[0] for row in table.rows] == ["Luna", "Total Bistro"]
 
 
+def test_a_shop_named_like_a_sum_is_a_row() -> None:
+    cells = [("Total", "2026-03-01", "40 l"), ("Luna", "2026-03-02", "12 l"), ("Total", "2026-03-09", "38 l")]
+    rows = tuple(TableRow("", place, None, ("station", "day", "amount"), row) for place, row in enumerate(cells, 2))
+    table = table_of(Document("", "table", "t", rows))
+    assert table
+    assert len(table.rows) == 3
+
+
 def test_a_very_wide_table_is_left_to_its_passages() -> None:
     cells = tuple(map(str, range(201)))
     assert table_of(Document("", "table", "t", (TableRow("", 2, None, cells, cells),))) is None

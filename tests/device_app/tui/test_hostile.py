@@ -87,7 +87,7 @@ WALK = (
     (ENTER, "If you asked this question now"),
     ("q", "Enter opens"),
     (PASTED, "with"),
-    (ESCAPE, "saved"),
+    (ESCAPE, "1 question"),
     ("\t", "reused"),
     (ENTER, "attention states"),
     ("q", "reused"),
