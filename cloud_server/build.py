@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 
 
 def server(paths: Paths, settings: Settings) -> CompanionServer:
-    """Build the server under these settings. Raises UsageError, WeightsError, EngineError, StoreError."""
+    """Build the companion server from its settings. Raises UsageError, WeightsError, EngineError, StoreError."""
     may_listen(paths, settings, pairs=True)
     tokens = TokenFile(paths.server_tokens)
     desk = PairingDesk(PairingFile(paths.server_pairing), tokens, lambda: datetime.now(UTC))
@@ -102,7 +102,7 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
 
 
 def states_writer(paths: Paths, settings: Settings) -> StatesWriter:
-    """Load the model and build the writer of states, as the server's prompts need them.
+    """Load the model and build the object that computes KV states of passages ahead, for prompts like the server's.
 
     Raises UsageError, WeightsError, EngineError, StoreError, NothingFound.
     """
@@ -118,7 +118,9 @@ def states_writer(paths: Paths, settings: Settings) -> StatesWriter:
 
 
 def _engine(folder: catalog.Weights, own: Model) -> LlamaCppEngine:
-    """Load the model, without features that would change answers here. Raises UsageError, WeightsError, EngineError."""
+    """Load the model, without the features that would change its answers on this machine. Raises UsageError,
+    WeightsError, EngineError.
+    """
     from models.llama_bindings import set_environment
 
     set_environment(folder.folder)
@@ -156,17 +158,17 @@ def _engine(folder: catalog.Weights, own: Model) -> LlamaCppEngine:
 
 
 def layers(setting: int | Literal["auto"]) -> int:
-    """Return llama.cpp's number for the setting `model.gpu_layers`: -1 stands for all."""
+    """Return the setting `model.gpu_layers` as the number that llama.cpp takes: -1 stands for all layers."""
     return -1 if setting == "auto" else setting
 
 
 def weights(paths: Paths) -> catalog.Weights:
-    """Return the folder of model files, whose errors name this program's commands."""
+    """Return the folder of model files; its error messages name the commands of `jackdaw-server`."""
     return catalog.Weights(paths.weights, "jackdaw-server")
 
 
 def room(settings: Settings) -> Room:
-    """Return the settings of the memory that the model takes beside its weights."""
+    """Return the settings that decide how much memory the model takes beside its weights."""
     own = settings.model
     return Room(own.context, own.kv, shared=True, kept=_bytes(own.prefix_mb))
 
@@ -176,7 +178,7 @@ def _bytes(megabytes: float) -> int:
 
 
 def index_facts(paths: Paths, settings: Settings) -> IndexMetadata | None:
-    """Return the metadata of the index that is searched; None if there is none, or it cannot be read."""
+    """Return the metadata of the current index; None if there is no index, or it cannot be read."""
     try:
         return index(paths, settings, 1).held().facts
     except JackdawError:
@@ -186,7 +188,7 @@ def index_facts(paths: Paths, settings: Settings) -> IndexMetadata | None:
 def _question_embedder(settings: Settings, weights: catalog.Weights, facts: IndexMetadata | None) -> Embedder:
     """Return the embedder that made the index. If it cannot be loaded, return the devices' embedder.
 
-    Questions then get no passages, as the index does not fit the devices' embedder.
+    With the devices' embedder, questions get no passages, because its vectors do not fit the index.
     """
     from cloud_server.retrieval.embedders import embedder_for, incomparable, same_model
 
@@ -208,7 +210,8 @@ def _question_embedder(settings: Settings, weights: catalog.Weights, facts: Inde
 
 
 def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:
-    """Open the corpus, for vectors made by the embedder with this fingerprint. Empty until an index is built.
+    """Open the corpus, whose vectors were made by the embedder with the given fingerprint. It is empty until an index
+    is built.
 
     Raises UsageError.
     """
@@ -254,10 +257,11 @@ def _milvus(settings: Settings) -> Milvus:
 
 
 def may_listen(paths: Paths, settings: Settings, *, pairs: bool) -> None:
-    """Check that the server may listen: with TLS if other machines reach it, and only if a device could connect.
+    """Raise UsageError unless the server may listen: with TLS if other machines reach it, and only if some device could
+    connect.
 
-    A server that `pairs` devices, which needs TLS, needs no token yet. A certificate that devices refuse, or soon will,
-    is logged as a warning. Raises UsageError, StoreError.
+    A server that `pairs` devices, which needs TLS, needs no token yet. A certificate that devices refuse, or will
+    refuse soon, is logged as a warning. Raises StoreError too.
     """
     own = settings.serve
     if own.host not in LOOPBACK and not own.certificate and not own.behind_tls:

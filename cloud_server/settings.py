@@ -135,7 +135,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Embedder:
-    """The embedding model. It has to be the devices' own, so that scores agree."""
+    """Settings of the embedding model, which has to be the devices' own model, so that scores agree."""
 
     name: Annotated[
         str,

@@ -10,8 +10,8 @@ from pathlib import Path
 from shared.errors import UsageError
 
 SOON = timedelta(days=14)
-"""How long before its expiry a certificate should be renewed. Automatic renewal happens 30 or 20 days before the
-expiry.
+"""The time before a certificate's expiry from which on it should be renewed. Automatic renewal happens 30 or 20 days
+before the expiry.
 """
 
 _ANY_TIME = 0x200000
@@ -40,7 +40,7 @@ class Certificate:
 
 
 def tls(certificate: str, key: str) -> ssl.SSLContext:
-    """Return a TLS context (1.2 and later) that serves the certificate and key in these files. Raises UsageError."""
+    """Return a TLS context (1.2 and later) that serves the given certificate and key files. Raises UsageError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     # Devices never resume a TLS session. A session ticket arrives while the client's writer thread sends the upgrade
     # request, and OpenSSL then sometimes loses the request (4 of 1,000 connections of websockets' threaded client on a
@@ -58,10 +58,10 @@ def tls(certificate: str, key: str) -> ssl.SSLContext:
 
 
 def read(certificate: str, key: str) -> Certificate:
-    """Return the names and the expiry date of the certificate in these files. Raises UsageError.
+    """Return the host names and the expiry date of the certificate in the given files. Raises UsageError.
 
-    `ssl` describes a certificate only to a peer that verified it, so an in-process client that trusts it does a
-    handshake.
+    `ssl` describes a certificate only to a peer that verified it, so an in-process client that trusts the certificate
+    does a TLS handshake.
     """
     serving = tls(certificate, key)
     looking = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -77,8 +77,8 @@ def read(certificate: str, key: str) -> Certificate:
 
 
 def reached_by(names: tuple[str, ...], address: str, hostname: str) -> str:
-    """Return the host that devices connect to: `address`, or for a wildcard address a name from the certificate, else
-    `hostname`.
+    """Return the host to which devices connect: `address` itself or, for a wildcard address such as 0.0.0.0, a name
+    from the certificate, or else `hostname`.
     """
     try:
         if not ipaddress.ip_address(address).is_unspecified:

@@ -16,7 +16,8 @@ log = logging.getLogger(__name__)
 
 
 class Renewed:
-    """The certificate in these files, reloaded when they change. The server listens with `context` throughout.
+    """The server's TLS certificate, reloaded when its files change. The server listens with the TLS context `context`
+    throughout.
 
     Raises UsageError if the certificate cannot be used.
     """
@@ -28,9 +29,10 @@ class Renewed:
         self.context.sni_callback = self._choose
 
     async def look(self) -> None:
-        """Check the files forever, and reload them once a change has been stable for one interval.
+        """Check the certificate's files forever, and reload them when they have changed and then stayed the same for
+        one interval.
 
-        The certificate chain and the key are written separately.
+        The interval is needed because the certificate chain and the key are written one after the other.
         """
         while True:
             await asyncio.sleep(LOOK_S)
@@ -39,7 +41,7 @@ class Renewed:
                 self.reload()
 
     def reload(self) -> None:
-        """Reload the files. If they cannot be used, log the reason and keep the current certificate."""
+        """Reload the certificate's files. If they cannot be used, log the reason and keep the current certificate."""
         self._read = self._facts()
         try:
             fresh = certificate.tls(*self._files)
@@ -51,7 +53,7 @@ class Renewed:
             log.info("the certificate was reloaded", extra={"detail": summary})
 
     def _choose(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        """Use the current certificate for this handshake, whether or not the client names a host (SNI callback)."""
+        """Use the current certificate for a TLS handshake, whether or not the client names a host (SNI callback)."""
         connection.context = self._current
 
     def _facts(self) -> tuple[tuple[int, int, int] | None, ...]:

@@ -31,8 +31,8 @@ State = Literal["open", "paired", "tried", "expired", "withdrawn"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A pairing code's state. `key` is empty once the code has ended; `name` is the name for the new token ("": the
-    device chooses it); `paired` is the name that the new token got.
+    """The state of a pairing code. `key` is empty once the code has ended; `name` is the name for the new token ("":
+    the device chooses it); `paired` is the name that the new token got.
     """
 
     id: str
@@ -52,13 +52,14 @@ class Record:
 
 
 class PairingFile:
-    """The file of the current pairing code, if there is one."""
+    """The file that holds the current pairing code; the file is missing if there is no code."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def open(self, pin: str, name: str, now: datetime) -> tuple[Record, int]:
-        """Make a code for a server whose key has this pin, replacing an open code. Return the record and the secret.
+        """Make a pairing code for a server whose key has the given pin, and replace any open code. Return the record
+        and the secret.
 
         Raises NotWritable.
         """
@@ -83,7 +84,7 @@ class PairingFile:
         return record is not None and record.state(now) == "open"
 
     def attempt(self, proves: Callable[[bytes], bool], now: datetime) -> Record | None:
-        """Return the record if `proves` accepts its key; None if no code is open.
+        """Check a device's proof: return the record if `proves` accepts its key; None if no pairing code is open.
 
         Checks the proof under the file's lock, so that at most five concurrent guesses are checked. Raises WrongProof,
         StoreCorrupt, NotWritable.
@@ -99,7 +100,7 @@ class PairingFile:
         return record
 
     def complete(self, id: str, name: str, token: str, tokens: TokenFile, now: datetime) -> TokenEntry | None:
-        """Make the device's new token valid and end the pairing. Return None if the code is no longer open.
+        """Make the device's new token valid and end the pairing. Return None if the pairing code is no longer open.
 
         Raises StoreCorrupt, NotWritable.
         """
@@ -112,7 +113,7 @@ class PairingFile:
         return entry
 
     def withdraw(self, id: str) -> None:
-        """Delete the file if it holds the code with this id. Raises NotWritable."""
+        """Delete the file if it holds the pairing code with the given id. Raises NotWritable."""
         with self._locked():
             record = self.read()
             if record is not None and record.id == id:

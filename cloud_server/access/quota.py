@@ -9,7 +9,7 @@ from cloud_server.settings import Limits
 class Quota:
     """The quota of one token.
 
-    `now` is the monotonic clock, in seconds. `…_used` count since the start of the server.
+    `now` is the monotonic clock, in seconds. The fields `…_used` count what was used since the start of the server.
     """
 
     def __init__(self, limits: Limits, now: float) -> None:
@@ -40,7 +40,7 @@ class Quota:
         return self._tokens.wait_s(now)
 
     def computed(self, now: float, tokens: int) -> None:
-        """Count computed tokens, of prompts and of answers."""
+        """Charge computed tokens, of prompts and of answers, to the quota."""
         self._tokens = self._tokens.used(now, tokens)
         self.tokens_used += tokens
 
@@ -49,7 +49,7 @@ class Quota:
         return self._searches.wait_s(now)
 
     def searched(self, now: float) -> None:
-        """Count a search at the time `now`."""
+        """Charge a search at the time `now` to the quota."""
         self._searches = self._searches.used(now)
         self.searches_used += 1
 

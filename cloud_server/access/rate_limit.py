@@ -1,6 +1,6 @@
 """Rate limits of one access token: a token bucket (RFC 2697's single rate) for each limited resource.
 
-Pure: `now` is any clock that never goes back, in seconds.
+Pure functions: the caller passes `now`, from any clock that never goes back, in seconds.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +16,9 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """The units left of a rate at the time `at`. A negative `left` is an overdraft that has to refill first."""
+    """A token bucket: `left` units of a rate limit are left at the time `at`. A negative `left` is an overdraft that
+    has to refill first.
+    """
 
     rate: Rate
     left: float
@@ -24,7 +26,7 @@ class Bucket:
 
     @classmethod
     def full(cls, rate: Rate, now: float) -> "Bucket":
-        """Return a full bucket."""
+        """Return a full bucket for a rate limit."""
         return cls(rate, rate.burst, now)
 
     def filled(self, now: float) -> "Bucket":
@@ -40,8 +42,8 @@ class Bucket:
         return missing * 60 / self.rate.per_minute if self.rate.per_minute else float("inf")
 
     def used(self, now: float, amount: float = 1.0) -> "Bucket":
-        """Return the bucket after `amount` was used. `amount` may exceed `left`, as an answer's cost is known only at
-        its end.
+        """Return the bucket after `amount` units were used. `amount` may exceed `left`, as the cost of an answer is
+        known only at its end.
         """
         filled = self.filled(now)
         return replace(filled, left=filled.left - amount)

@@ -12,16 +12,17 @@ from storage.private import private_lock, to_be_written, write_private
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 _VALID = timedelta(days=30 * 365)
-"""Paired devices trust the key and ignore the dates. The dates count only for clients that install the file as a
-certificate authority.
+"""The certificate's dates of validity. Paired devices trust the key and ignore the dates, which count only for clients
+that install the file as a certificate authority.
 """
 
 
 def with_certificate(paths: Paths, settings: Settings) -> Settings:
-    """Return the settings with a self-signed certificate, if one is needed. Creates it on the first call.
+    """Return the server's settings, with a self-signed certificate added if the server needs one. The first call
+    creates the certificate.
 
-    One is needed if the server listens beyond this machine, has no certificate configured, and nothing in front of it
-    does TLS. Raises NotWritable.
+    The server needs one if it listens beyond this machine, has no certificate configured, and is not behind a TLS
+    proxy. Raises NotWritable.
     """
     own = settings.serve
     if own.certificate or own.behind_tls or own.host in LOOPBACK:
@@ -30,7 +31,9 @@ def with_certificate(paths: Paths, settings: Settings) -> Settings:
 
 
 def own_certificate(file: Path) -> Path:
-    """Return the file of the certificate and its key (mode 0600), made if it is missing. Raises NotWritable."""
+    """Return the file with the self-signed certificate and its key (mode 0600), and create the file if it is missing.
+    Raises NotWritable.
+    """
     with to_be_written(f"lock {file}"), private_lock(file.with_suffix(".lock")):
         if not file.exists():
             write_private(file, _made(datetime.now(UTC)))

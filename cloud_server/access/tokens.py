@@ -35,7 +35,7 @@ class TokenEntry:
 
 
 class TokenFile:
-    """The file of a server's tokens. Other processes may change it: every read sees its current content."""
+    """The file of a server's tokens. Other processes may change the file: every read returns its current content."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -43,12 +43,14 @@ class TokenFile:
         self._entries: dict[str, TokenEntry] = {}
 
     def create(self, name: str, now: datetime) -> tuple[TokenEntry, str]:
-        """Make a token with this name and return its record and the token itself. Raises UsageError, NotWritable."""
+        """Make a token with the given name and return its record and the token itself. Raises UsageError,
+        NotWritable.
+        """
         token = new_token()
         return self.add(token, name, now), token
 
     def add(self, token: str, name: str, now: datetime, *, numbered: bool = False) -> TokenEntry:
-        """Make `token` valid under this name; `numbered` appends -2, -3 … if the name is taken.
+        """Make `token` valid under the given name; with `numbered`, append -2, -3 … if the name is taken.
 
         With `numbered`, the caller has to check that the name is allowed. Raises UsageError, NotWritable.
         """
@@ -67,7 +69,7 @@ class TokenFile:
         return entry
 
     def may_add(self, name: str) -> None:
-        """Check that a new token may have this name. Raises UsageError."""
+        """Raise UsageError unless a new token may have the given name."""
         if not _NAME.fullmatch(name):
             raise UsageError(
                 f"{name!r} cannot be a token's name. A name has 1 to 64 letters, digits, spaces, . - _ and @."
@@ -90,7 +92,7 @@ class TokenFile:
         return list(self._entries.values())
 
     def revoke(self, name: str) -> TokenEntry:
-        """Make the token with this name or id invalid. Raises NothingFound, NotWritable."""
+        """Make the token with the given name or id invalid. Raises NothingFound, NotWritable."""
         with self._locked():
             entries = self.entries()
             gone = next((entry for entry in entries if name in (entry.name, entry.id)), None)
@@ -100,7 +102,7 @@ class TokenFile:
         return gone
 
     def check(self, token: str) -> TokenEntry | None:
-        """Return the record of this token; None if the token is unknown or was revoked."""
+        """Return the record of a token; None if the token is unknown or was revoked."""
         self.entries()
         form = _TOKEN.fullmatch(token)
         entry = self._entries.get(form[1]) if form else None

@@ -11,10 +11,10 @@ from shared.extras import remedy
 
 
 class _Command(Lazy):
-    """A command whose module needs the extra `server`."""
+    """A command that can be imported only if the extra `server` is installed."""
 
     def load(self) -> click.Command:
-        """Import and return the command. Raises UsageError without the extra."""
+        """Import and return the command. Raises UsageError if the extra `server` is not installed."""
         try:
             return super().load()
         except ModuleNotFoundError as error:

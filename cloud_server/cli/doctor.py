@@ -1,4 +1,4 @@
-"""`jackdaw-server doctor`: check whatever serving depends on; each failure names its fix."""
+"""`jackdaw-server doctor`: check everything that the server needs; each failure names its fix."""
 
 import os
 import shlex
@@ -42,7 +42,7 @@ class Finding:
 def command(as_json: bool) -> int:
     """Check settings, tokens, telemetry, certificate, models and index.
 
-    Exit code: 0 all is well, 1 have a look, 2 broken.
+    Exit code: 0 all checks passed, 1 a check has a warning, 2 a check failed.
     """
     findings = list(examine(Paths.locate(os.environ)))
     levels = {finding.level for finding in findings}
@@ -153,7 +153,7 @@ def _draft(weights: catalog.Weights, own: Model) -> Iterator[Finding]:
 
 
 def _fix(weights: catalog.Weights, entry: catalog.Entry) -> str:
-    """Return how to get a model that is not present: `serve` downloads a missing model whose checksum is pinned."""
+    """Return how the user gets a missing model: `serve` itself downloads a model whose checksum is pinned."""
     match weights.state(entry):
         case "present":
             return ""

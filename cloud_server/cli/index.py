@@ -1,6 +1,6 @@
 """The commands `jackdaw-server index`: build, import, extend and show the index.
 
-Prints; `cloud_server.retrieval` works.
+This module only prints; `cloud_server.retrieval` does the work.
 """
 
 import os
@@ -216,7 +216,7 @@ def _builder(
     relevance: float | None = None,
     rows: int = PASSAGES,
 ) -> Iterator[Builder[Index]]:
-    """Yield the builder of the index, and print its notes; `rows` passages are finished at a time."""
+    """Yield the builder of the index, and print the builder's notices; the passages are finished `rows` at a time."""
     threads = threads or os.cpu_count() or 1
     settings, index = _index(threads, codec)
     embedder = _embedder(settings, threads, model)
@@ -265,7 +265,7 @@ def _say(report: BuildReport, as_json: bool) -> None:
         f"{report.total:,} in the index",
     ]
     if report.unchanged:
-        parts.append(f"{counted(report.unchanged, 'file')} there already")
+        parts.append(f"{counted(report.unchanged, 'file')} already in the index")
     click.echo(", ".join(parts) + ".")
     for skipped in report.skipped:
         lines = f", {skipped.lines:,} lines from line {skipped.first_line:,} on" if skipped.lines else ""
@@ -279,8 +279,7 @@ def _say_imported(report: ImportReport, as_json: bool) -> None:
     click.echo(f"{counted(report.passages, 'passage')}, {report.total:,} in the index.")
     if report.cosine is not None:
         click.echo(
-            f"{counted(report.sampled, 'text')} embedded again: cosine {report.cosine:.4f} in the middle "
-            f"({report.template})."
+            f"{counted(report.sampled, 'text')} embedded again: median cosine {report.cosine:.4f} ({report.template})."
         )
     if report.normalised:
         click.echo(f"{counted(report.normalised, 'vector')} brought to unit length.")

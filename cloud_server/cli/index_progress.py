@@ -1,4 +1,4 @@
-"""Shows the progress of building an index, or of states: a bar on a terminal, lines elsewhere."""
+"""Shows the progress of building an index, or of computing KV states: a bar on a terminal, lines elsewhere."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ import click
 from cloud_server.retrieval.index import Progress
 
 LINE_S = 10.0
-"""Seconds between two lines of progress if stderr is no terminal, such as a log, a pipe or ssh."""
+"""Seconds between two lines of progress if stderr is not a terminal but, for instance, a log or a pipe."""
 
 _STAGES = {
     "embedding": "Reading and embedding",
@@ -27,7 +27,7 @@ def _label(so_far: Progress) -> str:
 
 
 def lines(clock: Callable[[], float], write: Callable[[str], None]) -> Callable[[Progress], None]:
-    """Return a function that writes the progress as a line, at first and then every LINE_S seconds."""
+    """Return a function that writes the progress as a line: at its first call, then at most every LINE_S seconds."""
     due = clock()
 
     def report(so_far: Progress) -> None:

@@ -1,4 +1,4 @@
-"""The command `jackdaw-server index states`: computes KV states of passages ahead, for a sooner first token."""
+"""The command `jackdaw-server index states`: computes KV states of passages ahead, so that answers begin sooner."""
 
 import os
 
@@ -33,7 +33,7 @@ from storage.private import private_lock
     type=click.FloatRange(min=1, max=10_000_000),
     default=1_000.0,
     show_default=True,
-    help="Most megabytes on disk. States over it are deleted.",
+    help="Most megabytes on disk. States beyond this limit are deleted.",
 )
 @click.option("--clear", is_flag=True, help="Delete all states instead.")
 def states(limit_mb: float, clear: bool, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`jackdaw-server models`: lists, chooses and downloads models; other commands use its downloads, too."""
+"""`jackdaw-server models`: lists, chooses and downloads models. Other commands use this module's downloads, too."""
 
 import os
 
@@ -34,11 +34,11 @@ def _use(weights: Weights, name: str) -> tuple[str, Entry]:
 
 def _notes(key: str) -> list[str]:
     overruled = SETTINGS[key].overruled(os.environ)
-    return [*filter(None, [overruled]), "A server that runs has to be restarted to use it."]
+    return [*filter(None, [overruled]), "Restart a running server, so that it uses the model."]
 
 
 PROGRAM = Program("jackdaw-server", "smollm2-1.7b", _opened, _pull, _use, _notes)
-"""The companion server's name and functions for the `models` commands."""
+"""The name of the companion server's program, and the functions that the `models` commands call for it."""
 
 command = models_group(PROGRAM)
 

@@ -98,14 +98,14 @@ def _server(paths: Paths) -> RunningServer:
         raise UsageError(f"The server listens on {server.host}, which only this machine can reach. {_START}")
     if not server.tls:
         raise UsageError(
-            "Something else does TLS in front of the server (serve.behind_tls), whose key is not known here. "
+            "A TLS proxy is in front of the server (serve.behind_tls), and its key is not known here. "
             "Make a token instead: jackdaw-server token create NAME"
         )
     return server
 
 
 def _pin(server: RunningServer) -> str:
-    """Return the pin of the TLS key that the server uses now. Raises UsageError."""
+    """Return the pin (a hash) of the TLS key that the server uses now. Raises UsageError."""
     try:
         shown = ssl.get_server_certificate((server.local_address(), server.port), timeout=CONNECT_S)
     except OSError as error:
@@ -144,7 +144,9 @@ def _show(invitation: Invitation, record: Record, *, as_json: bool) -> None:
 
 
 def _draw(link: str) -> None:
-    """Draw the link as a QR code of half blocks, light on dark in any colour scheme, if the terminal has room."""
+    """Draw the pairing link as a QR code of half blocks, light on dark in any colour scheme, if the terminal has
+    room.
+    """
     import segno
 
     code = segno.make(link, error="l", micro=False)
@@ -161,7 +163,7 @@ def _draw(link: str) -> None:
 
 
 def _paired(file: PairingFile, record: Record) -> str:
-    """Wait until a device is paired and return its token's name. Raises NotPaired."""
+    """Wait until a device is paired and return the name of its new token. Raises NotPaired."""
     with _counting() as show:
         while True:
             now, current = datetime.now(UTC), file.read()

@@ -30,20 +30,20 @@ LEAST_QUESTIONS = 30
 """The fewest questions for a meaningful measurement."""
 
 LINE_S = 10.0
-"""Seconds between two lines of progress if stderr is no terminal."""
+"""Seconds between two lines of progress if stderr is not a terminal."""
 
 command = Group(
     "pipelines",
     default="list",
     help="Measure which retrieval pipelines find more than a plain search, with the server's model.",
     examples=(
-        ("See which are on", "jackdaw-server pipelines list"),
+        ("Show which pipelines are on", "jackdaw-server pipelines list"),
         ("Measure the pipelines on questions with answers", "jackdaw-server pipelines measure questions.jsonl"),
     ),
 )
 
 
-@command.command("list", examples=(("See which are on", "jackdaw-server pipelines list"),))
+@command.command("list", examples=(("Show which pipelines are on", "jackdaw-server pipelines list"),))
 def listed(as_json: bool) -> None:
     """Show the pipelines and their measurements."""
     paths, settings = _located()
@@ -84,7 +84,7 @@ def measured(path: Path, passages: int | None, as_json: bool) -> None:
     questions = read_questions(path)
     if len(questions) < LEAST_QUESTIONS:
         raise UsageError(
-            f"{path} holds {counted(len(questions), 'question')}; fewer than {LEAST_QUESTIONS} tell nothing. Add some."
+            f"{path} holds {counted(len(questions), 'question')}; a measurement needs {LEAST_QUESTIONS}. Add some."
         )
     paths, settings = _located()
     build.index(paths, settings, 1).held()
@@ -136,7 +136,7 @@ def _row(measured: PipelineRecall, measurement: Measurement) -> list[str]:
     above = "" if measured.pipeline == PLAIN else f"{measured.low:+.3f} to {measured.high:+.3f}"
     state = "on" if measured.enabled else ""
     if measured.pipeline == measurement.preferred:
-        state = "answers where a device names none"
+        state = "used if a device names none"
     return [
         measured.pipeline,
         f"{measured.recall:.3f}",

@@ -38,10 +38,10 @@ from shared.extras import remedy
 from storage.paths import Paths
 
 ENDS_S = 10.0
-"""Seconds until the process is killed after a part of the server failed: if shutdown takes longer, something hangs."""
+"""Seconds after a part of the server failed at which the process is killed, in case the shutdown hangs."""
 
 CLOSES_S = 5.0
-"""Seconds until the process is killed once the server waits for no more answers."""
+"""Seconds at which the process is killed after the server stopped waiting for answers, in case the shutdown hangs."""
 
 
 @click.command(
@@ -146,8 +146,8 @@ def command(
 def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) -> None:
     """Serve until a signal ends the server, as `CompanionServer.run` does.
 
-    If a part of the server fails, the process ends within ENDS_S; it ends within CLOSES_S after the last answer that
-    the server waits for.
+    The process is killed ENDS_S after a part of the server failed, or CLOSES_S after the server stopped waiting for
+    answers.
     """
     server.on_lost = lambda: _end_within(ENDS_S, ExitCode.LOST)
     server.on_drained = lambda: _end_within(CLOSES_S, ExitCode.LOST if server.lost else ExitCode.FAILED)
@@ -155,7 +155,7 @@ def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) 
 
 
 def _without_passages(corpus: Corpus | None) -> str:
-    """Return a sentence for the user that says why questions get no public passages; empty if they get some."""
+    """Return a sentence that tells the user why questions get no public passages; empty if they get passages."""
     try:
         if corpus is not None:
             corpus.refresh()
@@ -167,7 +167,7 @@ def _without_passages(corpus: Corpus | None) -> str:
 
 
 def _of_each(settings: Settings, sharing: int) -> Settings:
-    """Return the settings of each of `sharing` replicas on this machine, which share its cores, memory and GPU."""
+    """Return the settings of each of `sharing` replicas on this machine: its share of cores, memory and GPU."""
     own, retrieval = settings.model, settings.retrieval
     threads = own.threads or max(1, threads_of(0) // sharing)
     memory = max(1.0, retrieval.memory_mb / sharing)
@@ -176,9 +176,9 @@ def _of_each(settings: Settings, sharing: int) -> Settings:
 
 
 def _require_memory_for_codes(paths: Paths, settings: Settings, sharing: int) -> None:
-    """Raise UsageError if `sharing` replicas on this machine have too little memory to hold the index's codes each.
+    """Raise UsageError if `sharing` replicas on this machine have too little memory for each to hold the index's codes.
 
-    An index that is missing or damaged is left to the replicas, which serve without it.
+    A missing or damaged index raises no error here: the replicas then serve without it.
     """
     if settings.retrieval.milvus:
         return
@@ -234,7 +234,9 @@ def _print_started(
     as_json: bool,
     unsigned: bool = False,
 ) -> None:
-    """Print the address at which devices reach the server; only paired devices accept an `unsigned` certificate."""
+    """Print the address at which devices reach the server. With an `unsigned` certificate, only paired devices can
+    connect.
+    """
     own = settings.serve
     reached = certificate.reached_by(_names(settings), address, socket.gethostname())
     url = f"{'wss' if own.certificate else 'ws'}://{f'[{reached}]' if ':' in reached else reached}:{port}"

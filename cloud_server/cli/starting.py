@@ -14,8 +14,8 @@ from storage.paths import Paths
 
 @dataclass(frozen=True, slots=True)
 class StartingModel:
-    """The model to load. `cast` is the memory that all processes with it take together, `threads` are each process's
-    CPU threads, and `gpu_layers` is the number of layers on a GPU, -1 for all.
+    """The model that a server is about to load. `cast` is the memory that all processes together take for it, `threads`
+    are each process's CPU threads, and `gpu_layers` is the number of layers on a GPU, -1 for all.
     """
 
     entry: Entry
@@ -25,13 +25,13 @@ class StartingModel:
 
     @property
     def sentence(self) -> str:
-        """The facts as a sentence for the user."""
+        """The model's memory, threads and GPU layers, as a sentence for the user."""
         layers = {-1: "all layers", 0: "no layers"}.get(self.gpu_layers, f"{self.gpu_layers:,} layers")
         return f"The model {self.entry.name} {self.cast.needs}. Threads: {self.threads}; on a GPU: {layers}."
 
     @property
     def facts(self) -> dict[str, object]:
-        """The facts for JSON output; sizes in bytes, None if unknown."""
+        """The model's memory, threads and GPU layers, for JSON output; sizes in bytes, None if unknown."""
         return {
             "name": self.entry.name,
             "address": self.entry.address,

@@ -1,4 +1,4 @@
-"""`jackdaw-server status`: whether the server of this machine runs, and what it does."""
+"""`jackdaw-server status`: whether the server of this machine runs, and its load."""
 
 import os
 import urllib.error
@@ -47,12 +47,12 @@ def command(as_json: bool) -> int | None:
         rows = [(title, f"{figures.get(name, 0):,.0f}") for name, title in _SHOWN.items()]
         print_blocks([[("server", state), *rows, ("states on disk", f"{len(states):,} ({sum(states) / 1e6:,.0f} MB)")]])
     if cost and not as_json:
-        click.echo(f"About the index: {cost}")
+        click.echo(f"Note on the index: {cost}")
     return ExitCode.NOTHING if ready is None else None
 
 
 def _reached(host: str) -> str:
-    """Return the address under which this machine reaches a server that listens on `host`."""
+    """Return the address at which processes on this machine reach a server that listens on `host`."""
     local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"[{local}]" if ":" in local else local
 

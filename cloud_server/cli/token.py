@@ -1,4 +1,4 @@
-"""`jackdaw-server token`: who may use the server."""
+"""`jackdaw-server token`: create, list and revoke access tokens."""
 
 import os
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ def _tokens() -> TokenFile:
 @command.command("create", examples=(("Create a token for a device", "jackdaw-server token create anna-phone"),))
 @click.argument("name")
 def create(name: str, as_json: bool) -> None:
-    """Make a token for the device or person called NAME, and print it."""
+    """Make a token for the device or person called NAME, and print the token."""
     entry, token = _tokens().create(name, datetime.now(UTC))
     if as_json:
         print_json({"id": entry.id, "name": entry.name, "token": token})

@@ -1,8 +1,8 @@
-"""One answer being generated: its prompts (`Job.rows`) are prefilled in chunks, one after the other, then its
-tokens are drawn.
+"""One answer being generated: its prompts (`Job.rows`) are prefilled in chunks, one after the other, then its tokens
+are drawn.
 
-The batch decodes the drawn tokens of all its answers together. An answer that a device drafts too (a joint answer) is
-drafted ahead and rolled back at a rejected token (DRAGON, section 4.1). An answer knows no other answers.
+The batch decodes the drawn tokens of all its answers together. A joint answer, which a device drafts too, is drafted
+ahead and rolled back at a rejected token (DRAGON, section 4.1). Answers are independent of each other.
 """
 
 import codecs
@@ -43,8 +43,8 @@ class Answer:
         owner: str,
         drafting: Drafting | None = None,
     ) -> None:
-        """With `drafting`, following tokens are drafted and verified together, except for a joint answer, which is
-        drafted ahead by the device.
+        """Begin an answer. With `drafting`, tokens are drafted and verified together, except for a joint answer, which
+        is drafted ahead.
         """
         self.key, self.job, self.sequences, self.allowed, self.owner = key, job, tuple(sequences), allowed, owner
         self.prefilled = self.joined = self.accepted = 0
@@ -65,7 +65,7 @@ class Answer:
 
     @property
     def moving(self) -> bool:
-        """Whether there is a token to decode or to draw."""
+        """Whether there is a token to decode or to draw now."""
         return bool(self._unread) or self._draws
 
     @property
@@ -128,7 +128,7 @@ class Answer:
     def proposed(self, most: int, cost: Cost | None = None) -> tuple[tuple[int, ...], list[float]]:
         """Draft at most `most` tokens to follow the next token; return them and each draft's chance of acceptance.
 
-        A model drafts only if the `cost` of passes is given.
+        A drafting model takes part only if the `cost` of passes is given.
         """
         if self._drafts is None:
             return (), []
@@ -137,19 +137,22 @@ class Answer:
         return self._drafts.propose(min(most, left), cost, left)
 
     def read(self, logits: Mapping[int, Sequence[Logits]]) -> None:
-        """Take each row's logits after the token of `next_token` and after each drafted token verified with it."""
+        """Use the logits that a pass computed for each row, after the token of `next_token` and after each drafted
+        token verified with it.
+        """
         assert self._decoder is not None
         mixtures = self._decoder.take_all({sequence: logits[sequence] for sequence in self.sequences})
         if self._drafts:
             self._drafts.verified(mixtures)
 
     def put_back(self) -> None:
-        """Roll the sequences back to the tokens read so far, after a failed decode. Raises EngineError."""
+        """Roll the sequences back to their state before a decode that failed. Raises EngineError."""
         if self._decoder:
             self._decoder.cut(self._decoder.position)
 
     def draw(self) -> list[EngineEvent]:
-        """Draw the next tokens, if any are allowed, before they are decoded, so that clients get them a decode earlier.
+        """Draw the answer's next tokens, as far as the client allows. They are drawn before they are decoded, so that
+        clients get them one decode earlier.
 
         A final Done ends the answer. Raises EngineError if the logits are not finite.
         """
@@ -158,8 +161,8 @@ class Answer:
         return [self._draft(self.job.rule, self._decoder.mixture)] if self.job.rule else self._write(self._decoder)
 
     def correct(self, keep: int, tokens: Sequence[int]) -> None:
-        """Replace the tokens after the first `keep` by `tokens`. Raises EngineError, without a change, if that is
-        impossible.
+        """Replace all tokens of a joint answer after its first `keep` by `tokens`. Raises EngineError, and changes
+        nothing, if that is impossible.
         """
         fits = 0 <= keep <= len(self._drawn) and keep + len(tokens) <= self.job.max_tokens
         if not fits or not all(0 <= token < self._engine.info.vocabulary for token in tokens):
@@ -174,7 +177,9 @@ class Answer:
             self._cut(self._decoder, keep)
 
     def supply(self, position: int, count: int) -> Supplied | None:
-        """Return the `count` likeliest tokens of the distribution at `position`; None if it is no longer stored."""
+        """Return the `count` likeliest tokens of the distribution from which the token at `position` was drawn; None if
+        it is no longer stored.
+        """
         if self._decoder is None or not self._decoder.keeps(position):
             return None
         mixture, before = self._decoder.mixture_at(position), self._drawn[:position]
@@ -186,7 +191,9 @@ class Answer:
             self._engine.clear(sequence)
 
     def _begin(self, row: int) -> None:
-        """Begin a row: fork the prefix shared with the first row, join cached slices, queue the remaining tokens."""
+        """Begin a row of the prompt: fork the prefix that it shares with the first row, join cached KV states, queue
+        the remaining tokens.
+        """
         sequence, segments = self.sequences[row], self.job.rows[row]
         if row:
             self._engine.fork(self.sequences[0], sequence)
@@ -223,8 +230,8 @@ class Answer:
         return Draft(self.key, self._epoch, position, token, distribution)
 
     def _write(self, decoder: Decoder) -> list[EngineEvent]:
-        """Emit the next token, and those after it that were verified as drafts, up to the answer's end or the allowed
-        index.
+        """Emit the next token, and those after it that were already verified as drafts, up to the answer's end or the
+        allowed index.
         """
         events: list[EngineEvent] = []
         while True:
@@ -249,7 +256,7 @@ class Answer:
                 return events
 
     def _accepts(self, token: int) -> bool:
-        """Return whether the drawn token was verified as a draft."""
+        """Return whether a drawn token equals the next verified draft, so that it needs no decoding."""
         is_accepted = self._drafts is not None and self._drafts.accept(token)
         self.accepted += is_accepted
         return is_accepted

@@ -8,8 +8,8 @@ from cloud_server.engine.jobs import Job
 
 @dataclass(slots=True)
 class AskedJob:
-    """A job and its progress. `paused_since`: when its client last stopped allowing tokens. `parked`: it was displaced,
-    and is queued again once more tokens are allowed.
+    """A job in the queue or in the batch, and its progress. `paused_since`: when its client last stopped allowing
+    tokens. `parked`: the job lost its place to another one, and is queued again once its client allows more tokens.
     """
 
     owner: str

@@ -2,7 +2,7 @@
 
 An answer takes one sequence of the engine per row. A new answer joins between two decode steps, a cancelled answer
 leaves at once, and an answer whose client has not allowed more tokens pauses. Prompts are prefilled in chunks, so that
-no running answer waits for a whole prompt; owners take turns. Knows no devices, sockets or clocks.
+no running answer waits for a whole prompt; owners take turns. Independent of devices, sockets and clocks.
 """
 
 import logging
@@ -29,7 +29,8 @@ CHUNK = 64
 """Prompt tokens prefilled between two decode steps."""
 
 _PIECES = 4
-"""The divisor of a chunk for prompts that nobody has asked for yet, so that a new answer waits for a small piece only.
+"""The divisor of a chunk for prompts that nobody has asked for yet: their pieces are small, so that a new answer waits
+only briefly.
 """
 
 log = logging.getLogger(__name__)
@@ -40,10 +41,10 @@ class Batch:
     chunk.
 
     `prefilled` and `joined` count the prompt tokens computed and those taken from the prefix cache, `drafted` and
-    `accepted` the tokens drafted for answers and those of them that were drawn. `provisional` holds
-    prompts that nobody has asked for yet: they are prefilled only while every answer rests. An error in one
-    answer ends only that answer and empties its sequences. Raises EngineLost if the engine cannot empty them, or cannot
-    compute a single token afterwards.
+    `accepted` the tokens drafted for answers and those of them that were drawn. `provisional` holds prompts that nobody
+    has asked for yet, which are prefilled only while no answer needs the engine. An error in one answer ends only that
+    answer and empties its sequences. Raises EngineLost if the engine cannot do that, or cannot compute a token
+    afterwards.
     """
 
     def __init__(
@@ -76,13 +77,13 @@ class Batch:
         return not (self._prefilling or self._due) and not any(answer.moving for answer in self._answers.values())
 
     def possible(self, job: Job) -> bool:
-        """Return whether the answer fits the engine when no other answer is being generated."""
+        """Return whether the answer would fit into the engine if no other answer were being generated."""
         whole = bool(job.rows) and all(any(row) for row in job.rows)
         return whole and job.longest <= self._engine.info.prompt_room and self.whole.takes(job)
 
     @property
     def is_unmeasured(self) -> bool:
-        """Whether drafting is on, but still needs `measure`."""
+        """Whether drafting is on, but the time of passes has not been measured yet (`measure`)."""
         return self._drafting.is_unmeasured(self._engine.info)
 
     def measure(self, give_way: Callable[[], bool]) -> None:
@@ -98,7 +99,7 @@ class Batch:
             self._drafting.mode = "off"
 
     def close(self) -> None:
-        """Free the model that drafts, if there is one, and store what was learned of it."""
+        """Free the model that drafts, if there is one, and store its measured acceptance for the next start."""
         self._drafting.close()
 
     @property
@@ -107,18 +108,18 @@ class Batch:
         return Capacity(self._engine.info.sequences, self._engine.info.context)
 
     def room(self) -> Capacity:
-        """Return the free capacity. A cell is free if no running answer may ever need it."""
+        """Return the free capacity. A context cell is free if no running answer may ever need it."""
         taken = sum(answer.job.cells for answer in self._answers.values())
         return Capacity(len(self._free), self._engine.info.context - taken)
 
     def held(self) -> list[Allocation]:
-        """Return the allocation of each answer, oldest first, and whether the answer is paused now."""
+        """Return the capacity that each answer holds, oldest first, and whether the answer is paused now."""
         return [
             Allocation(answer.key, answer.owner, needs(answer.job), answer.paused) for answer in self._answers.values()
         ]
 
     def underway(self) -> EngineLoad:
-        """Return the engine's current load, which a new prompt would share."""
+        """Return the engine's current load, with which a new prompt would have to share the engine."""
         prompts: dict[str, float] = {}
         for answer in self._prefilling:
             prompts[answer.owner] = prompts.get(answer.owner, 0.0) + work(answer.unread, 0)
@@ -130,7 +131,7 @@ class Batch:
         return spent
 
     def join(self, key: int, job: Job, allowed: int, owner: str = "") -> None:
-        """Start an answer, which has to fit, under this key, up to the absolute token index `allowed`."""
+        """Start an answer under the given key, up to the absolute token index `allowed`. The answer has to fit."""
         self.provisional.pause()
         sequences = [self._free.pop() for _ in job.rows]
         try:
@@ -149,7 +150,7 @@ class Batch:
             answer.allowed = max(answer.allowed, upto)
 
     def correct(self, key: int, keep: int, tokens: Sequence[int]) -> None:
-        """Keep the first `keep` tokens of a joint answer, append `tokens`, then draft the tokens after these."""
+        """Keep the first `keep` tokens of a joint answer, append `tokens`, then draft the tokens that follow."""
         if answer := self._answers.get(key):
             with self._alone(answer, self._due):
                 answer.correct(keep, tokens)
@@ -162,7 +163,7 @@ class Batch:
                 self._due += [supplied] if supplied else []
 
     def leave(self, key: int) -> int:
-        """Remove an answer, if it is still running. Return how many of its prompt's tokens were computed.
+        """Remove an answer, if it is still running. Return how many tokens of its prompt were computed.
 
         Raises EngineLost.
         """
@@ -179,9 +180,9 @@ class Batch:
         return answer.prefilled
 
     def displace(self, key: int) -> Job | None:
-        """Preempt an answer. Return a job that continues it.
+        """Preempt an answer. Return a job that continues it later.
 
-        Returns None for a joint answer, part of whose state is on the device: it ends with Displaced. Raises
+        A joint answer, part of whose state is on the device, ends with Displaced, and None is returned. Raises
         EngineLost.
         """
         answer = self._answers[key]
@@ -248,7 +249,8 @@ class Batch:
         return events
 
     def _decode_singly(self, tokens: Mapping[Answer, int]) -> list[EngineEvent]:
-        """Decode each answer's next token by itself, so that an answer which cannot be decoded breaks no other.
+        """Decode each answer's next token by itself, after a batch failed, so that one faulty answer does not stop the
+        others.
 
         First rolls each answer's sequences back to their state before the failed batch.
         """
@@ -275,7 +277,7 @@ class Batch:
 
     @contextmanager
     def _alone(self, answer: Answer, events: list[EngineEvent]) -> Iterator[None]:
-        """Limit an error in the block to this answer: end the answer and append a Broken event. Raises EngineLost."""
+        """Limit an error in the block to one answer: end that answer and append a Broken event. Raises EngineLost."""
         try:
             yield
         except EngineLost:
@@ -287,7 +289,7 @@ class Batch:
 
 
 def _drawn(answer: Answer, said: Sequence[EngineEvent]) -> int:
-    """Return the number of tokens computed for these events: a draft counts once per row, even if rejected later."""
+    """Return the number of tokens computed for the events: a draft counts once per row, even if rejected later."""
     return sum(
         len(answer.sequences) if isinstance(event, Draft) else 1 for event in said if isinstance(event, Token | Draft)
     )

@@ -1,7 +1,7 @@
 """Turns between owners: deficit round robin (Shreedhar and Varghese, 1995), with debts.
 
 The cost of a piece of work is known only once it is done. An owner may therefore overdraw its balance by its last
-piece, and gets its next turn when later rounds have paid the debt. Pure but for its own state.
+piece, and gets its next turn when later rounds have paid the debt. No I/O, no clock.
 """
 
 import math
@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Collection
 
 QUANTUM = 16.0
-"""Work that each owner may have done in a round, in answer tokens: about one chunk of a prompt."""
+"""The work that each owner may have done in a round, in answer tokens: about one chunk of a prompt."""
 
 
 class RoundRobin:
@@ -28,12 +28,12 @@ class RoundRobin:
         self._idle: set[str] = set()  # owners idle for less than a round; then they are forgotten
 
     def charge(self, owner: str, work: float) -> None:
-        """Charge work to an owner, whether or not it was the owner's turn."""
+        """Charge work to an owner, whether or not the work was done in the owner's turn."""
         self._balances[owner] = self._balances.get(owner, 0.0) - work
 
     def next(self, waiting: Collection[str]) -> str:
-        """Return the owner, among the waiting owners (at least one), whose turn it is; the same owner until it is
-        charged.
+        """Return which of the waiting owners (at least one) has its turn; the same owner until `charge` is called for
+        it.
         """
         self._take_in(waiting)
         self._skip_rounds(waiting)
@@ -56,7 +56,7 @@ class RoundRobin:
                 self._balances.move_to_end(owner)
 
     def copy(self) -> "RoundRobin":
-        """Return a copy, for looking ahead at the next turns."""
+        """Return a copy, with which a caller can look ahead at the next turns."""
         copied = RoundRobin(self._quantum)
         copied._balances, copied._paid, copied._idle = self._balances.copy(), self._paid, self._idle.copy()
         return copied
@@ -72,7 +72,9 @@ class RoundRobin:
             self._balances.move_to_end(turn, last=False)
 
     def _skip_rounds(self, waiting: Collection[str]) -> None:
-        """Pay at once all whole rounds in which no waiting owner could be served."""
+        """Skip all whole rounds in which every waiting owner would still be in debt, and credit these rounds at
+        once.
+        """
         least_debt = -max(self._balances[owner] for owner in waiting)
         rounds = math.floor(least_debt / self._quantum)
         if rounds > 0:

@@ -30,10 +30,10 @@ MEASURES_AFTER_S = 5.0
 
 
 class Generation:
-    """Generation for many devices. Calls `deliver` on its own thread with each step's events and the tokens computed
-    for each owner.
+    """Generates answers for many devices on its own thread. Each step's events and tokens computed per owner go to
+    `deliver`.
 
-    Calls `lost`, on the same thread, with the error if the thread ends before `stop`: nothing is generated any more.
+    The thread calls `lost` with the error if it ends before `stop`: nothing is generated any more.
     """
 
     def __init__(
@@ -78,11 +78,13 @@ class Generation:
         return 0.0 if since is None else time.perf_counter() - since
 
     def possible(self, job: Job) -> bool:
-        """Return whether the engine has room for the job when idle."""
+        """Return whether the idle engine would have room for the job."""
         return self._batch.possible(job)
 
     def ask(self, owner: str, key: int, job: Job, allowed: int) -> ExpectedWait | None:
-        """Queue a possible job. Return its expected wait; None if the queue is full or generation has stopped."""
+        """Queue a job, which has to be `possible`. Return its expected wait; None if the queue is full or generation
+        has stopped.
+        """
         with self._wake:
             if self._stopping or self._queue.full(owner):
                 return None
@@ -105,9 +107,7 @@ class Generation:
         self._change(key, upto)
 
     def supply(self, key: int, position: int, count: int) -> None:
-        """Request a Supplied event with the `count` likeliest tokens at `position`, if that distribution is still
-        stored.
-        """
+        """Request a Supplied event with the `count` likeliest tokens at `position`, if they are still stored."""
         with self._wake:
             if asked := self._asked.get(key):
                 asked.orders.append(partial(self._batch.supply, key, position, count))
@@ -120,7 +120,7 @@ class Generation:
 
     @property
     def prefills_ahead(self) -> bool:
-        """Whether `prefill` does anything now: states are cached, and no answer needs the engine."""
+        """Whether `prefill` would do anything now: KV states are cached, and no answer needs the engine."""
         return self._batch.provisional.enabled and self._resting
 
     def prefill(self, owner: str, key: int, rows: Sequence[Segments]) -> None:
@@ -196,7 +196,9 @@ class Generation:
         return not (self._asked or self._orders or self._stopping) and self._batch.is_unmeasured
 
     def _apply(self) -> bool:
-        """Apply the queued changes and start queued jobs. Return whether there is something to compute."""
+        """Apply the queued requests of other threads and start queued jobs. Return whether there is something to
+        compute.
+        """
         while self._orders:
             self._orders.pop(0)()
         for key, upto in self._changed.items():
@@ -248,11 +250,11 @@ class Generation:
             self._queue.put_back(asked.owner, key, self._work(rest))
 
     def _to_displace(self, owner: str, job: Job) -> list[int] | None:
-        """Return the answers that the job would displace to start now; None if the job has to wait."""
+        """Return the answers that have to be displaced so that the job can start now; None if the job has to wait."""
         return displaced(needs(job), owner, self._room, self._batch.whole, self._held)
 
     def _look(self) -> None:
-        """Update the free capacity and which answers have been paused for too long."""
+        """Update the free capacity, and the record of answers that have been paused for too long."""
         self._room, now = self._batch.room(), time.perf_counter()
         self._held = [
             replace(allocation, paused=self._paused_too_long(allocation, now)) for allocation in self._batch.held()

@@ -20,10 +20,10 @@ class Job:
 
     `accepted` are the answer's tokens that exist already; `max_tokens` includes them. With a `rule` the answer is
     joint: its tokens are drafts, at most `ahead` beyond the accepted ones; `Batch.correct` accepts or replaces drafts,
-    and only `leave` ends the answer.
+    and only `Batch.leave` ends the answer.
 
-    It ends with the token that completes any of `stops`, unless it ends before. With `probabilities` each token says
-    how likely the model held it.
+    The answer ends with the token that completes any of the texts `stops`, or earlier. With `probabilities`, each token
+    comes with the probability that the model gave to it.
     """
 
     rows: tuple[Segments, ...]
@@ -38,7 +38,7 @@ class Job:
 
     @property
     def shared(self) -> int:
-        """Return the number of tokens that all rows begin with, which are computed and stored once."""
+        """Return the number of tokens with which all rows begin; they are computed and stored once."""
         parts = takewhile(lambda part: len(set(part)) == 1, zip(*(row[:-1] for row in self.rows), strict=False))
         return sum(len(part[0]) for part in parts) if len(self.rows) > 1 else 0
 
@@ -66,9 +66,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The answer's token at this absolute index, and the text that became complete with it.
+    """A token of the answer, at an absolute index, and the text that became complete with it.
 
-    `probability` is the model's own, at temperature 1, where the job asks for it.
+    `probability` is the one that the model gave to the token at temperature 1, if the job asks for it.
     """
 
     key: int
@@ -80,8 +80,8 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A drafted token at this position of a joint answer. `epoch` is the position at which the chain of drafts begins;
-    `distribution` is the one the token was drawn from, if the rule needs it.
+    """A drafted token of a joint answer. `epoch` is the position at which the current chain of drafts begins;
+    `distribution` is the one from which the token was drawn, if the answer's rule needs it.
     """
 
     key: int
@@ -93,7 +93,9 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Supplied:
-    """The likeliest tokens of the distribution from which the draft at this position was drawn, as requested."""
+    """The likeliest tokens of the distribution from which the draft at this position was drawn; the reply to
+    `Batch.supply`.
+    """
 
     key: int
     position: int
@@ -102,8 +104,8 @@ class Supplied:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The answer is complete (`cut`: it reached its token limit); how many of its prompt tokens were computed and
-    joined.
+    """An answer is complete (`cut`: it reached its token limit). `prefilled` and `joined` count the prompt tokens that
+    were computed and those taken from the cache.
 
     `rest` is the text of a final incomplete character.
     """

@@ -1,7 +1,7 @@
-"""Computes the next tokens of several answers in one pass of the engine, and verifies drafted tokens with them.
+"""Computes the next tokens of several answers in one pass of the engine, and verifies drafted tokens in the same pass.
 
-Drafted tokens are chosen by expected gain, over all answers of the pass. By default only an answer that is alone is
-drafted (`Drafting.used_costs`), and then as on a device.
+Drafted tokens are chosen by expected gain, over all answers of the pass. By default drafts are used only while a single
+answer is being generated (`Drafting.used_costs`), as on a device.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,9 @@ def with_drafts(engine: Engine, tokens: Mapping[Answer, int], costs: PassCosts |
 
 
 def compute(engine: Engine, tokens: Mapping[Answer, Sequence[int]]) -> Mapping[int, Sequence[Logits]]:
-    """Compute the tokens of all answers in all their rows, in one pass; return each row's logits after each token."""
+    """Compute the given tokens of all answers, in all their rows, in one pass; return each row's logits after each
+    token.
+    """
     by_row = {row: part for answer, part in tokens.items() for row in answer.sequences}
     if max(map(len, by_row.values())) > 1:
         return engine.verify(by_row)
@@ -44,7 +46,7 @@ def compute(engine: Engine, tokens: Mapping[Answer, Sequence[int]]) -> Mapping[i
 
 
 def check(engine: Engine, answer: Answer) -> None:
-    """Check that the engine can still compute a token after an answer broke. Raises EngineLost if it cannot."""
+    """Raise EngineLost unless the engine can still compute a token, after an error in an answer."""
     sequence = answer.sequences[0]
     first = next(token for part in answer.job.rows[0] for token in part)
     try:

@@ -1,7 +1,7 @@
-"""Preemption: which running answers give their places to waiting ones. Pure: no clock, no engine.
+"""Preemption: which running answers give their places to waiting ones. Pure functions: no clock, no engine.
 
-Sequences and cells are shared by dominant share (Ghodsi et al., 2011): the larger of an owner's shares of the two.
-While an owner waits, an owner gives places to it only if the waiting owner will still hold less.
+Sequences and cells are shared by dominant share (Ghodsi et al., 2011): the larger of an owner's shares of the two. A
+running owner gives places to a waiting owner only if the waiting owner will still hold less.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from cloud_server.engine.jobs import Job
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """A number of engine sequences and of context cells: free, in total, or needed by an answer."""
+    """An amount of engine sequences and of context cells, either free, in total, or needed by an answer."""
 
     sequences: int
     cells: int
 
     def takes(self, job: Job) -> bool:
-        """Return whether the job fits, up to its token limit."""
+        """Return whether the job fits into this capacity, even if it reaches its token limit."""
         return self.holds(needs(job))
 
     def holds(self, other: "Capacity") -> bool:
@@ -29,7 +29,7 @@ class Capacity:
         return Capacity(self.sequences + other.sequences, self.cells + other.cells)
 
     def share(self, whole: "Capacity") -> float:
-        """Return this capacity's dominant share of `whole`, 0 to 1."""
+        """Return this capacity as a share of `whole`, 0 to 1: the larger of the shares of sequences and cells."""
         return max(self.sequences / whole.sequences, self.cells / whole.cells)
 
 
@@ -56,9 +56,9 @@ def displaced(
 ) -> list[int] | None:
     """Return the keys of the answers to displace so that the owner's next answer can start; None if it has to wait.
 
-    Paused answers are displaced first, of any owner. Then come answers of the owner with the largest share, while that
-    is larger than the claimant's share would be. Within an owner, the newest goes first, as least work is lost. `held`
-    is oldest first.
+    Paused answers of any owner are displaced first. Then come answers of the owner with the largest share, while that
+    share is larger than the claimant's would be. Of one owner's answers, the newest goes first, as least work is lost.
+    `held` is sorted oldest first.
     """
     left, chosen = list(held), list[int]()
     while not free.holds(need):

@@ -1,6 +1,6 @@
 """A cache of the KV states of prompt prefixes: the instructions, then often retrieved public passages. A prompt that
-begins with a cached prefix joins its states instead of computing them. States are in memory, the most used stay; those
-that were computed ahead are read from the disk when a prompt needs them.
+begins with a cached prefix uses its states instead of computing them. The most used states stay in memory; states that
+were computed ahead are read from disk when a prompt needs them.
 """
 
 from array import array
@@ -14,11 +14,12 @@ from shared.errors import SliceRejected
 from storage.hotness import Hotness
 
 _MOST_SCORES: Final = 4_000
-"""The most prefixes whose uses are counted, those in memory and others."""
+"""The most prefixes whose uses are counted, whether or not their states are in memory."""
 
 
 class PrefixCache:
-    """KV states of prompt prefixes, at most `most_bytes` bytes; 0 disables the cache. `saved` are states on disk.
+    """KV states of prompt prefixes, in at most `most_bytes` bytes of memory; 0 disables the cache. `saved` are the
+    states on disk.
 
     The prefixes of a prompt form a path in a tree: the instructions shared by all prompts, then the best passage, and
     so on. The least used state is evicted first (`Hotness`), and a longer prefix before the prefixes it extends, as it
@@ -33,21 +34,22 @@ class PrefixCache:
         self._unused: set[bytes] = set()  # cached for a prompt that nobody has asked for yet
 
     def __len__(self) -> int:
-        """Return the number of cached slices."""
+        """Return the number of cached states."""
         return len(self._slices)
 
     @property
     def enabled(self) -> bool:
-        """Whether anything is ever cached."""
+        """Whether states are cached at all."""
         return self._most_bytes > 0
 
     def join(
         self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]], *, provisional: bool = False
     ) -> int:
-        """Join the cached states that continue the prompt in this sequence. Return the number of joined tokens.
+        """Append the cached states of a prompt to what the sequence already holds of it. Return the number of appended
+        tokens.
 
-        `segments` are the prompt's tokens; the last segment holds the question and is never cached. `provisional`:
-        nobody has asked for the prompt yet.
+        `segments` are the prompt's tokens; the last segment holds the question and is never cached. `provisional`: the
+        prompt is prefilled ahead, and nobody has asked for it yet.
         """
         cached = []
         held = engine.length(sequence)
@@ -70,7 +72,7 @@ class PrefixCache:
     def keep(
         self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]], *, provisional: bool = False
     ) -> None:
-        """Cache the states of the sequence's prompt that are not cached yet; `provisional` as for `join`."""
+        """Cache those states of the prompt in the sequence that are not cached yet; `provisional` as for `join`."""
         if not _is_exact(engine):
             return
         for key, start, stop in _beginnings(segments):
@@ -82,7 +84,9 @@ class PrefixCache:
         self._evict()
 
     def drop_unused(self, segments: Sequence[Sequence[int]]) -> int:
-        """Drop the provisional states of this prompt that no prompt has used. Return the number of their tokens."""
+        """Drop the states of a prompt that were computed provisionally and that no requested prompt has used. Return
+        the number of their tokens.
+        """
         dropped = 0
         for key, start, stop in _beginnings(segments):
             if key in self._unused:
@@ -92,7 +96,7 @@ class PrefixCache:
         return dropped
 
     def _load(self, engine: Engine, key: bytes, start: int, stop: int) -> bool:
-        """Take a state from the disk into memory, if it is there. Return whether it is."""
+        """Load a state from disk into memory, if it is on disk. Return whether it is in memory now."""
         room = (stop - start) * engine.info.kv_bytes_per_token <= self._most_bytes
         if self._saved is None or not (room and _is_exact(engine)):
             return False
@@ -112,7 +116,7 @@ class PrefixCache:
             self.bytes -= len(gone.data)
 
     def _touch(self, segments: Sequence[Sequence[int]], *, is_used: bool) -> None:
-        """Count a use of the prompt's prefixes, those included that are not in memory yet."""
+        """Count a use of all prefixes of the prompt, including those whose states are not in memory."""
         if is_used:
             keys = [key for key, _, _ in _beginnings(segments)]
             self._hotness.ask(keys)
@@ -121,7 +125,7 @@ class PrefixCache:
                 self._hotness.forget_coldest(_MOST_SCORES // 2)
 
     def _evict(self) -> None:
-        """Drop states over the limit: the least used, and of a prompt's prefixes the longest, first."""
+        """Drop states until the limit is met: the least used first, and of one prompt's prefixes the longest first."""
         if self.bytes <= self._most_bytes:
             return
         for key in sorted(self._slices, key=lambda key: (self._hotness.score(key), -len(key))):
@@ -131,12 +135,14 @@ class PrefixCache:
 
 
 def _is_exact(engine: Engine) -> bool:
-    """Return whether joined states give exactly what computing them gives, as the engine's self-test found."""
+    """Return whether, by the engine's self-test, reusing cached states gives exactly the results of computing them."""
     return engine.info.sliceable and engine.info.verdict.serves_rows
 
 
 def _beginnings(segments: Sequence[Sequence[int]]) -> list[tuple[bytes, int, int]]:
-    """Return a key, the start and the end index for each segment but the last; the key is all tokens up to its end."""
+    """Return a key, the start and the end index for each segment but the last; the key is all tokens from the prompt's
+    start to the segment's end.
+    """
     tokens = array("i", (token for segment in segments[:-1] for token in segment))
     borders = pairwise(accumulate(map(len, segments[:-1]), initial=0))
     return [(tokens[:stop].tobytes(), start, stop) for start, stop in borders if stop > start]

@@ -1,6 +1,6 @@
-"""Prefills the beginnings of prompts that will probably be requested into the prefix cache while no answer needs the
-engine: the nearest passages so far, while more clusters are read for a question. Owners take turns, prompt by prompt.
-Knows no index and no clock.
+"""Prefills the beginnings of prompts that will probably be requested into the prefix cache, while no answer needs the
+engine: of prompts with the passages that a running search has found so far. Owners take turns, prompt by prompt.
+Independent of the index and of clocks.
 """
 
 import logging
@@ -23,7 +23,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Beginnings:
-    """The prompts to prefill for one question; `left` are those that are not completely prefilled yet, and can be."""
+    """The prompts to prefill for one question. `left` are the prompts that fit the engine and are not completely
+    prefilled yet.
+    """
 
     owner: str
     rows: tuple[Segments, ...]
@@ -33,8 +35,8 @@ class _Beginnings:
 class ProvisionalPrefill:
     """Prefills prompts that will probably be requested. For use by the batch's thread.
 
-    Borrows a free sequence until `pause`, which raises EngineLost if the sequence cannot be emptied, as do all calls
-    that pause. `computed` counts the tokens prefilled here, `dropped` those of them that no answer has used.
+    Borrows a free sequence until `pause`, which raises EngineLost if the sequence cannot be emptied, as do all methods
+    that call `pause`. `computed` counts the tokens prefilled here, `dropped` those of them that no answer has used.
     """
 
     def __init__(self, engine: Engine, prefixes: PrefixCache, chunk: int) -> None:
@@ -52,7 +54,9 @@ class ProvisionalPrefill:
         return self._engine.info.sliceable and self._prefixes.enabled
 
     def fits(self, free: Sequence[int], cells: int) -> bool:
-        """Return whether there is a prompt to prefill for which these free sequences and cells have room."""
+        """Return whether there is a prompt to prefill for which the given free sequences and context cells have
+        room.
+        """
         return self._borrower is not None or bool(self._fitting(free, cells))
 
     def begin(self, key: int, owner: str, rows: Sequence[Segments]) -> None:
@@ -64,14 +68,14 @@ class ProvisionalPrefill:
             self._beginnings[key] = _Beginnings(owner, tuple(rows), possible)
 
     def end(self, key: int) -> None:
-        """Stop prefilling the prompts of this key; their cached states stay."""
+        """Stop prefilling the prompts queued under a key; their cached states stay."""
         if beginnings := self._beginnings.get(key):
             if beginnings is self._borrower:
                 self.pause()
             beginnings.left.clear()
 
     def release(self, key: int) -> None:
-        """Stop prefilling the prompts of this key, and drop their cached states that no answer has used."""
+        """Stop prefilling the prompts queued under a key, and drop their cached states that no answer has used."""
         self.end(key)
         if beginnings := self._beginnings.pop(key, None):
             self.dropped += sum(map(self._prefixes.drop_unused, beginnings.rows))
@@ -111,7 +115,9 @@ class ProvisionalPrefill:
             raise EngineLost(NOT_EMPTIED) from error
 
     def _fitting(self, free: Sequence[int], cells: int) -> dict[str, tuple[_Beginnings, Segments]]:
-        """Return the first prompt of each owner for which there is room, and the prompts that it belongs to."""
+        """Return the first prompt of each owner for which there is room, together with the question's prompts to which
+        it belongs.
+        """
         fitting: dict[str, tuple[_Beginnings, Segments]] = {}
         for beginnings in self._beginnings.values() if free else ():
             if row := next((row for row in beginnings.left if _length(row) <= cells), None):
@@ -141,5 +147,5 @@ class ProvisionalPrefill:
 
 
 def _length(row: Segments) -> int:
-    """Return the number of tokens to prefill."""
+    """Return the number of tokens of a prompt that are prefilled: all but the last segment."""
     return sum(map(len, row[:-1]))

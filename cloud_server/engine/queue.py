@@ -1,6 +1,6 @@
 """The waiting queue: one queue per owner (a token's name), and owners take turns by work.
 
-Pure but for its own state: no clock, no thread.
+It has no clock, no thread and no I/O.
 """
 
 from collections import deque
@@ -14,7 +14,7 @@ PROMPT_WORK = 0.25
 
 
 def work(prompt_tokens: int, answer_tokens: float) -> float:
-    """Return a request's cost in answer tokens."""
+    """Return the cost of a request in answer tokens."""
     return PROMPT_WORK * prompt_tokens + answer_tokens
 
 
@@ -28,7 +28,7 @@ class QueuedRequest:
 
 @dataclass(frozen=True, slots=True)
 class QueuePosition:
-    """The number of requests that will be served before this one, as of now, and their total work."""
+    """How many requests are expected to be served before a queued request, and their total work."""
 
     position: int
     ahead: float
@@ -64,7 +64,7 @@ class FairQueue:
         self._waiting.setdefault(owner, deque()).appendleft(QueuedRequest(key, work))
 
     def place(self, owner: str, key: int) -> QueuePosition:
-        """Return the request's current position. Raises KeyError if it is not queued."""
+        """Return a request's current position in the queue. Raises KeyError if it is not queued."""
         if not any(waiting.key == key for waiting in self._waiting.get(owner, ())):
             raise KeyError(key)
         turns, left = self._turns.copy(), {name: deque(queue) for name, queue in self._waiting.items()}

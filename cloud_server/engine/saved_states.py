@@ -1,8 +1,8 @@
-"""The folder of KV states of public passages that were computed ahead (`jackdaw-server index states`): one file for
-the instructions that all prompts begin with, and one for each passage as it stands behind them.
+"""The folder of KV states of public passages that were computed ahead (`jackdaw-server index states`): one file for the
+instructions with which all prompts begin, and one for each passage as it follows the instructions.
 
 A file's name begins with a hash of the engine's `kv_key`, so that states of another model, adapter, build or KV type
-are never taken; the rest is a hash of all tokens up to the state's end.
+are never used; the rest of the name is a hash of all tokens up to the state's end.
 """
 
 import hashlib
@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 
 
 class SavedStates:
-    """The states that the engine with this `kv_key` can join. Files that other processes write or delete meanwhile
-    are seen at once.
+    """The states on disk that fit the engine with the given `kv_key`. Files that other processes write or delete are
+    noticed at once.
     """
 
     def __init__(self, folder: Path, kv_key: str) -> None:
@@ -36,14 +36,14 @@ class SavedStates:
         self._mark = _digest(kv_key.encode(), 8)
 
     def name(self, tokens: Sequence[int]) -> str:
-        """Return the name of the state that ends with these tokens, the first ones of a prompt."""
+        """Return the file name of the state that ends with the given tokens, which are a prompt's first ones."""
         return f"{self._mark}-{_digest(array('q', tuple(tokens)).tobytes(), 16)}"
 
     def read(self, tokens: Sequence[int], start: int) -> KVSlice | None:
-        """Return the state of the positions from `start` to the end of these tokens, the first ones of a prompt; None
-        if there is none.
+        """Return the state from position `start` to the end of the given tokens, which are a prompt's first ones; None
+        if there is no such state.
 
-        One that is damaged is deleted, and the log says so.
+        A damaged state is deleted and logged.
         """
         content = self._blobs.read(name := self.name(tokens))
         if not content:
@@ -60,7 +60,7 @@ class SavedStates:
         return None
 
     def write(self, engine: Engine, sequence: int, start: int) -> int:
-        """Write the state of the sequence from `start` to its end, and return the file's bytes.
+        """Write the state of the sequence from position `start` to its end, and return the file's size in bytes.
 
         Raises StoreFull, NotWritable.
         """
@@ -75,15 +75,17 @@ class SavedStates:
         self._blobs.delete(name)
 
     def sweep(self) -> None:
-        """Delete what killed processes left unfinished. Raises NotWritable."""
+        """Delete the unfinished files of killed processes. Raises NotWritable."""
         self._blobs.sweep(time.time() - _ABANDONED_S)
 
     def sizes(self) -> dict[str, int]:
-        """Return the bytes of every state in the folder by name, those of other engines included."""
+        """Return the size in bytes of every state in the folder by file name, including states of other engines."""
         return self._blobs.sizes()
 
     def fits(self, name: str) -> bool:
-        """Return whether the state with this name was made by the same model, adapter, build and KV type."""
+        """Return whether the state with the given file name was made by this engine's model, adapter, build and KV
+        type.
+        """
         return name.startswith(f"{self._mark}-")
 
 

@@ -7,15 +7,15 @@ from cloud_server.engine.fairness import QUANTUM
 from cloud_server.engine.queue import work
 
 MEMORY, OVER_S = 0.1, 30.0
-"""The weight of a measurement after OVER_S more seconds of work."""
+"""MEMORY is the weight that a measurement still has after OVER_S more seconds of work."""
 
 REQUESTS = 20
-"""The number of requests over which the average request size is smoothed."""
+"""The number of requests over which the mean size of a request is averaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedWait:
-    """The number of requests served before this one, and the expected wait in seconds."""
+    """The expected wait of a queued request: the number of requests served before it, and the seconds."""
 
     position: int
     wait_s: float
@@ -29,8 +29,8 @@ class EngineLoad:
     rows: int = 0
 
     def before(self, owner: str, prompt: float) -> float:
-        """Return the work done before a new prompt of the owner is prefilled, excluding that prompt: owners take turns
-        by chunk, and every row is decoded once per chunk.
+        """Return the work that is done before a new prompt of the owner is prefilled, without the prompt itself. Owners
+        take turns by chunk, and every row is decoded once per chunk.
         """
         own = self.prompts.get(owner, 0.0)
         mine = own + prompt
@@ -40,8 +40,8 @@ class EngineLoad:
 
 @dataclass(slots=True)
 class Throughput:
-    """Running averages, weighted towards recent measurements: work per second of all answers together, and work and
-    answer tokens per request.
+    """Running averages, weighted towards recent measurements: of the work per second of all answers together, and of
+    the work and the answer tokens per request.
     """
 
     done: float = 50.0
@@ -50,7 +50,7 @@ class Throughput:
     answer: float = 40.0
 
     def did(self, work: float, seconds: float) -> None:
-        """Record an engine step that did `work` in `seconds`."""
+        """Record an engine step that did `work` in `seconds` seconds."""
         keep = MEMORY ** min(seconds / OVER_S, 1.0)
         self.done = keep * self.done + work
         self.seconds = keep * self.seconds + seconds
@@ -61,11 +61,11 @@ class Throughput:
         self.answer += (answer_tokens - self.answer) / REQUESTS
 
     def takes_s(self, work: float) -> float:
-        """Return the seconds that `work` takes."""
+        """Return the seconds that the engine needs for `work`."""
         return work * self.seconds / max(self.done, 1e-6)
 
     def wait_s(self, ahead: float) -> float:
-        """Return the seconds until the work ahead is done and a sequence is free, if all are taken and end at even
-        intervals.
+        """Return the seconds until the work in front of a request is done and a sequence is free. If all sequences are
+        taken, they are assumed to become free at even intervals.
         """
         return self.takes_s(ahead + self.request)

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Load:
-    """Counts of the engine's work. `writing` answers run and `waiting` requests are queued now; all else counts tokens.
+    """Counts of the engine's work. `writing` answers are generated and `waiting` requests are queued now; all other
+    fields count tokens.
 
-    `prefilled` prompt tokens were computed and `joined` ones taken from the cache; `written` tokens were generated. Of
-    the prefilled, `provisional` are of passages that a search would probably find, and `dropped` are those of these
-    that no answer used. `drafted` tokens were drafted for answers, and `accepted` of these were drawn.
+    `prefilled` prompt tokens were computed and `joined` ones were taken from the cache; `written` tokens were
+    generated. Of the prefilled tokens, `provisional` belong to passages that a search would probably find; `dropped` of
+    those were used by no answer. `drafted` tokens were drafted for answers, and `accepted` of them were drawn.
     """
 
     writing: int = 0

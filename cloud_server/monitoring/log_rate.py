@@ -1,4 +1,4 @@
-"""A rate limit for log entries of each kind, which counts the dropped entries. Pure."""
+"""A rate limit for log entries of each kind, which counts the dropped entries. No I/O."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 WINDOW_S = 60.0
 
 MOST_KINDS = 1_000
-"""The most kinds remembered. Beyond that, kinds whose minute is over are forgotten, or else the oldest kind."""
+"""The most kinds of entries remembered. Beyond that, kinds whose minute is over are forgotten, or else the oldest
+kind.
+"""
 
 
 @dataclass(slots=True)
@@ -17,8 +19,8 @@ class LogRateLimit:
     _windows: dict[Hashable, tuple[float, int]] = field(default_factory=dict)  # start of the minute, entries
 
     def left_out(self, kind: Hashable, now: float) -> int | None:
-        """Count an entry. Return None if it has to be dropped, else how many of its kind were dropped in the previous
-        minute.
+        """Count an entry. Return None if the entry has to be dropped, else how many entries of its kind were dropped in
+        the previous minute.
         """
         since, count = self._windows.get(kind, (now, 0))
         before = 0

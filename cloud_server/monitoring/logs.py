@@ -14,10 +14,12 @@ from cloud_server.monitoring.log_rate import LogRateLimit
 from shared.printable import escaped
 
 MOST_ALIKE = 120
-"""Entries a minute with the same message about the same client or peer, so that no client can fill the disk."""
+"""The most log entries a minute with the same message about the same client or peer, so that no client can fill the
+disk.
+"""
 
 MOST_OF_ALL = 1_200
-"""Entries a minute with the same message about all clients and peers together."""
+"""The most log entries a minute with the same message, about all clients and peers together."""
 
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -53,7 +55,7 @@ class RateLimitFilter(logging.Filter):
         self._each, self._all = LogRateLimit(MOST_ALIKE), LogRateLimit(MOST_OF_ALL)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the record is logged."""
+        """Return whether the log record is written."""
         now, facts = time.monotonic(), record.__dict__
         left_out = self._each.left_out((record.msg, facts.get("client") or facts.get("peer")), now)
         if left_out is None or (left_out_of_all := self._all.left_out(record.msg, now)) is None:
@@ -66,7 +68,7 @@ class RateLimitFilter(logging.Filter):
 
 
 def begin_logging(level: str, *, as_json: bool) -> None:
-    """Log the messages of `cloud_server` from `level` on to stderr."""
+    """Start writing the log messages of `cloud_server`, from severity `level` on, to stderr."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if as_json else PlainLines())
     handler.addFilter(RateLimitFilter())
@@ -81,7 +83,7 @@ def _moment(record: logging.LogRecord) -> str:
 
 
 def _extra(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the fields of `extra`. Names with a leading underscore belong to libraries (Ray's time stamp) and are
-    omitted.
+    """Return the `extra` fields of a log record, without names that begin with an underscore, which belong to libraries
+    (such as Ray's time stamp).
     """
     return {name: value for name, value in vars(record).items() if name not in _OWN and not name.startswith("_")}

@@ -1,5 +1,5 @@
 """Short, rate-limited log entries for unhandled errors of the event loop. `asyncio` itself would log a traceback each
-time, which a stranger could trigger at will.
+time, so that a stranger could fill the log.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ class LoopErrorHandler:
         self._clock, self._sparing = clock, LogRateLimit(most)
 
     def __call__(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Log the error, unless it repeats too often."""
+        """Log an error of the event loop, unless it repeats too often."""
         error = context.get("exception")
         number = error.errno if isinstance(error, OSError) else None
         if self._sparing.left_out((context["message"], type(error), number), self._clock()) is not None:

@@ -12,7 +12,9 @@ from cloud_server.access.quota import Quota
 from cloud_server.monitoring.load import Load
 
 MOST_CLIENTS = 200
-"""Tokens with metrics of their own, the first ones used; all others are summed. Each token adds a few time series."""
+"""The most access tokens with metrics of their own, which are the first ones used; the use of all others is summed.
+Each token adds a few time series.
+"""
 
 _OTHERS = "(others)"  # not a valid token name
 
@@ -20,7 +22,9 @@ _SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 
 
 
 class Metrics:
-    """The metrics of one server. `load`, `connections` and `quotas` (by token name) are called at each scrape."""
+    """The metrics of one server. The functions `load`, `connections` and `quotas` (by token name) are called at each
+    scrape.
+    """
 
     def __init__(
         self,
@@ -59,7 +63,7 @@ class Metrics:
 
 
 class _Tokens(Collector):
-    """Exports the token counts of `Load` as counters."""
+    """A collector that exports the token counts of `Load` as counters."""
 
     def __init__(self, load: Callable[[], Load]) -> None:
         self._load = load
@@ -74,13 +78,13 @@ class _Tokens(Collector):
             ("provisional", "Prompt tokens computed for passages that a search will probably find.", load.provisional),
             ("drafted", "Tokens drafted for answers, and verified.", load.drafted),
             ("accepted", "Drafted tokens that were drawn.", load.accepted),
-            ("dropped", "Tokens of such passages that the search did not find, or not in time.", load.dropped),
+            ("dropped", "Tokens of probable passages that were computed, but used by no answer.", load.dropped),
         ):
             yield CounterMetricFamily(f"jackdaw_{name}_tokens", what, count)
 
 
 class _Clients(Collector):
-    """Exports the use of each token since the server started."""
+    """A collector that exports the use of each access token since the server started."""
 
     def __init__(self, quotas: Callable[[], Mapping[str, Quota]]) -> None:
         self._quotas = quotas

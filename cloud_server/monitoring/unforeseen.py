@@ -13,7 +13,7 @@ UNFORESEEN = "The server could not answer, because of an unexpected error. The s
 
 
 def log_unforeseen(log: logging.Logger, message: str, error: BaseException | None, **facts: object) -> None:
-    """Log the error as one entry with its traceback and these `facts`."""
+    """Log an unexpected error as one entry with its traceback and the given `facts`."""
     place = "".join(traceback.format_tb(error.__traceback__)) if error else ""
     said = f"{error}\n" if isinstance(error, JackdawError) else ""
     log.error(message, extra={**facts, "error": type(error).__name__, "detail": said + place})

@@ -1,1 +1,3 @@
-"""Pipelines of retrieval and generation: they take a question to its passages and to the job that writes its answer."""
+"""Pipelines of retrieval and generation: they find the passages for a question and make the job that writes its
+answer.
+"""

@@ -25,16 +25,17 @@ from storage.passage_uses import PassageUses
 log = logging.getLogger(__name__)
 
 _LEAST_LENGTH = 1e-6
-"""The least length by which the sum of two unit vectors is divided: the sum of opposite vectors is zero."""
+"""The least divisor when the sum of two unit vectors is normalised, because the sum of opposite vectors is zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """The parts that answer a request. Of the engine, only the tokenizer is used here, which is safe for any thread.
+    """The parts of the server that answer a request. Of the engine, only the tokenizer is used here, which any thread
+    may call.
 
-    `anchored`: how pipelines look up queries that the model wrote (see `Inquiry`). `measured` returns the best pipeline
-    under given conditions. Passages with a cosine below `relevance` are not used. `uses` counts the others' uses.
-    `in_rows`: answers of the server alone are written in rows of one passage each.
+    `anchored` says how queries that the model wrote are searched for (see `Inquiry`). `measured` returns the best
+    pipeline under given conditions. Passages with a cosine below `relevance` are not used. `uses` counts how often
+    passages are used. `in_rows`: answers that the server writes alone are written in rows of one passage each.
     """
 
     engine: Engine
@@ -62,15 +63,17 @@ class Answering:
         return max(tokens, default=0) < self.engine.info.vocabulary
 
     def named(self, ask: Ask) -> list[PublicPassage]:
-        """Return the passages that the request names."""
+        """Return the passages whose ids the request names."""
         return self.corpus.passages(ask.sources) if self.corpus and ask.sources else []
 
     def inquiry(self, ask: Ask) -> Inquiry:
-        """Return the input of a pipeline for the request."""
+        """Return the request as the input of a pipeline."""
         return Inquiry(ask.question, ask.passages, self.template, self.anchored, ask.max_tokens)
 
     def search(self, vectors: Sequence[Vector], most: int, ticket: Ticket | None = None) -> tuple[Passages, ...]:
-        """Return the relevant passages for each vector, nearest first; `ticket` is the first vector's look-ahead."""
+        """Return the relevant passages for each vector, nearest first; `ticket` is the look-ahead for the first
+        vector.
+        """
         if self.corpus is None:
             return ((),) * len(vectors)
         settled = [ticket.search(vectors[0], most)] if ticket else []
@@ -80,14 +83,14 @@ class Answering:
         )
 
     def provisional(self, vector: Vector, most: int, ticket: Ticket | None = None) -> Passages:
-        """Return the relevant passages that `search` will probably find; none while it has read too little."""
+        """Return the relevant passages that `search` will probably find; none while it has read too few clusters."""
         if self.corpus is None:
             return ()
         nearest = ticket.provisional(most) if ticket else self.corpus.provisional(vector, most)
         return tuple(passage for passage in nearest if passage.similarity >= self.relevance)
 
     def vectors(self, inquiry: Inquiry, step: LookUp) -> Sequence[Vector]:
-        """Return the vectors to search for, one per query of the step."""
+        """Return the vectors to search for, one for each query of a look-up step."""
         if not step.anchored:
             return list(self.embedder.embed(step.queries))
         question, *written = self.embedder.embed([inquiry.question, *step.queries])
@@ -121,7 +124,9 @@ class Answering:
         return self._job(ask, begin, passages, said, 1)
 
     def _rows(self, ask: Ask, passages: int) -> int:
-        """Return the number of rows for so many passages: as a joint answer names it, else by `in_rows`."""
+        """Return the number of rows for a number of passages: the one that a joint answer names, else the one by
+        `in_rows`.
+        """
         if ask.ahead or not self.in_rows:
             return ask.rows
         return min(max(passages, 1), self.engine.info.sequences)
@@ -148,8 +153,8 @@ class Answering:
         )
 
     def beginnings(self, ask: Ask, passages: Sequence[PublicPassage]) -> tuple[Segments, ...]:
-        """Return the rows of a job's prompt as far as these passages, the best of the job's, determine them. The last
-        segment of each row, the question, is only a placeholder.
+        """Return the rows of a job's prompt up to the question, as far as the given passages, the best of the job's,
+        determine them. The last segment of each row, the question, is only a placeholder.
         """
         each = public_prompt(ask.question, passages, self.template, len(passages))
         rows = (
@@ -166,7 +171,9 @@ class Answering:
         return _row(self.engine, head, passages, tail)
 
     def count(self, passages: Sequence[PublicPassage]) -> None:
-        """Count that an answer is written from these passages, for whoever computes their states ahead."""
+        """Count an answer that is written from the given passages; `index states` computes the states of the most used
+        ones.
+        """
         if self.uses and passages:
             try:
                 self.uses.count([passage.id for passage in passages])
@@ -175,8 +182,8 @@ class Answering:
 
 
 def beginning(engine: Engine, template: ChatTemplate, passage: PublicPassage) -> Segments:
-    """Return the prompt of an answer from this passage alone, or of its row, up to the question: the instructions, the
-    passage and an empty segment for the question.
+    """Return the prompt, up to the question, of an answer or a row with a single passage: the instructions, the passage
+    and an empty segment for the question.
     """
     prompt = public_prompt("", [passage], template)
     head, text, _ = _row(engine, prompt.head, prompt.passages[0], prompt.tail)

@@ -1,4 +1,4 @@
-"""The pipelines by name, and the choice of a pipeline for a request. Pure."""
+"""The pipelines by name, and the choice of a pipeline for a request. No I/O."""
 
 from collections.abc import Callable
 

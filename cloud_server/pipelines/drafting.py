@@ -1,6 +1,6 @@
-"""The texts that a pipeline has the model write for a request besides the answer.
+"""The texts that a pipeline has the model write for a request, apart from the answer.
 
-They are jobs in the same queue, under the same access token.
+Their jobs wait in the same queue as answers, under the same access token.
 """
 
 import time
@@ -33,7 +33,7 @@ class Drafting:
         self._writings: dict[int, Writing] = {}
 
     def begin(self, job: Job) -> Writing | None:
-        """Queue a job and return its text; None if the engine has no room, the queue is full, or the quota is spent."""
+        """Queue a job for a text. Return None if the engine has no room, the queue is full, or the quota is spent."""
         if self._quota.tokens_wait_s(time.monotonic()) or not self._generation.possible(job):
             return None
         key, writing = self._new_key(), Writing()

@@ -10,7 +10,9 @@ _DAMPING = 60
 
 
 def fused(rankings: Sequence[Passages], most: int) -> Passages:
-    """Return the `most` passages with the best fused ranks, each once; equal ranks are sorted by similarity."""
+    """Return the `most` passages with the best fused ranks, without repetitions; equal ranks are sorted by
+    similarity.
+    """
     scores: dict[int, float] = {}
     passages: dict[int, PublicPassage] = {}
     for ranking in rankings:

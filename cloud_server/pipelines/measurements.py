@@ -29,7 +29,7 @@ class Conditions(msgspec.Struct, frozen=True):
 
 
 class PipelineRecall(msgspec.Struct, frozen=True):
-    """A pipeline's mean recall, 0 to 1, and the confidence interval of its difference from the plain pipeline's recall.
+    """A pipeline's mean recall, 0 to 1, and the confidence interval of the difference from the plain pipeline's recall.
 
     `first` is the share of questions whose first passage is relevant; `tokens` is the mean number of tokens that the
     pipeline wrote for a question.
@@ -49,8 +49,8 @@ class PipelineRecall(msgspec.Struct, frozen=True):
 
 
 class Measurement(msgspec.Struct, frozen=True):
-    """A measurement of all pipelines on the same questions. `name` is the model's name; recall is that of the best
-    `passages` passages.
+    """A measurement of all pipelines on the same questions. `name` is the model's name; the recall is measured on the
+    best `passages` passages.
     """
 
     conditions: Conditions
@@ -62,7 +62,7 @@ class Measurement(msgspec.Struct, frozen=True):
 
     @property
     def preferred(self) -> Pipeline:
-        """The enabled pipeline whose interval begins highest; plain if no pipeline is enabled."""
+        """The enabled pipeline whose confidence interval begins highest; plain if no pipeline is enabled."""
         enabled = [measured for measured in self.pipelines if measured.enabled]
         return max(enabled, key=lambda measured: measured.low).pipeline if enabled else PLAIN
 
@@ -93,7 +93,7 @@ class MeasurementFile:
         return self._measurements
 
     def keep(self, measurement: Measurement) -> None:
-        """Save the measurement in place of the one with the same conditions. Raises StoreCorrupt, NotWritable."""
+        """Save the measurement, replacing the one with the same conditions. Raises StoreCorrupt, NotWritable."""
         with private_lock(self._path.with_suffix(".lock")), to_be_written(f"write {self._path}"):
             kept = [other for other in self.all() if other.conditions != measurement.conditions]
             text = msgspec.json.format(msgspec.json.encode([*kept, measurement])).decode()
@@ -114,7 +114,7 @@ class MeasurementFile:
         return facts.st_mtime_ns, facts.st_size, facts.st_ino
 
     def _log(self, error: StoreCorrupt) -> None:
-        """Log the error once per version of the file, as the file is read for every question."""
+        """Log an error of reading the file, once per version of the file, as the file is read for every question."""
         try:
             mark = self._mark()
         except OSError:

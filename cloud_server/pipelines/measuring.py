@@ -1,5 +1,5 @@
 """Measures pipelines on questions with known answers, with the server's own model, embedder and index. Many questions
-share a batch, as devices' requests do.
+are generated in one batch, as devices' requests are.
 """
 
 import asyncio
@@ -31,7 +31,9 @@ from shared.errors import EngineLost
 from shared.protocol import messages as m
 
 LEVEL = 1 - 0.05 / (len(PIPELINES) - 1)
-"""The confidence level of each interval, so that all intervals hold together in 95 of 100 measurements (Bonferroni)."""
+"""The confidence level of each interval, chosen so that all intervals hold together in 95 of 100 measurements
+(Bonferroni).
+"""
 
 MOST_TOGETHER = 16
 """The number of questions that are measured at once."""
@@ -61,7 +63,7 @@ class QuestionTurn:
     version: int = max(m.VERSIONS)
 
     async def compute(self, work: Callable[[], Result], provisional: Prompts | None = None) -> Result:  # noqa: ARG002
-        """Search or tokenise outside the event loop; prefill nothing, because no answer is wanted."""
+        """Run a search or tokenization outside the event loop. Nothing is prefilled, because no answer is wanted."""
         return await asyncio.get_running_loop().run_in_executor(self.readers, work)
 
     def later(self, work: Callable[[], None]) -> None:
@@ -84,17 +86,19 @@ class QuestionTurn:
         """Ignore the round, because no device waits for it."""
 
     def say(self, tokens: Sequence[tuple[int, str]]) -> None:
-        """Ignore the tokens, because no device waits for them."""
+        """Ignore the answer's tokens, because no device waits for them."""
 
     def end(self, done: Done) -> None:
-        """Ignore the end, because no device waits for the answer."""
+        """Ignore the end of the answer, because no device waits for it."""
 
     def write(self, job: Job, begin: m.Ask | m.Start) -> None:
-        """Ignore the job, because no answer is wanted."""
+        """Ignore the job that would write the answer, because no answer is wanted."""
 
 
 class Workbench:
-    """Runs pipelines on questions without devices. `async with` starts and stops the generation."""
+    """Runs pipelines on questions without devices. Use it in an `async with` block, which starts and stops the
+    generation.
+    """
 
     def __init__(self, answering: Answering, batch: Batch) -> None:
         self.generation = Generation(batch, FairQueue(10_000, 10_000), self._deliver, self._lose)
@@ -138,7 +142,7 @@ class Workbench:
         self._draftings.pop(key, None)
 
     def _deliver(self, events: Sequence[EngineEvent], _spent: Mapping[str, int]) -> None:
-        """Pass events on to the event loop. Called on the generation's thread."""
+        """Pass the generation's events on to the event loop. Called on the generation's thread."""
         with suppress(RuntimeError):  # the loop is closed already
             self._loop.call_soon_threadsafe(self._take, events)
 
@@ -155,8 +159,8 @@ class Workbench:
 async def measure(
     workbench: Workbench, questions: Sequence[KnownQuestion], most: int, on_progress: Callable[[int], None]
 ) -> tuple[PipelineRecall, ...]:
-    """Run every pipeline on every question, and return each pipeline's recall in its best `most` passages against
-    plain.
+    """Run every pipeline on every question. Return, for each pipeline, its recall in its best `most` passages, compared
+    with the plain pipeline.
 
     `on_progress` gets the number of finished runs. Raises EngineLost, StoreError.
     """
@@ -180,7 +184,9 @@ async def measure(
 def compared(
     questions: Sequence[KnownQuestion], retrievals: Mapping[m.Pipeline, Sequence[Retrieval]]
 ) -> tuple[PipelineRecall, ...]:
-    """Return each pipeline's recall, and the interval of its difference from plain, paired by question."""
+    """Return each pipeline's recall, and the confidence interval of its difference from the plain pipeline, paired by
+    question.
+    """
     recalls = {
         pipeline: [known.recall(each.passages) for known, each in zip(questions, made, strict=True)]
         for pipeline, made in retrievals.items()

@@ -1,6 +1,6 @@
-"""Answering a request: run the chosen pipeline, then generate one answer from the passages it found.
+"""Answers a request: runs the chosen pipeline, then generates one answer from the passages that it found.
 
-Knows no session and no engine: all results go to the `Turn`.
+Independent of sessions and the engine: all results go to the `Turn`.
 """
 
 import time
@@ -16,13 +16,15 @@ from shared.protocol import messages as m
 
 
 class Pipeline:
-    """Answers requests, each with the pipeline that is chosen for it."""
+    """Answers requests, each with the pipeline chosen for it."""
 
     def __init__(self, answering: Answering, metrics: Metrics) -> None:
         self._answering, self._metrics = answering, metrics
 
     async def answer(self, turn: Turn) -> None:
-        """Search, send the passages found, and generate an answer if the request wants one. Raises RequestOver."""
+        """Search, send the found passages, and generate an answer if the request wants an answer. Raises
+        RequestOver.
+        """
         name = choose(turn.ask, turn.version, self._answering.preferred)
         if name != PLAIN:
             await self._run(turn, name)
@@ -46,7 +48,7 @@ class Pipeline:
         return list(passages)
 
     async def generate(self, turn: Turn, begin: m.Ask | m.Start) -> None:
-        """Queue the answer, to be written from the cited passages. Raises RequestOver."""
+        """Queue the job that writes the answer from the passages already sent. Raises RequestOver."""
         job = await turn.compute(lambda: self._answering.job(turn.ask, begin, turn.passages))
         turn.write(job, begin)
         turn.later(lambda: self._answering.count(turn.passages))

@@ -18,22 +18,24 @@ _CRITIQUE = "Does the passage support this answer to the question? Answer yes or
 
 
 def answer(inquiry: Inquiry, question: str, passages: Sequence[PublicPassage]) -> Prompt:
-    """Return the prompt for an answer, in the form of the final answer's prompt, so that both share cached states."""
+    """Return the prompt of a drafted answer. It has the form of the final answer's prompt, so that both share cached
+    states.
+    """
     return public_prompt(question, passages, inquiry.template)
 
 
 def hypothetical(inquiry: Inquiry) -> Prompt:
-    """Return the prompt for a passage that might answer the question (HyDE, section 3.2)."""
+    """Return the prompt that asks for a passage which might answer the question (HyDE, section 3.2)."""
     return instructed(_question(inquiry), (), inquiry.template, _HYPOTHETICAL)
 
 
 def decompose(inquiry: Inquiry) -> Prompt:
-    """Return the prompt for sub-questions of the question."""
+    """Return the prompt that asks for sub-questions of the question."""
     return instructed(_question(inquiry), (), inquiry.template, _DECOMPOSE)
 
 
 def narrow(inquiry: Inquiry, earlier: Sequence[Exchange]) -> Prompt:
-    """Return the prompt for the question to look up next, given the earlier questions and answers."""
+    """Return the prompt that asks for the question to look up next, given the earlier questions and answers."""
     return instructed(_earlier(earlier) + _question(inquiry), (), inquiry.template, _NARROW)
 
 

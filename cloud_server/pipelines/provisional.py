@@ -12,18 +12,20 @@ from cloud_server.monitoring.unforeseen import log_unforeseen
 from shared.errors import JackdawError
 
 LOOK_S = 0.1
-"""Seconds between two looks at what is nearest so far: a search in memory is mostly over before the first."""
+"""Seconds between two looks at the passages that a running search has found so far. A search in memory is mostly over
+before the first look.
+"""
 
 Prompts = Callable[[], Sequence[Segments]]
-"""Makes the prompts of the answer from the passages that are nearest so far; none while too little is known. Runs in a
-reader's thread.
+"""A function that makes the answer's prompts from the passages that are nearest so far; it returns none while too few
+clusters are read. It is called in a reader's thread.
 """
 
 log = logging.getLogger(__name__)
 
 
 class Provisional:
-    """The provisional passages of one request: prefilled for one of its searches at most. Must always be closed."""
+    """Prefills the provisional passages of one request, for at most one of its searches. Must always be closed."""
 
     def __init__(
         self,
@@ -41,7 +43,9 @@ class Provisional:
 
     @contextmanager
     def during(self, prompts: Prompts | None) -> Iterator[None]:
-        """Within the block, a search runs: as soon as there are `prompts`, prefill them until the block ends."""
+        """While the block runs a search, prefill the `prompts` as soon as there are any. Prefilling stops at the
+        block's end.
+        """
         if prompts and self._key is None and not self._over:
             self._task = asyncio.get_running_loop().create_task(self._look(prompts))
         try:
@@ -50,7 +54,7 @@ class Provisional:
             self._stop()
 
     def close(self) -> None:
-        """Prefill no more, and drop what no answer has used."""
+        """Stop prefilling, and drop the prefilled states that no answer has used."""
         self._over = True
         self._stop()
         if self._key is not None:

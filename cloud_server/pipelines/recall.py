@@ -1,5 +1,5 @@
-"""Questions with known answers, on which pipelines are measured, and the recall of passages found for them. Pure except
-for reading the file.
+"""Questions with known answers, on which pipelines are measured, and the recall of passages found for them. Apart from
+reading the file, pure functions.
 """
 
 import re
@@ -39,8 +39,8 @@ class KnownQuestion:
         return any(_words(answer) in text for answer in self.answers)
 
     def recall(self, passages: Sequence[PublicPassage]) -> float:
-        """Return the share of the relevant ids among the passages; without ids, 1 if a passage contains an answer, else
-        0.
+        """Return the share of the relevant ids that the passages cover; without ids, 1 if a passage contains an answer,
+        else 0.
         """
         if not self.ids:
             return float(any(map(self.relevant, passages)))
@@ -60,7 +60,7 @@ class _Line(msgspec.Struct):
 
 
 def read_questions(path: Path) -> list[KnownQuestion]:
-    """Return the questions in a file of JSON Lines. Raises UsageError, NothingFound."""
+    """Return the questions in a JSON Lines file. Raises UsageError, NothingFound."""
     decoder = msgspec.json.Decoder(_Line)
     questions = []
     try:
@@ -94,7 +94,7 @@ def _known(line: _Line) -> KnownQuestion:
 
 
 def interval(differences: Sequence[float], level: float) -> tuple[float, float]:
-    """Return the confidence interval of the mean difference, from the percentiles of a paired bootstrap.
+    """Return the confidence interval of the mean of paired differences, from the percentiles of a paired bootstrap.
 
     Equal differences are resampled together: the counts of the distinct values are multinomial.
     """

@@ -1,6 +1,6 @@
 """Pipelines with one round of retrieval: plain, HyDE and SubQuestion.
 
-HyDE and SubQuestion look up texts that the model writes.
+HyDE and SubQuestion search for texts that the model writes.
 """
 
 import re
@@ -13,7 +13,9 @@ HYDE_TOKENS = 64
 SUBQUESTION_TOKENS = 96
 
 MOST_SUBQUESTIONS = 8
-"""A model that writes more sub-questions has misunderstood: then the question itself is looked up."""
+"""The most sub-questions that are used. A model that writes more has misunderstood: then the question itself is looked
+up.
+"""
 
 _LIST_ITEM = re.compile(r"^\s*(?:\(?\d{1,3}[.):]|[-*•])\s*")
 
@@ -25,7 +27,9 @@ def plain(inquiry: Inquiry) -> Steps:
 
 
 def hyde(inquiry: Inquiry) -> Steps:
-    """Look up a passage that the model invents, as it is nearer to the answer than the question (Gao et al., 2023)."""
+    """Look up a passage that the model invents, because it is nearer to the answer than the question is (Gao et al.,
+    2023).
+    """
     made_up = yield from written(Write(prompts.hypothetical(inquiry), HYDE_TOKENS, searched=True))
     if not made_up.says_something:
         return None
@@ -44,7 +48,9 @@ def subquestion(inquiry: Inquiry) -> Steps:
 
 
 def _items(listed: Written) -> tuple[str, ...]:
-    """Return the distinct lines without list markers; drop the last of several if the token limit cut it short."""
+    """Return the distinct lines of a list, without list markers; leave out the last of several lines if the token limit
+    cut it short.
+    """
     lines = [_LIST_ITEM.sub("", line).strip() for line in listed.text.splitlines()]
     lines = [line for line in lines if any(character.isalnum() for character in line)]
     whole = lines if listed.whole or len(lines) < 2 else lines[:-1]

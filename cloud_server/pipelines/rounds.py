@@ -1,4 +1,6 @@
-"""Pipelines with several rounds, each with a query from the results of the round before: Iterative and Iter-RetGen."""
+"""Pipelines with several rounds of retrieval, Iterative and Iter-RetGen: each round's query is made from the results of
+the round before.
+"""
 
 from cloud_server.pipelines import prompts
 from cloud_server.pipelines.fusion import fused

@@ -1,4 +1,5 @@
-"""Carries out the steps of a pipeline: writes texts in the batch, queued with all answers, and searches the corpus.
+"""Carries out the steps of a pipeline: has the model write texts, in the same batch as all answers, and searches the
+corpus.
 
 Every pipeline ends: rounds, queries and texts are limited. At a limit, or if the access token's quota is used up or the
 engine has no room, the question itself is looked up, as `plain` does.
@@ -36,7 +37,7 @@ class _Abandoned(Exception):
 
 
 class Runner:
-    """Runs the named pipeline for one request. `searched` gets the seconds that each round's search took."""
+    """Runs the named pipeline for one request. `searched` is called with the seconds that each round's search took."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class Runner:
         self._last_done: Done | None = None
 
     async def run(self) -> Answer:
-        """Run the pipeline to its end, and cite the passages of its answer. Raises RequestOver."""
+        """Run the pipeline to its end, and send the passages of its answer. Raises RequestOver."""
         try:
             answer = await self._driven(self._name)
             if answer is None and self._cited is not None:
@@ -112,7 +113,9 @@ class Runner:
         return Written(tokens, not done.cut, step.stops)
 
     async def _read_ahead(self, writing: Writing, half: int) -> None:
-        """Read ahead near the last query, and again near the first half of the text once that half is written."""
+        """Read clusters ahead: near the last query, and again near the first half of the text once that half is
+        written.
+        """
         await self._turn.compute(self._searching.begin)
         await writing.reach(1)
         self._searching.starts()

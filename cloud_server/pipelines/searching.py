@@ -1,5 +1,5 @@
-"""The searches of one pipeline. While the model writes the next query, the clusters it will probably need are read
-ahead (TeleRAG, section 4). Any thread may call, but only one at a time except for `provisional`.
+"""The searches of one pipeline. While the model writes the next query, the clusters that the query will probably need
+are read ahead (TeleRAG, section 4). Any thread may call, but only one at a time except for `provisional`.
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from cloud_server.retrieval.corpus import Ticket, Vector
 from shared.protocol.messages import Ask, Pipeline
 
 MOST_PROVISIONAL: Final = 3
-"""Passages that are prefilled for a question before they are certain."""
+"""The most passages that are prefilled for a question before its search is over."""
 
 
 class Searching:
-    """The searches of the named pipeline. Must always be closed."""
+    """The searches that the named pipeline makes for one request. Must always be closed."""
 
     def __init__(self, answering: Answering, inquiry: Inquiry, name: Pipeline) -> None:
         self._answering, self._inquiry, self._name = answering, inquiry, name
@@ -25,7 +25,7 @@ class Searching:
         self._searched: Vector | None = None  # while one query alone is searched for
 
     def begin(self) -> None:
-        """Read ahead near the last query or, before the first one, near the question."""
+        """Start reading clusters ahead, near the last query or, before the first query, near the question."""
         self.close()
         if (corpus := self._answering.corpus) is None:
             return
@@ -34,12 +34,12 @@ class Searching:
         self._ticket = corpus.look_ahead(self._near, self._name)
 
     def starts(self) -> None:
-        """Record that the model writes the first token of the next query. Returns at once."""
+        """Record that the model begins to write the next query. Returns at once."""
         if self._ticket:
             self._ticket.starts()
 
     def refine(self, text: str) -> None:
-        """Read ahead near the text that the model has written so far."""
+        """Read clusters ahead near the text that the model has written so far."""
         if self._ticket and text.strip():
             self._ticket.refine(self._answering.vectors(self._inquiry, LookUp((text,), self._inquiry.anchored))[0])
 
@@ -58,8 +58,8 @@ class Searching:
             self.close()
 
     def provisional(self, ask: Ask) -> Sequence[Segments]:
-        """Return the beginnings of the prompts that will probably be made from what `look_up` returns, while it runs in
-        another thread; none while too little is known, or if several queries are looked up.
+        """Return the beginnings of the prompts that will probably be made from the result of `look_up`, while `look_up`
+        runs in another thread. Returns none while too few clusters are read, or if several queries are looked up.
         """
         vector, ticket = self._searched, self._ticket
         if vector is None:

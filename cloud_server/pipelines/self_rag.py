@@ -1,5 +1,5 @@
-"""Self-RAG (Asai et al., 2024) with a model that was not trained for it: yes-or-no questions replace the special
-tokens, and the probability of the answer replaces that of the special token.
+"""Self-RAG (Asai et al., 2024) with a model that was not trained for it: yes-or-no questions replace Self-RAG's special
+tokens, and the probability of the yes-or-no answer replaces that of the special token.
 """
 
 from cloud_server.pipelines import prompts
@@ -11,9 +11,10 @@ VERDICT_TOKENS = 4
 
 
 def self_rag(inquiry: Inquiry) -> Steps:
-    """Ask whether passages are needed, draft an answer from each passage, and keep those that support their draft.
+    """Ask whether passages are needed, draft an answer from each passage, and keep the passages that support their
+    draft.
 
-    The passages kept are sorted by the verdict's probability, highest first. If none are needed, the answer is written
+    The kept passages are sorted by the verdict's probability, highest first. If none are needed, the answer is written
     without passages.
     """
     needed = yield from written(Write(prompts.needed(inquiry), VERDICT_TOKENS, ("\n",)))

@@ -1,8 +1,8 @@
-"""Computes KV states of the index's passages before a question needs them: those that answers were written from most,
-first, as many as a limit of bytes allows (DRAGON's first token; PerCache's states, for public passages).
+"""Computes KV states of the index's passages before a question needs them, the most used passages first, as many as a
+limit in bytes allows (DRAGON's first token; PerCache's states, for public passages).
 
-A passage's state is computed behind the instructions alone. It serves every prompt whose first passage it is, exactly:
-each row of an answer written in rows of one passage, and the first passage of an answer from one prompt.
+A passage's state is computed directly after the instructions. The state serves, exactly, every prompt in which that
+passage comes first: each row of an answer written in rows of one passage, and an answer from one prompt.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,14 +20,14 @@ from shared.prompt import ChatTemplate
 
 _OVERHEAD = 1_024
 _OVERHEAD_PER_TOKEN = 32
-"""The most bytes of a file beside the keys and values themselves."""
+"""The most bytes per token that a file takes beside the keys and values themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatesReport:
-    """What the folder holds, and what was done. `passages` of the index's `of` passages have a state, and so have the
-    instructions. `computed` states are new, among them `damaged` ones that were replaced. `removed` states were of
-    another model, adapter or build, of passages that are gone, or over the limit. Sizes are in bytes.
+    """The content of the folder of states, and what the run changed. `passages` of the index's `of` passages have a
+    state. `computed` states are new, including `damaged` ones that were replaced. `removed` states belonged to another
+    model, adapter or build, belonged to passages that are gone, or exceeded the limit. Sizes are in bytes.
     """
 
     passages: int
@@ -41,7 +41,9 @@ class StatesReport:
 
 
 class StatesWriter:
-    """Fills the folder of states. `hottest` are the ids of the passages that were used, the most used first."""
+    """Computes states and writes them into their folder. `hottest` are the ids of the used passages, the most used
+    first.
+    """
 
     def __init__(
         self,
@@ -59,10 +61,11 @@ class StatesWriter:
         self._engine.close()
 
     def fill(self, limit: int, on_progress: Callable[[Progress], None]) -> StatesReport:
-        """Make the folder hold the states of the hottest passages that fit into `limit` bytes, and no others.
+        """Make the folder hold exactly the states of the most used passages that fit into `limit` bytes.
 
-        Whole states stay, so that the same call goes on after an interrupt. At any moment at most `limit` bytes are in
-        the folder. Raises UsageError if states of this model are not exact here, StoreFull, NotWritable, EngineError.
+        Finished states stay, so that the same call continues after an interrupt. At any moment at most `limit` bytes
+        are in the folder. Raises UsageError if states of this model are not exact on this machine, StoreFull,
+        NotWritable, EngineError.
         """
         info = self._engine.info
         if not (info.sliceable and info.verdict.serves_rows):
@@ -95,8 +98,8 @@ class StatesWriter:
         )
 
     def _plan(self, limit: int) -> tuple[list[int], set[str]]:
-        """Return the numbers of the passages whose states fit into the limit, and the names of these states and of the
-        instructions' state.
+        """Return the numbers of the passages whose states fit into the limit, and the file names of these states and of
+        the instructions' state.
         """
         planned: list[int] = []
         names: set[str] = set()
@@ -118,14 +121,16 @@ class StatesWriter:
         return planned, names
 
     def _ranked(self) -> Iterator[int]:
-        """Yield the numbers of all passages, the most used first, and those that were never used in their order."""
+        """Yield the numbers of all passages, the most used first, then those never used, in index order."""
         numbers = map(self._passages.number, self._hottest)
         hot = [number for number in numbers if number is not None]
         known = set(hot)
         return chain(hot, (number for number in range(len(self._passages.files)) if number not in known))
 
     def _beginning(self, number: int) -> Segments | None:
-        """Return the tokens up to the question; None if there is no such passage or the model has no room for it."""
+        """Return the tokens of a passage's prompt up to the question; None if there is no such passage or the model has
+        no room for it.
+        """
         passage = self._passages.read(number)
         if passage is None:
             return None
@@ -134,8 +139,8 @@ class StatesWriter:
         return segments if fits and head and text else None
 
     def _write(self, segments: Segments, limit: int) -> dict[str, int]:
-        """Compute and write the states of the instructions and of the passage that are missing or damaged. Return
-        their names and numbers of tokens.
+        """Compute and write the states of the instructions and of a passage, where they are missing or damaged. Return
+        their file names and numbers of tokens.
         """
         head, text, _ = segments
         made = {}
@@ -153,7 +158,9 @@ class StatesWriter:
         return made
 
     def _compute(self, tokens: Sequence[int]) -> None:
-        """Make the sequence hold these tokens; what it shares with them from the start, the instructions, stays."""
+        """Make the sequence hold the given tokens; the tokens at the start that it holds already, the instructions, are
+        not computed again.
+        """
         held = self._engine.tokens(0)
         same = next(
             (place for place, (old, new) in enumerate(zip(held, tokens, strict=False)) if old != new),

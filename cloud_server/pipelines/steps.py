@@ -24,7 +24,7 @@ Passages = tuple[PublicPassage, ...]
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question for which a pipeline finds `most` passages. `max_tokens` is the greatest length of its answer.
+    """A question for which a pipeline finds at most `most` passages. `max_tokens` is the greatest length of its answer.
 
     `anchored`: a query that the model wrote is searched for half-way between its vector and the question's
     (unit(½·question + ½·query)); otherwise by its own vector, as the pipelines were published.
@@ -39,7 +39,9 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class WrittenToken:
-    """A token that the model wrote, the text that the token completed, and its probability if that was requested."""
+    """A token that the model wrote, the text that became complete with it, and its probability if that was
+    requested.
+    """
 
     token: int
     text: str
@@ -48,7 +50,7 @@ class WrittenToken:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A step: have the model write up to `most` tokens; the text ends before the first of `stops`.
+    """A step: have the model write a text of up to `most` tokens, which ends before the first of `stops`.
 
     `searched`: the text will be looked up, so the index may be read ahead near its first half. `accepted` are the
     tokens of the device's answer that the text continues. `answers`: the text is part of that answer and is sampled
@@ -66,7 +68,9 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The text that a Write produced. `whole`: the model or a stop ended the text, not the token limit."""
+    """The text that the model wrote for a Write step. `whole`: the model or a stop ended the text, not the token
+    limit.
+    """
 
     tokens: tuple[WrittenToken, ...]
     whole: bool = True
@@ -74,7 +78,7 @@ class Written:
 
     @property
     def raw(self) -> str:
-        """The whole text, including stops."""
+        """The whole text, including the stop that ended it."""
         return "".join(token.text for token in self.tokens)
 
     @property
@@ -86,7 +90,7 @@ class Written:
 
     @property
     def stopped(self) -> bool:
-        """Whether a stop ended the text, so that the model would have continued."""
+        """Whether a stop text ended the text before the model would have ended it."""
         return any(stop in self.raw.lstrip() for stop in self.stops)
 
     @property
@@ -107,7 +111,7 @@ class Written:
         return re.match(r"no\b", self.text.casefold()) is not None
 
     def cut(self, length: int) -> tuple[WrittenToken, ...]:
-        """Return the tokens that begin within the first `length` characters of the text."""
+        """Return the tokens whose text begins within the first `length` characters of the text."""
         starts = accumulate((len(token.text) for token in self.tokens), initial=0)
         return tuple(token for token, start in zip(self.tokens, starts, strict=False) if start < length)
 
@@ -122,7 +126,7 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A step: send these final tokens of the answer, written from these passages, to the device."""
+    """A step: send final tokens of the answer, and the passages from which they were written, to the device."""
 
     tokens: tuple[WrittenToken, ...]
     passages: Passages
@@ -130,7 +134,8 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a pipeline: the passages to answer from, the best first, and the answer's tokens that were sent.
+    """The result of a pipeline: the passages from which to answer, the best first, and the answer's tokens that were
+    already sent.
 
     `whole`: the answer is complete.
     """
@@ -142,7 +147,7 @@ class Answer:
 
 Step = Write | LookUp | Say
 Reply = Written | tuple[Passages, ...] | None
-"""The reply to a Write, to a LookUp (one element per query), and to a Say."""
+"""The reply to a step: to a Write, to a LookUp (one list of passages per query), or to a Say."""
 
 Steps = Generator[Step, Reply, Answer | None]
 """A running pipeline. If it returns None, the answer is written from the question's own passages instead."""
@@ -151,14 +156,14 @@ PipelineSteps = Callable[[Inquiry], Steps]
 
 
 def written(step: Write) -> Generator[Step, Reply, Written]:
-    """Yield the step, and return the text that was written."""
+    """Yield a Write step, and return the text that was written."""
     reply = yield step
     assert isinstance(reply, Written)
     return reply
 
 
 def looked_up(step: LookUp) -> Generator[Step, Reply, tuple[Passages, ...]]:
-    """Yield the step, and return the passages for each query."""
+    """Yield a LookUp step, and return the passages for each query."""
     reply = yield step
     assert isinstance(reply, tuple)
     return reply

@@ -22,7 +22,7 @@ class Round:
 
 
 class Turn(Protocol):
-    """A request as a pipeline sees it. Any method may raise RequestOver."""
+    """A request as a pipeline uses it. Any method may raise RequestOver."""
 
     @property
     def ask(self) -> m.Ask:
@@ -34,34 +34,37 @@ class Turn(Protocol):
 
     @property
     def passages(self) -> list[m.PublicPassage]:
-        """The passages to write the answer from, the best first; empty before `cite`."""
+        """The passages to write the answer from, the best first; empty before `cite` is called."""
 
     async def compute(self, work: Callable[[], Result], provisional: Prompts | None = None) -> Result:
-        """Run a search or tokenization outside the event loop, one at a time for all devices of an access token.
+        """Run `work`, a search or tokenization, outside the event loop, one at a time for all devices of an access
+        token.
 
         While `work` runs, the prompts of `provisional` are prefilled. An error in `work` fails the request.
         """
 
     def later(self, work: Callable[[], None]) -> None:
-        """Run the work outside the event loop, even if the request ends meanwhile. Never raises RequestOver."""
+        """Run `work` outside the event loop, even if the request ends meanwhile. Never raises RequestOver."""
 
     def may_search(self, count: int) -> bool:
         """Return whether the access token may search `count` times now, and charge the searches to its quota."""
 
     def draft(self, job: Job) -> Writing | None:
-        """Queue a job whose text is not sent to the device; None if there is no room or budget for the job."""
+        """Queue a job whose text is not sent to the device; None if the engine has no room or the quota is spent."""
 
     def note(self, looked_up: Round) -> None:
-        """Send a round to the device at any time before the end, if its protocol version and queued events allow it."""
+        """Send a round of retrieval to the device, if its protocol version and its queue of events allow. Allowed until
+        the request ends.
+        """
 
     def cite(self, passages: list[m.PublicPassage]) -> None:
-        """Send the passages from which the answer will be written. Called once."""
+        """Send the device the passages from which the answer will be written. Called at most once."""
 
     def say(self, tokens: Sequence[tuple[int, str]]) -> None:
         """Send the answer's next tokens, with their text."""
 
     def end(self, done: Done) -> None:
-        """End the answer, which is complete with the tokens sent so far."""
+        """End the answer; the tokens sent so far are the whole answer."""
 
     def write(self, job: Job, begin: m.Ask | m.Start) -> None:
-        """Queue the job that continues the answer after the part accepted in `begin` and the tokens sent since."""
+        """Queue the job that continues the answer after the tokens accepted in `begin` and the tokens sent since."""

@@ -1,4 +1,4 @@
-"""A text that a pipeline waits for while the generation writes it. Used on the event loop's thread only."""
+"""A text that the generation writes while a pipeline waits for it. Used on the event loop's thread only."""
 
 import asyncio
 import math
@@ -13,13 +13,13 @@ class RequestOver(Exception):
 
 
 async def until_over(work: Callable[[], Awaitable[None]]) -> None:
-    """Do this as long as the request has not ended."""
+    """Await the work, and stop quietly if the request ends meanwhile (RequestOver)."""
     with suppress(RequestOver):
         await work()
 
 
 class Writing:
-    """The tokens of one job as they arrive. Only one coroutine may wait at a time.
+    """The tokens of one job, in the order in which they arrive. Only one coroutine may wait at a time.
 
     `done` is set when the job ends normally; it stays None if the engine failed or displaced the job.
     """
@@ -45,7 +45,7 @@ class Writing:
             self._reached.set()
 
     def drop(self) -> None:
-        """End the wait with RequestOver, because the request has ended."""
+        """Wake the waiting coroutine with RequestOver, because the request has ended."""
         self.over = self._dropped = True
         self._reached.set()
 

@@ -27,14 +27,15 @@ from storage.private import private_folder, private_lock
 from storage.public_passages import PassageText
 
 _BATCH = 512
-"""Passages embedded between two progress reports: enough of similar length to need little padding."""
+"""Passages embedded between two progress reports. Many passages of similar length need little padding."""
 
 Chosen = TypeVar("Chosen", bound=Index)
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """The result of a build, in counts. `passages` were added, `kept` of them embedded by an interrupted earlier run.
+    """The result of a build, in counts. `passages` were added; an interrupted earlier run had already embedded `kept`
+    of them.
 
     `total` passages are in the index now. `unchanged` files were in the index already.
     """
@@ -80,7 +81,7 @@ class Builder(Generic[Chosen]):
             facts = base.facts
             if facts.embedder != self.embedder.fingerprint:
                 raise UsageError(
-                    f"The index was made with the embedder {facts.embedder}; what is added with "
+                    f"The index was made with the embedder {facts.embedder}; passages added with "
                     f"{self.embedder.fingerprint} would not fit. Build it again."
                 )
             files, skipped = sources.find(named, facts.sources)
@@ -99,7 +100,9 @@ class Builder(Generic[Chosen]):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other processes from building this index during the block. Raises StoreLocked if one already does."""
+        """Keep other processes from building this index during the block. Raises StoreLocked if another process builds
+        it.
+        """
         folder = private_folder(self.index.folder)
         try:
             held = private_lock(folder / "build.lock").acquire(timeout=0)
@@ -120,13 +123,13 @@ class Builder(Generic[Chosen]):
         base: IndexVersion | None = None,
         unchanged: int = 0,
     ) -> BuildReport:
-        """Write the plan's shards with `fill`, which resumes after the finished shards, and publish them as a version.
+        """Write the plan's missing shards with the function `fill`, and publish all shards as a version.
 
-        Call it within `alone`. Raises what `build` raises, and what `fill` raises.
+        Call it within `alone`. Raises the errors of `build` and of `fill`.
         """
         shards = Shards(self.index.folder / "building")
         if changed := shards.begin(plan):
-            self.on_notice(f"What an earlier run had finished cannot be used: {changed}. Starting again.")
+            self.on_notice(f"The result of an earlier run cannot be used: {changed}. Starting again.")
         kept = sum(shard.passages for shard in shards.finished())
         if kept:
             self.on_notice(f"Going on from an earlier run, which finished {kept:,} passages.")
@@ -136,7 +139,7 @@ class Builder(Generic[Chosen]):
         skipped = [*skipped, *_merged(entry for shard in finished for entry in shard.skipped)]
         if not passages:
             reasons = "; ".join(f"{entry.path}: {entry.reason}" for entry in skipped[:3])
-            raise NothingFound(f"There is no passage in what was named{f' ({reasons})' if reasons else ''}.")
+            raise NothingFound(f"The named sources contain no passage{f' ({reasons})' if reasons else ''}.")
         left_out = sum(entry.lines or 1 for entry in skipped)
         made = FinishedShards(shards, finished, plan, base, left_out, self.model, self.relevance)
         facts = self.index.publish(made, self.on_progress)
@@ -165,7 +168,7 @@ class Builder(Generic[Chosen]):
 
 
 class _Waiting:
-    """The passages read since the last finished shard, which are embedded in batches."""
+    """The passages that were read since the last finished shard; they are embedded in batches."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -181,13 +184,15 @@ class _Waiting:
         return bool(self.passages or self._skipped)
 
     def take(self, passages: Sequence[PassageText], skipped: Skipped | None) -> None:
-        """Add a record's passages, or the note that the record was skipped."""
+        """Add the passages of a record, or note that the record was skipped."""
         self.passages += passages
         if skipped:
             _note(self._skipped, skipped)
 
     def embed(self, least: int) -> bool:
-        """Embed the passages that have no vectors, if there are at least `least`. Return whether there were."""
+        """Embed the passages that have no vectors, if there are at least `least` of them. Return whether any were
+        embedded.
+        """
         if len(self.passages) - self._embedded < least:
             return False
         texts = [embedded_text(passage.title, passage.text) for passage in self.passages[self._embedded :]]
@@ -196,7 +201,7 @@ class _Waiting:
         return True
 
     def finish(self, shards: Shards, number: int, after: Position) -> int:
-        """Write the waiting passages as a shard. Return the number of passages."""
+        """Write the passages read since the last shard as a shard. Return their number."""
         self.embed(1)
         vectors = np.concatenate(self._vectors or [np.empty((0, self._embedder.dimensions), np.float32)])
         shard = Shard(len(self.passages), after, tuple(self._skipped.values()))

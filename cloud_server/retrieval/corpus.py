@@ -13,28 +13,32 @@ Vector = npt.NDArray[np.float32]
 
 
 class Ticket(Protocol):
-    """The look-ahead for one question (TeleRAG, section 4): prefetches clusters while a pipeline rewrites it."""
+    """The look-ahead for one question (TeleRAG, section 4): prefetches clusters while a pipeline rewrites the
+    question.
+    """
 
     def starts(self) -> None:
-        """Record that the model writes its first token now, so that time in the queue does not count as writing.
+        """Record that the model begins to write, so that its time in the queue does not count as writing time.
 
         Returns at once.
         """
 
     def refine(self, vector: Vector) -> None:
-        """Move the look-ahead to this vector, which is the vector of the text written so far."""
+        """Move the look-ahead to another vector: that of the text written so far."""
 
     def provisional(self, most: int) -> list[PublicPassage]:
-        """Return the passages that the search will probably return, best first; none while too little is in memory."""
+        """Return the passages that the search will probably return, best first; none while too few clusters are in
+        memory.
+        """
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """Return the `most` passages nearest to the question's final vector, as `Corpus.search` does.
 
-        It takes less time, as clusters near the vector have been prefetched. The prefetching ends.
+        It is faster than `Corpus.search`, as clusters near the vector have been prefetched. The prefetching ends.
         """
 
     def close(self) -> None:
-        """Stop the prefetching, and release what it holds."""
+        """Stop the prefetching, and release the clusters held in memory for the question."""
 
 
 class Corpus(Protocol):
@@ -63,11 +67,12 @@ class Corpus(Protocol):
 
     def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:
         """Return the passages that a running search will probably return, best first, without waiting for it; none
-        while too little of what it reads is in memory.
+        while too few of its clusters are in memory.
         """
 
     def look_ahead(self, vector: Vector, pipeline: str) -> Ticket:
-        """Prefetch what a search near this vector will read, while the question's final text is still being written.
+        """Prefetch the clusters that a search near the given vector will read, while the question's final text is still
+        being written.
 
-        `pipeline` names the pipeline that writes it; the time that this takes is learned per pipeline.
+        `pipeline` names the pipeline that writes the text; the time that it takes is learned per pipeline.
         """

@@ -1,4 +1,4 @@
-"""The look-ahead for a corpus that cannot prefetch: searches early, and returns the hits as provisional passages.
+"""The look-ahead for a corpus that cannot prefetch: it searches early and returns the hits as provisional passages.
 
 Implements `Ticket`.
 """
@@ -10,7 +10,7 @@ from shared.protocol.messages import PublicPassage
 
 
 class EarlySearch:
-    """A look-ahead that searches only when provisional passages are requested, never twice in a row for one vector."""
+    """A look-ahead that searches only when provisional passages are requested, and at most once for each vector."""
 
     def __init__(self, search: Callable[[Vector, int], list[PublicPassage]], vector: Vector) -> None:
         self._search, self._near = search, vector
@@ -20,7 +20,7 @@ class EarlySearch:
         """Do nothing, as no times are learned."""
 
     def refine(self, vector: Vector) -> None:
-        """Set the vector of the text written so far."""
+        """Replace the vector by that of the text written so far."""
         self._near = vector
 
     def provisional(self, most: int) -> list[PublicPassage]:
@@ -28,7 +28,9 @@ class EarlySearch:
         return self.search(self._near, most)
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """Return the corpus's hits; those of the last search if the vector is the same. Raises StoreError."""
+        """Return the corpus's hits; if the vector was searched for already, the hits of that search. Raises
+        StoreError.
+        """
         asked = (vector.tobytes(), most)
         if self._last is None or self._last[:2] != asked:
             self._last = (*asked, self._search(vector, most))

@@ -15,7 +15,7 @@ from shared.memory import available
 def embedder_for(
     source: EmbedderSource | None, catalog_folder: Callable[[], Path], side: Side, threads: int
 ) -> Embedder:
-    """Return the embedder for questions or passages; for `source` None, the catalog's from its folder.
+    """Return the embedder for questions or for passages; if `source` is None, the catalog's embedder from its folder.
 
     Raises UsageError, WeightsError.
     """
@@ -26,7 +26,7 @@ def embedder_for(
 
 
 def same_model(facts: IndexMetadata, model: EmbedderSource, side: Side, threads: int) -> Embedder:
-    """Return the sentence-transformers model that made the index, by the name noted in the index.
+    """Return the sentence-transformers model that made the index, by the name stored in the index.
 
     Raises UsageError if the model's files have changed since, and WeightsError.
     """
@@ -41,12 +41,13 @@ def same_model(facts: IndexMetadata, model: EmbedderSource, side: Side, threads:
 
 
 def in_processes(embedder: Embedder) -> AbstractContextManager[None]:
-    """Embed a large corpus in several processes while the context is open, if the embedder can."""
+    """Within the context, embed a large corpus in several processes, if the embedder supports that."""
     return embedder.in_processes(available()) if isinstance(embedder, SentenceEmbedder) else nullcontext()
 
 
 def named(name: str, query_prefix: str | None, passage_prefix: str | None) -> EmbedderSource:
-    """Return the model that a person has named; a prefix of None is taken from the model's own configuration.
+    """Return the sentence-transformers model that the user has named; a prefix of None is taken from the model's own
+    configuration.
 
     Raises UsageError, WeightsError.
     """
@@ -57,7 +58,9 @@ def named(name: str, query_prefix: str | None, passage_prefix: str | None) -> Em
 
 
 def incomparable(facts: IndexMetadata) -> str:
-    """Return a sentence about what the index's embedder makes impossible; "" if devices use the same embedder."""
+    """Return a sentence that says which features do not work with the index's embedder; "" if devices use the same
+    embedder.
+    """
     if facts.embedder == OnnxEmbedder.fingerprint:
         return ""
     return (

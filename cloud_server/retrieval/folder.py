@@ -1,4 +1,4 @@
-"""The index as files in a folder. A new version is written beside the current one and then becomes the current one."""
+"""The index as files in a folder. A new version is written beside the current one and then replaces it."""
 
 import os
 import secrets
@@ -21,7 +21,7 @@ from storage.private import hand_over, private_folder, to_be_written
 from storage.rabitq_files import codes_bytes
 
 _SAMPLE = 64
-"""Training vectors per cluster. With half as many, 0.975 of the ten nearest vectors were found instead of 0.982."""
+"""Training vectors per cluster. With half as many, a search found 0.975 of the ten nearest vectors instead of 0.982."""
 
 _MOST_SAMPLE = 400_000
 """The most training vectors: 614 MB for 384 dimensions."""
@@ -46,7 +46,7 @@ class FolderIndex:
         return self.versions.folder
 
     def held(self) -> IndexVersion:
-        """Return the current version, which is searched. Raises NothingFound, StoreCorrupt."""
+        """Return the current version. Raises NothingFound, StoreCorrupt."""
         version = self.versions.current()
         return IndexVersion(version.name, read_facts(version))
 

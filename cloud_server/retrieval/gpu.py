@@ -1,7 +1,8 @@
-"""A cache of clusters in a GPU's memory, the tier above main memory. Only this module of the search uses torch.
+"""A cache of clusters in a GPU's memory, the tier above main memory. Of the modules that search, only this one uses
+torch.
 
-The GPU scans the clusters that it holds while the processor scans the others (TeleRAG, section 4.3). TeleRAG waits for
-no copies; here a scan waits for the copies it needs. The GPU returns all rows that may be nearest; FAISS ranks these.
+The GPU scans the clusters that it holds while the processor scans the others (TeleRAG, section 4.3). Unlike TeleRAG, a
+scan waits until the clusters that it needs are copied. The GPU returns all rows that may be nearest; FAISS ranks these.
 """
 
 import logging
@@ -22,10 +23,12 @@ from storage.ivf_files import NUMBER, Codes, Numbers, Vectors
 log = logging.getLogger(__name__)
 
 _BLOCK: Final = 1 << 17
-"""Rows that are converted to float32 at a time: 200 MB beside the clusters, for vectors of 384 dimensions."""
+"""Rows that are converted to float32 at a time, which takes 200 MB beside the clusters, for vectors of 384
+dimensions.
+"""
 
 _SLOTS: Final = 2
-"""Buffers in pinned memory, each for one cluster: one is filled while the other is copied to the GPU."""
+"""The number of buffers in pinned memory, each for one cluster: one is filled while the other is copied to the GPU."""
 
 
 class GpuFailed(StoreError):
@@ -33,7 +36,9 @@ class GpuFailed(StoreError):
 
 
 def torch_on(device: str) -> Any:
-    """Return torch, for computing on this device. Raises UsageError if torch is not installed or lacks the device."""
+    """Return the module torch, after checking that it can compute on the device. Raises UsageError if torch is not
+    installed or lacks the device.
+    """
     try:
         import torch
     except ImportError:
@@ -49,7 +54,7 @@ def torch_on(device: str) -> Any:
 
 
 class GpuTier:
-    """Clusters of `vectors` in at most `memory` bytes of a device, room for at least one vector. Thread-safe.
+    """A part of the clusters of `vectors`, held in at most `memory` bytes of a device. Thread-safe.
 
     If the device fails, the failure is logged and the device is not used again; a search raises GpuFailed at most once.
     A search that needs more memory than the device has runs without the device.
@@ -100,14 +105,16 @@ class GpuTier:
             return not self._is_off and self._rows.is_here(cluster)
 
     def hold(self, question: object, clusters: Sequence[int]) -> None:
-        """Copy a question's clusters, given nearest first, once they are in memory, and keep them until `let_go`."""
+        """Copy a question's clusters, given nearest first, to the device once they are in memory, and keep them there
+        until `let_go`.
+        """
         with self._changed:
             if not self._is_off:
                 self._rows.hold(question, clusters)
                 self._wake()
 
     def let_go(self, question: object) -> None:
-        """Release the clusters that are held for this question, which is over."""
+        """Release the clusters that are held for a question, which is over."""
         with self._changed:
             self._rows.let_go(question)
 
@@ -119,7 +126,9 @@ class GpuTier:
                 self._wake()
 
     def begin(self, asking: Mapping[int, Sequence[int]], vectors: Vectors, k: int) -> "_Share":
-        """Scan the clusters that are on the device, each for the vectors at its positions. Implements `FastTier`."""
+        """Start scanning the clusters that are on the device, each for the vectors at the given positions. Implements
+        `FastTier`.
+        """
         with self._changed:
             pinned = [] if self._is_off else self._rows.pin(asking)
             events = [self._arrivals[segment.cluster] for segment in pinned]
@@ -134,7 +143,9 @@ class GpuTier:
         return share
 
     def end(self, asked: Collection[int], scanned: Collection[int]) -> None:
-        """Unpin the scanned clusters, and queue the asked clusters that are not on the device, if used often enough."""
+        """Unpin the scanned clusters, and queue the question's other clusters for copying, if they are used often
+        enough.
+        """
         with self._changed:
             self._rows.unpin(scanned)
             if not self._is_off:
@@ -149,8 +160,8 @@ class GpuTier:
         vectors: Vectors,
         k: int,
     ) -> tuple[Any, Any]:
-        """Return whether each row may be among the `k` nearest of each vector, shape (vectors, rows), and the index of
-        each row in the device's memory, shape (rows,).
+        """Return a mask of the rows that may be among the `k` nearest of each vector, shape (vectors, rows), and the
+        index of each row in the device's memory, shape (rows,).
         """
         torch, device = self._torch, self._codes.device
         for event in events:
@@ -175,7 +186,9 @@ class GpuTier:
         return is_near, torch.cat([torch.arange(first, stop, device=device) for first, stop in ranges])
 
     def fetched(self, chosen: tuple[Any, Any]) -> list[tuple[Codes, Numbers]]:
-        """Return the codes and numbers of each vector's chosen rows, in the file's format. Raises GpuFailed."""
+        """Copy each vector's chosen rows back from the device: return their codes and numbers, in the file's format.
+        Raises GpuFailed.
+        """
         try:
             is_near, rows = chosen
             hits = is_near.nonzero()
@@ -188,7 +201,7 @@ class GpuTier:
         return list(zip(np.split(codes, ends), np.split(numbers, ends), strict=True))
 
     def _wake(self) -> None:
-        """Start copying the queued clusters, unless copies are already running. Call it with the lock held."""
+        """Start copying the queued clusters, unless copies are already running. The caller holds the lock."""
         if not self._is_copying and not self._is_off:
             try:
                 self._copier.submit(self._copy_all)
@@ -215,7 +228,9 @@ class GpuTier:
             return segment
 
     def _copy(self, segment: Segment, data: memoryview) -> Any:
-        """Copy a cluster through pinned memory. Return the event that marks the copy's end; None if it has ended."""
+        """Copy a cluster to the device through pinned memory. Return the event that marks the copy's end; None if the
+        copy has ended already.
+        """
         start, rows, _ = segment
         slot = self._copies % _SLOTS
         self._copies += 1
@@ -238,11 +253,11 @@ class GpuTier:
         with self._changed:
             is_new, self._is_off = not self._is_off, True
         if is_new:
-            log.error("the GPU failed, and is done without until the next start", extra={"detail": str(error)})
+            log.error("the GPU failed, and is not used until the next start", extra={"detail": str(error)})
 
 
 class _Share:
-    """The part of a search that the device scans. Implements `FastShare`."""
+    """The part of a search that the GPU scans. Implements `FastShare`."""
 
     def __init__(self, tier: GpuTier, asked: Collection[int], clusters: Collection[int]) -> None:
         self.clusters = clusters
@@ -257,5 +272,5 @@ class _Share:
         self._tier.end(self._asked, self.clusters)
 
     def candidates(self) -> list[tuple[Codes, Numbers]]:
-        """Return the codes and numbers of the vectors that may be nearest, for each question. Raises GpuFailed."""
+        """Return, for each question, the codes and numbers of the vectors that may be nearest. Raises GpuFailed."""
         return self._tier.fetched(self.chosen) if self.chosen else []

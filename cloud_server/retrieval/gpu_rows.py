@@ -1,4 +1,4 @@
-"""Decides which clusters are in which rows of a GPU's memory, and which rows to scan together. Pure; without torch.
+"""Decides which clusters are in which rows of a GPU's memory, and which rows to scan together. No I/O, no torch.
 
 Clusters near questions that are still being typed are placed first and keep their rows; the most used clusters get the
 remaining rows.
@@ -14,13 +14,15 @@ from storage.hotness import Hotness
 from storage.ivf_files import Numbers
 
 NOBODY: Final = -1
-"""The cluster number of a gap: rows that are scanned, but belong to no cluster."""
+"""The cluster number that marks a gap: rows that are scanned, but belong to no cluster."""
 
 GAP: Final = 4_096
-"""The longest gap between two clusters, in rows, that is scanned with them: starting another scan takes as long."""
+"""The longest gap between two clusters, in rows, that is scanned with them; a second scan would take as long as
+scanning the gap.
+"""
 
 _LONGEST: Final = 1.001
-"""The greatest length of a stored vector: 1, and a bit more after rounding to half-precision numbers."""
+"""The greatest length of a stored unit vector: slightly above 1, because of rounding to half precision."""
 
 _UNIT: Final = 2.0**-24
 _LEAST: Final = 2.0**-126
@@ -85,26 +87,28 @@ class GpuRows:
         self._held: WeakKeyDictionary[object, frozenset[int]] = WeakKeyDictionary()
 
     def is_here(self, cluster: int) -> bool:
-        """Return whether a cluster is on the GPU and completely copied."""
+        """Return whether a cluster is completely copied to the GPU."""
         return cluster in self._starts and cluster not in self._coming
 
     def pin(self, clusters: Collection[int]) -> list[Segment]:
-        """Count a use of these clusters. Return the segments of those on the GPU, which are kept until `unpin`."""
+        """Count a use of the given clusters. Return the segments of those on the GPU, which stay there until
+        `unpin`.
+        """
         self._hotness.ask(clusters)
         here = [cluster for cluster in clusters if self.is_here(cluster)]
         self._pins.update(here)
         return [Segment(self._starts[cluster], int(self._sizes[cluster]), cluster) for cluster in here]
 
     def unpin(self, clusters: Iterable[int]) -> None:
-        """Release clusters that `pin` kept, as their scan is over."""
+        """Release the clusters that `pin` kept; their scan is over."""
         for cluster in clusters:
             self._pins[cluster] -= 1
             if not self._pins[cluster]:
                 del self._pins[cluster]
 
     def hold(self, question: object, clusters: Sequence[int]) -> None:
-        """Queue the clusters that a question will probably need, nearest first and before others; keep them until
-        `let_go`. Clusters that were held for this question earlier are kept, too.
+        """Queue the clusters that a question will probably need, nearest first and before others; keep them on the GPU
+        until `let_go`. Clusters that were held for the question earlier are kept, too.
         """
         self._held[question] = self._held.get(question, frozenset()).union(clusters)
         self._near.extendleft(reversed(clusters))
@@ -120,8 +124,8 @@ class GpuRows:
             self._near.append(cluster)
 
     def offer(self, clusters: Iterable[int]) -> None:
-        """Queue clusters that a search missed, in the place of those queued before. Each is copied only if it can
-        replace a less used cluster.
+        """Replace the queue of clusters by those that a search missed. Each is copied only if it can replace a less
+        used cluster.
         """
         self._hot = deque(reversed(self._hotness.coldest(clusters)))
         self._victims.clear()

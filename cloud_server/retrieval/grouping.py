@@ -1,20 +1,20 @@
-"""Selects which waiting questions are searched together: those that need the same clusters. Pure.
+"""Selects the waiting questions to search together: those that need the same clusters. Pure functions.
 
-The oldest question is always selected, so none waits for more groups than there were questions in front of it.
+The oldest question is always selected, so a question waits for no more groups than there were questions in front of it.
 """
 
 from collections.abc import Sequence, Set
 from typing import Final
 
 TOGETHER: Final = 8
-"""Questions in a group.
+"""The most questions in a group.
 
-Selected from 64 waiting, 8 questions read 0.72 to 0.77 of what they would read one by one; any 8 questions read 0.83 to
-0.87.
+Selected from 64 waiting, 8 questions read 0.72 to 0.77 of the bytes that they would read one by one; any 8 questions
+read 0.83 to 0.87.
 """
 
 CONSIDERED: Final = 64
-"""The number of oldest questions considered: to compare more would take longer than it saves."""
+"""The number of waiting questions considered, the oldest ones: comparing more would take longer than it saves."""
 
 
 def group(waiting: Sequence[Set[int]], most: int = TOGETHER) -> list[int]:

@@ -1,4 +1,4 @@
-"""The interface of an index for making and describing it, implemented by files in a folder and by Milvus."""
+"""The interface for making and describing an index; files in a folder and Milvus implement it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ Stage = Literal["embedding", "importing", "clustering", "writing", "states"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a stage: bytes or rows of the sources, training rounds, passages placed, or passages whose states
-    are on disk.
+    """The progress of a stage of work, in units of that stage: bytes or rows of the sources, training rounds, passages
+    placed, or passages whose states are on disk.
 
     `passages` counts the passages so far that are new to the index, or have states.
     """
@@ -56,28 +56,31 @@ class FinishedShards:
 
 
 class Index(Protocol):
-    """A place where shards become a searchable index. Every method raises StoreError if the place cannot be reached."""
+    """A place, a folder or a Milvus database, where shards become a searchable index. Every method raises StoreError if
+    the place cannot be reached.
+    """
 
     @property
     def folder(self) -> Path:
         """The folder of the unfinished shards, and of the lock held by the one process that makes them."""
 
     def held(self) -> IndexVersion:
-        """Return the version that is searched now. Raises NothingFound, StoreCorrupt."""
+        """Return the current version of the index. Raises NothingFound, StoreCorrupt."""
 
     def describe(self) -> dict[str, object]:
-        """Return the index's location and other facts to show to a person. Raises NothingFound, StoreCorrupt."""
+        """Return the index's location and other facts to show to the user. Raises NothingFound, StoreCorrupt."""
 
     def publish(self, made: FinishedShards, on_progress: Callable[[Progress], None]) -> IndexMetadata:
-        """Switch to the current passages together with the new ones. The same call repeats it after a kill.
+        """Make the new passages searchable together with the current ones. After a kill, the same call repeats the
+        publication.
 
         Raises NotWritable.
         """
 
 
 def shortage(index: Index, memory_mb: float, sharing: int = 1) -> str:
-    """Return a sentence for the user if the index needs more memory than `sharing` processes have in all, else an empty
-    string.
+    """Return a sentence for the user if the index needs more memory than all `sharing` processes together have, else an
+    empty string.
 
     Raises NothingFound, StoreCorrupt.
     """

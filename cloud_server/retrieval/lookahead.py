@@ -1,20 +1,20 @@
-"""Decides what to prefetch for a question whose final text is still being written (TeleRAG, section 4). Pure.
+"""Decides what to prefetch for a question whose final text is still being written (TeleRAG, section 4). No I/O.
 
-The paper spends the whole budget on the clusters nearest to the original question, and is given generation times by
-hand. Here the times are learned, and *progressive* look-ahead spends half near the text written so far.
+The paper spends the whole budget on the clusters nearest to the original question, and takes generation times as given.
+Here the times are learned, and *progressive* look-ahead spends half of the budget near the text written so far.
 """
 
 from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
 LookaheadMode = Literal["paper", "progressive"]
-"""How the budget is spent: all near the original question, or half of it near the text written so far."""
+"""How the prefetch budget is spent: all near the original question, or half of it near the text written so far."""
 
 TIMES: Final = 2.0
 """The most bytes to prefetch, in multiples of the bytes of the question's own clusters.
 
-Twice these bytes cover 0.75 to 0.88 of the clusters that a rewritten question needs, once these bytes 0.55 to 0.68
-(HyDE, questions of NQ and HotpotQA).
+A budget of twice these bytes covers 0.75 to 0.88 of the clusters that a rewritten question needs, a budget of once
+these bytes 0.55 to 0.68 (HyDE, questions of NQ and HotpotQA).
 """
 
 _NEW: Final = 0.2
@@ -22,7 +22,9 @@ _NEW: Final = 0.2
 
 
 class GenerationTimes:
-    """The mean seconds that each pipeline generates before it searches, and whether it reports its text meanwhile."""
+    """For each pipeline, the mean seconds for which it generates before it searches, and whether it reports its text
+    meanwhile.
+    """
 
     def __init__(self) -> None:
         self._means: dict[str, float] = {}
@@ -37,22 +39,24 @@ class GenerationTimes:
         return self._refined.get(pipeline, False)
 
     def learn(self, pipeline: str, seconds: float, *, is_refined: bool) -> None:
-        """Record a pipeline's generation time. Of two concurrent calls, one may be lost, which does no harm."""
+        """Record a pipeline's generation time. If two threads call it at once, one time may be lost, which does no
+        harm.
+        """
         before = self._means.get(pipeline)
         self._means[pipeline] = seconds if before is None else exponential_mean(before, seconds)
         self._refined[pipeline] = is_refined
 
 
 def exponential_mean(before: float, new: float) -> float:
-    """Return the exponential moving mean after a new value."""
+    """Return the exponential moving mean after adding a new value."""
     return before + _NEW * (new - before)
 
 
 def budget(question: int, rate: float, seconds: float | None, memory: int) -> tuple[int, int]:
-    """Return the bytes of clusters to prefetch for a question, and how many of those may be read from disk.
+    """Return the bytes of clusters to prefetch for a question, and how many of them may be read from disk.
 
     `question` is the bytes of the question's own clusters, `rate` the capped bandwidth in bytes a second, `seconds` the
-    generation time; if that is None, reading is limited only by the search that ends it.
+    expected generation time. If `seconds` is None, reading is limited only by the search, which ends it.
     """
     ready = min(round(TIMES * question), memory)
     return ready, ready if seconds is None else min(ready, round(rate * seconds))
@@ -65,9 +69,9 @@ def within_budget(
     ready: int,
     read: int,
 ) -> list[int]:
-    """Return the nearest clusters that fit the budget of `ready` bytes in memory and `read` bytes from disk.
+    """Return the nearest clusters that fit into a budget of `ready` bytes in memory and `read` bytes from disk.
 
-    `clusters` is nearest first; those already in memory cost no reading.
+    `clusters` is sorted nearest first; clusters already in memory cost no reading.
     """
     chosen: list[int] = []
     for cluster in clusters:

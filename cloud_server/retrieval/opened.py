@@ -37,13 +37,13 @@ class StoredPassages:
         return cls(facts.series, PassageFiles([folder / name for name in facts.files]))
 
     def number(self, identity: int) -> int | None:
-        """Return the number of the passage with this id; None if it is not of this index."""
+        """Return the number of the passage with the given id; None if the id belongs to another index."""
         number = identity - (self.series << _SERIES_SHIFT)
         return number if 0 <= number < len(self.files) else None
 
     def read(self, number: int) -> PublicPassage | None:
-        """Return the passage with this number, with a similarity of 1.0; None if there is none. Raises StoreCorrupt,
-        StoreError.
+        """Return the passage with the given number, with a similarity of 1.0; None if there is no such passage. Raises
+        StoreCorrupt, StoreError.
         """
         text = self.files.read(number)
         return text and PublicPassage((self.series << _SERIES_SHIFT) + number, *text, similarity=1.0, score=1.0)
@@ -64,8 +64,8 @@ class OpenIndex:
 
     @classmethod
     def open(cls, folder: Path, memory: int, probes: int, gpu: Callable[[Ivf], GpuTier] | None = None) -> "OpenIndex":
-        """Open the version in a folder, with at most `memory` bytes of vectors or codes in memory. 0 `probes` stands
-        for the default number.
+        """Open the version in a folder, with at most `memory` bytes of vectors or codes in memory. If `probes` is 0,
+        the default number of clusters is searched.
 
         `gpu` makes the GPU tier, which is not used if it lacks memory or the index has codes. Raises StoreCorrupt,
         StoreError, and UsageError if the codes need more memory.
@@ -88,7 +88,7 @@ class OpenIndex:
         return cls(facts, vectors, passages, min(probes, vectors.clusters), tier, codes)
 
     def probe(self, vector: Vector) -> Numbers:
-        """Return the clusters to search for this vector, nearest first."""
+        """Return the clusters to search for a vector, nearest first."""
         return self.vectors.probe(vector, self.probes)
 
     def needed(self, probed: Numbers) -> list[int]:
@@ -98,7 +98,8 @@ class OpenIndex:
         return [cluster for cluster in self.vectors.present(probed) if not self.is_on_gpu(cluster)]
 
     def scan_ready(self, vector: Vector, k: int) -> tuple[Numbers, Vectors]:
-        """Return numbers and inner products of the `k` nearest vectors in clusters that are in memory or on the GPU.
+        """Return numbers and inner products of the `k` nearest vectors, only in clusters that are in memory or on the
+        GPU.
 
         Raises StoreCorrupt, StoreError.
         """
@@ -112,7 +113,7 @@ class OpenIndex:
         """Return the nearest passages in the clusters read so far, once the nearer half of the clusters is read; before
         that, none.
 
-        For 0.90 of 600 questions, these clusters held the three best passages. An index with codes never returns any,
+        For 0.90 of 600 questions, the nearer half held the three best passages. An index with codes never returns any,
         as its searches read little. Raises StoreCorrupt, StoreError.
         """
         probed = self.vectors.present(self.probe(vector))
@@ -128,9 +129,10 @@ class OpenIndex:
         return self.gpu is not None and self.gpu.is_here(cluster)
 
     def scan_many(self, probed: Sequence[Numbers], vectors: Vectors, k: int) -> list[tuple[Numbers, Vectors]]:
-        """Search for several vectors as `Ivf.scan_many` does, with the GPU if it works; by codes, if there are any.
+        """Search for several vectors as `Ivf.scan_many` does, with the GPU if it works; by codes, if the index has
+        codes.
 
-        Raises what `Ivf.scan_many` or `RabitqSearch.scan` raises.
+        Raises the errors of `Ivf.scan_many` and `RabitqSearch.scan`.
         """
         if search := self.codes:
             return [search.scan(clusters, vector, k) for clusters, vector in zip(probed, vectors, strict=True)]

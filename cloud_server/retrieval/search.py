@@ -1,4 +1,4 @@
-"""Searches the index in a folder, in the version that is current. Implements `Corpus`.
+"""Searches the current version of the index in a folder. Implements `Corpus`.
 
 After another process switches to a new version, the next question opens it; running searches end on the old one.
 """
@@ -23,7 +23,7 @@ from storage.ivf_files import Numbers
 log = logging.getLogger(__name__)
 
 _ATTEMPTS = 5
-"""Attempts to open a version while another process deletes the versions found."""
+"""Attempts to open the current version, which another process may delete meanwhile."""
 
 
 class IndexCorpus:
@@ -43,8 +43,8 @@ class IndexCorpus:
     ) -> None:
         """Create the corpus.
 
-        At most `memory` bytes of vectors are held, and some on a `gpu`; with 0 `probes`, a number that suits the index
-        is used.
+        At most `memory` bytes of vectors are held in memory, and some on a `gpu`. `probes` is the number of clusters
+        that a search reads; 0 chooses it by the index's size.
         """
         self._versions = Versions(folder)
         self._embedder = embedder
@@ -64,7 +64,7 @@ class IndexCorpus:
 
     @property
     def facts(self) -> IndexMetadata | None:
-        """The metadata of the version that is searched; None without an index."""
+        """The metadata of the current version; None if there is no index."""
         opened = self._current()
         return opened.facts if opened else None
 
@@ -89,7 +89,9 @@ class IndexCorpus:
         return opened.passages_by_id(ids) if opened else []
 
     def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """Return the nearest passages of the clusters in memory, once the nearer half of them is; before that, none."""
+        """Return the nearest passages of the clusters in memory, once the nearer half of the question's clusters is in
+        memory; before that, none.
+        """
         opened = self._current()
         return opened.provisional(vector, most) if opened and most > 0 else []
 
@@ -100,8 +102,8 @@ class IndexCorpus:
         return ticket
 
     def refresh(self) -> None:
-        """Open the current version, if it is not open yet; on an error, the version that is open stays open, but
-        without its RaBitQ codes, which are freed first so that two versions' codes are never needed.
+        """Open the current version, if it is not open yet. On an error, the version that is open stays open, but
+        without its RaBitQ codes, which are freed first so that two versions' codes are never in memory.
 
         Raises NothingFound if there is no index, StoreCorrupt if it cannot be read, UsageError if another embedder made
         it. A failed version is not retried: its error is raised again.

@@ -1,4 +1,4 @@
-"""Searches for several threads: waiting searches that need the same clusters are done together.
+"""Searches an index for several threads: waiting searches that need the same clusters are done together.
 
 At most LANES groups are searched at a time. A thread that may start searches for the group of the oldest waiting
 search, which may not be its own, and repeats that until its own search is done.
@@ -24,7 +24,7 @@ Hits = tuple[Numbers, Vectors]
 
 @dataclass(slots=True, eq=False)
 class _Search:
-    """The vectors that one thread searches for, always together, and the result."""
+    """The vectors for which one thread searches, always together, and the result."""
 
     index: OpenIndex
     probed: Sequence[Numbers]
@@ -76,7 +76,7 @@ class Searcher:
         return own.hits
 
     def _led(self, own: _Search) -> list[_Search]:
-        """Return the next group for this thread to search; empty once its own search is done."""
+        """Return the next group of searches for the calling thread to run; empty once its own search is done."""
         with self._changed:
             while not own.is_over:
                 if self._lanes and not own.is_taken:
@@ -93,7 +93,9 @@ class Searcher:
 
 
 def _answer(led: Sequence[_Search]) -> None:
-    """Search for the group at once; if that fails, for each member, so that only the failing members get the error."""
+    """Search for a whole group at once; if that fails, for each member, so that only the failing members get the
+    error.
+    """
     try:
         probed = [clusters for search in led for clusters in search.probed]
         vectors = np.stack([vector for search in led for vector in search.vectors])

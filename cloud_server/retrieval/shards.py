@@ -1,6 +1,6 @@
-"""The shards of an index under construction, a few thousand passages each: finished ones survive a killed process.
+"""The shards of an index under construction, a few thousand passages each: finished shards survive a killed process.
 
-A plan says what the shards are made from; shards of another plan cannot be used. Knows no index.
+A plan says what the shards are made from; shards of another plan cannot be used. Independent of the index.
 """
 
 import shutil
@@ -23,7 +23,8 @@ PASSAGES = 4096
 
 
 class ShardLayout(Struct, frozen=True, omit_defaults=True):
-    """The plan of shards: what they are made from. `base` is the version that they extend; None for a new index.
+    """The plan of shards, which says what they are made from. `base` is the version that they extend; None for a new
+    index.
 
     `imported` says how imported vectors and texts were read; "" if the texts were embedded here.
     """
@@ -37,7 +38,7 @@ class ShardLayout(Struct, frozen=True, omit_defaults=True):
 
 
 class Shard(Struct, frozen=True, omit_defaults=True):
-    """A finished shard: its passages, the position in the sources after it, and what was skipped.
+    """A finished shard: its passages, the position in the sources after it, and the records that were skipped.
 
     For imported shards, `normalised` counts vectors that were not of unit length, and `cut` texts that were too long.
     """
@@ -57,7 +58,8 @@ class Shards:
         self._plan = folder / "plan.json"
 
     def begin(self, plan: ShardLayout) -> str:
-        """Keep the finished shards if they follow this plan; otherwise delete them and return how the plans differ.
+        """Keep the finished shards if they were made by the given plan; otherwise delete them and return how the plans
+        differ.
 
         Return "" if nothing was deleted. Raises NotWritable.
         """
@@ -71,7 +73,8 @@ class Shards:
         return _difference(earlier, plan) if earlier and lost else ""
 
     def clear(self) -> None:
-        """Delete all shards. The plan goes first: after a kill in between, the remaining shards belong to no plan.
+        """Delete all shards, and first of all their plan: after a kill in between, the remaining shards belong to no
+        plan.
 
         Raises NotWritable.
         """
@@ -91,7 +94,7 @@ class Shards:
                 return shards
 
     def write(self, number: int, shard: Shard, passages: Sequence[PassageText], vectors: Vectors) -> None:
-        """Store a shard durably as finished. Raises NotWritable."""
+        """Store a finished shard durably. Raises NotWritable."""
         write_passages(self.passage_file(number), passages)
         write_durably(self._vector_file(number), [np.ascontiguousarray(vectors, "<f4").data])
         settle(self.folder)

@@ -1,4 +1,4 @@
-"""Reads public texts from JSON Lines and plain text, resuming at any position. Knows no vector and no index.
+"""Reads public texts from JSON Lines and plain text, resuming at any position. Independent of vectors and the index.
 
 A line of JSON is a document with `text`, or with `contents`, whose first line may be the title; `title` and `id` are
 used if present. A text file is one document of paragraphs. Holds no more than a few megabytes at a time.
@@ -24,7 +24,9 @@ MOST_LINE = 16 << 20
 """The most bytes of a line of JSON."""
 
 _PIECE = 1 << 18
-"""Bytes of a text file that are cut into passages at a time; a few more, to end with a paragraph."""
+"""Bytes of a text file that are cut into passages at a time; a piece has a few bytes more, so that it ends with a
+paragraph.
+"""
 
 # The protocol's limits for a public passage.
 _TITLE, _PATH = 300, 500
@@ -37,7 +39,7 @@ _EMPTY_LINES = re.compile(r"\r?\n[^\S\n]*\r?\n\s*")
 
 
 class SourceFile(Struct, frozen=True):
-    """A file found for an index. Devices see only `name`: its path below the file or folder named to the command."""
+    """A source file of an index. Devices see only `name`: its path below the file or folder named to the command."""
 
     path: str
     name: str
@@ -46,7 +48,9 @@ class SourceFile(Struct, frozen=True):
 
 
 class Skipped(Struct, frozen=True):
-    """A skipped file, or skipped lines of a file, and why: their number, and the first one's number, from 1."""
+    """A skipped file, or skipped lines of a file, and the reason: how many lines, and the number of the first one, from
+    1.
+    """
 
     path: str
     reason: str
@@ -55,7 +59,7 @@ class Skipped(Struct, frozen=True):
 
 
 class Position(Struct, frozen=True):
-    """A position in the sources: the file's number, and the bytes and lines of that file before the position."""
+    """A position in the sources: the file's number, and the bytes and lines of the file before the position."""
 
     file: int = 0
     offset: int = 0
@@ -71,7 +75,8 @@ class Record(Struct, frozen=True):
 
 
 def find(sources: Sequence[Path], held: Sequence[SourceFile] = ()) -> tuple[list[SourceFile], list[Skipped]]:
-    """Return the files at these paths and in these folders, in a fixed order, each once, and those that were skipped.
+    """Return the source files at the given paths and in the given folders, in a fixed order without repetition, and the
+    files that were skipped.
 
     No two files get the same name, nor the name of another file in `held`; files in `held` keep their names. Hidden
     files and folders are left out, and links that lead out of a named folder or to another folder. Raises UsageError
@@ -123,7 +128,9 @@ def _files(source: Path, skipped: list[Skipped]) -> Iterator[tuple[Path, str]]:
 
 
 def _free(name: str, taken: Set[str]) -> str:
-    """Return the name or, if it is taken, the name with the next number, as the parent folders stay private."""
+    """Return the name or, if it is taken, the name with the next free number. The parent folders are not added, as they
+    stay private.
+    """
     path, number = Path(name), 2
     while name in taken:
         name, number = str(path.with_name(f"{path.stem} ({number}){path.suffix}")), number + 1
@@ -191,7 +198,7 @@ def _json_lines(stream: BinaryIO, file: SourceFile, place: Position) -> Iterator
 
 
 def _document(data: bytes, file: SourceFile, number: int) -> tuple[PassageText, ...] | str:
-    """Return the passages of a line, or the reason why there are none."""
+    """Return the passages of a JSON line, or the reason why there are none."""
     read = json_line(data, file.name, number)
     if isinstance(read, str):
         return read
@@ -201,12 +208,12 @@ def _document(data: bytes, file: SourceFile, number: int) -> tuple[PassageText, 
 def json_line(data: bytes, name: str, number: int) -> PassageText | str:
     """Return the document in a line of JSON, uncut, or the reason why there is none.
 
-    `name` is what devices see of the file's path; `number` is the line's, from 1.
+    `name` is the part of the file's path that devices see; `number` is the line's number, from 1.
     """
     try:
         line = _decoder.decode(data.removeprefix(BOM_UTF8))
     except ValidationError as error:
-        return f"not of the form that is wanted: {str(error).lower()}"
+        return f"not in the expected form: {str(error).lower()}"
     except (DecodeError, UnicodeDecodeError):
         return "not valid JSON"
     title, body = line.title or "", line.text or line.contents or ""
@@ -244,7 +251,9 @@ def _paragraphs(stream: BinaryIO, file: SourceFile, place: Position) -> Iterator
 
 
 def _piece(stream: BinaryIO) -> bytes:
-    """Return the lines up to the first empty one beyond `_PIECE` bytes; text without any is cut at twice that size."""
+    """Return the lines up to the first empty line beyond `_PIECE` bytes; text without empty lines is cut at twice that
+    size.
+    """
     lines: list[bytes] = []
     size = 0
     while size < 2 * _PIECE and (line := stream.readline(_PIECE)):

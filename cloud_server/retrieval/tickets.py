@@ -1,4 +1,4 @@
-"""The look-ahead for one question in an index. Implements `Ticket`; `lookahead` makes the decisions."""
+"""The look-ahead for one question in an index. Implements `Ticket`; the module `lookahead` makes the decisions."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -12,11 +12,15 @@ from storage.ivf_files import Numbers
 from storage.read_ahead import Coverage, ReadAhead
 
 _RANKED = 4
-"""Clusters ranked for look-ahead, in multiples of those a search probes: small ones would not fill the budget else."""
+"""How many clusters are ranked for look-ahead, in multiples of those that a search probes. With fewer, small clusters
+would not fill the budget.
+"""
 
 
 class SearchIndex(Protocol):
-    """A function that searches an index for several vectors, in the given clusters or, for None, in those nearest."""
+    """A function that searches an index for several vectors, in the given clusters or, if these are None, in the
+    nearest clusters.
+    """
 
     def __call__(
         self, index: OpenIndex, vectors: Sequence[Vector], most: int, probed: Sequence[Numbers] | None = None, /
@@ -56,22 +60,24 @@ class IndexTicket:
         self._fetch(vector, 0.5 if has_refinement else 1.0)
 
     def starts(self) -> None:
-        """Measure the pipeline's generation time from now on, without its time in the queue."""
+        """Start measuring the pipeline's generation time, so that its time in the queue does not count."""
         self._since = time.monotonic()
 
     def refine(self, vector: Vector) -> None:
-        """Prefetch clusters near the text written so far; queued ones near the original question are dropped."""
+        """Prefetch clusters near the text written so far; those still queued near the original question are dropped."""
         if self._mode == "progressive":
             self._is_refined = True
             self._fetch(vector, 0.5, is_more=True)
 
     def provisional(self, most: int) -> list[PublicPassage]:
-        """Return the nearest passages of the clusters in memory, once the nearer half of them is; before that, none."""
+        """Return the nearest passages of the clusters in memory, once the nearer half of the question's clusters is in
+        memory; before that, none.
+        """
         index, near = self._index, self._near
         return index.provisional(near, most) if index and near is not None and most > 0 else []
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """Return what `Corpus.search` returns, sooner. The look-ahead ends, until the next `refine`."""
+        """Return the result of `Corpus.search`, sooner. The look-ahead ends, until the next `refine`."""
         index, ahead, self._near = self._index, self._ahead, vector
         current = self._opened()
         if index is None or ahead is None or current is not index:
@@ -98,7 +104,7 @@ class IndexTicket:
             self._gpu.let_go(ahead)
 
     def _fetch(self, vector: Vector, share: float, *, is_more: bool = False) -> None:
-        """Prefetch clusters near a vector with this share of the budget.
+        """Prefetch clusters near a vector with the given share of the budget.
 
         `is_more`: in addition to those prefetched already.
         """

@@ -1,7 +1,8 @@
-"""The versions of an index in a folder; the file `current` names the version that is searched. One rename switches.
+"""The versions of an index in a folder. The file `current` names the version that is searched; renaming it switches
+versions.
 
 A version never changes. A process that has a deleted version open can still read it; the disk space is freed when the
-last one closes it.
+last such process closes it.
 """
 
 import os
@@ -22,7 +23,7 @@ _FACTS = "index.json"
 
 
 class EmbedderSource(Struct, frozen=True, omit_defaults=True):
-    """A sentence-transformers model by its folder or hub name, and the prefixes that it embeds texts with."""
+    """A sentence-transformers model by its folder or hub name, and the prefixes that it puts before texts."""
 
     name: str
     query_prefix: str = ""
@@ -32,8 +33,8 @@ class EmbedderSource(Struct, frozen=True, omit_defaults=True):
 class IndexMetadata(Struct, frozen=True, omit_defaults=True):
     """The metadata of a version. `built_at` is ISO 8601; `series` changes when passage numbers get new meanings.
 
-    `embedder` is the fingerprint. `model` names the embedder's weights; None means the catalog's embedder. `relevance`
-    is the cosine below which passages are no source; None leaves that to `retrieval.relevance`.
+    `embedder` is the embedder's fingerprint. `model` names the embedder's weights; None means the catalog's embedder.
+    `relevance` is the cosine below which passages are no source; None leaves that to `retrieval.relevance`.
     """
 
     passages: int
@@ -61,7 +62,7 @@ class Versions:
         return self.folder / _VERSIONS / Path(name).name
 
     def current(self) -> Path:
-        """Return the folder of the version that is searched. Raises NothingFound, StoreCorrupt."""
+        """Return the folder of the current version. Raises NothingFound, StoreCorrupt."""
         try:
             name = (self.folder / _CURRENT).read_text(encoding="utf-8").strip()
         except FileNotFoundError:
@@ -81,7 +82,7 @@ class Versions:
         return facts.st_ino, facts.st_mtime_ns
 
     def publish(self, folder: Path) -> Path:
-        """Make a finished folder the version that is searched, and delete the others. Raises NotWritable."""
+        """Make a finished folder the current version, and delete the other versions. Raises NotWritable."""
         target = private_folder(self.folder / _VERSIONS) / secrets.token_hex(4)
         with to_be_written(f"write {target}"):
             folder.rename(target)

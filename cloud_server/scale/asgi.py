@@ -55,7 +55,7 @@ class AsgiConnection:
         await self._say({"type": "websocket.send", "bytes" if isinstance(frame, bytes) else "text": frame})
 
     def send_now(self, frames: Sequence[Frame]) -> bool:  # noqa: ARG002
-        """Return False, as an ASGI server may wait at each frame."""
+        """Return False: an ASGI server may wait at each frame."""
         return False
 
     async def close(self, code: int) -> None:
@@ -66,7 +66,7 @@ class AsgiConnection:
             await self._say({"type": "websocket.close", "code": code})
 
     def abort(self) -> None:
-        """Refuse further frames. The application closes the connection in the end, as ASGI cannot cut it."""
+        """Refuse further frames. The application closes the connection later, as ASGI offers no way to cut it."""
         if not self._over.done():
             self._over.set_result(None)
 
@@ -80,7 +80,9 @@ class AsgiConnection:
 
 
 class Application:
-    """The ASGI application: admits and serves devices, answers /healthz and /readyz. Its lifespan runs the service."""
+    """The ASGI application: admits and serves devices, and answers /healthz and /readyz. Its lifespan runs the
+    service.
+    """
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -137,7 +139,7 @@ class Application:
 
 
 async def _refuse(refused: AdmissionRefused, send: Send, *, with_status: bool) -> None:
-    """Refuse the connection with the status, if the ASGI server can send it; otherwise the server sends 403."""
+    """Refuse the connection with an HTTP status, if the ASGI server can send it; otherwise that server sends 403."""
     if not with_status:
         await send({"type": "websocket.close", "code": m.CloseCode.RESTARTING})
         return

@@ -1,7 +1,7 @@
 """Several replicas of the service on one machine or a cluster, run by Ray Serve behind its proxy.
 
 A device's connection, session and answers stay with one replica. Replicas do not share state: limits count per replica,
-and a device that reconnects to another replica resumes from its own state.
+and a device that reconnects to another replica continues from the state that the device itself holds.
 """
 
 import os
@@ -23,7 +23,7 @@ from storage.private import write_private
 NAME = "jackdaw"
 
 _STORE = 100_000_000
-"""Bytes of Ray's shared-memory object store, unused here; Ray accepts no less."""
+"""Bytes of Ray's shared-memory object store: the least that Ray accepts, as it is not used here."""
 
 _LOOK_S = 2.0
 """Seconds between two health checks of a replica. Ray replaces a replica after three failures in a row."""
@@ -50,7 +50,8 @@ class Replica:
 
 @contextmanager
 def running(own: Serve, replicas: int, threads: int, devices: int, make: Callable[[], Service]) -> Iterator[None]:
-    """Serve with `replicas` replicas of `threads` cores each, from entry to exit; each replica calls `make`.
+    """Serve with `replicas` replicas of `threads` cores each while the block runs; each replica calls `make` to build
+    its service.
 
     Joins the cluster that RAY_ADDRESS names, or starts one on this machine alone.
     """

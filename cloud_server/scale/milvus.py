@@ -1,7 +1,7 @@
 """The corpus in Milvus: a cluster at an address, or milvus-lite in a file. Implements `Corpus`.
 
 One row, the head, names the searched collection and the rows with its metadata; writing the head switches to a new
-index. A database holds one index. Connects only when first needed. `milvus_index` fills the database.
+index. A database holds one index. A connection is made only when it is first needed. `milvus_index` fills the database.
 """
 
 import logging
@@ -26,7 +26,7 @@ from shared.protocol.messages import PublicPassage
 from storage.private import private_folder
 
 HEADS = "jackdaw_index"
-"""The collection with the head in row 0 and the index's metadata, in pieces, in the rows that the head names."""
+"""The collection that has the head in row 0, and the index's metadata, in pieces, in the rows that the head names."""
 
 FIELDS = ("title", "path", "text")
 
@@ -39,7 +39,7 @@ different ids.
 """
 
 _LOOK_S = 2.0
-"""Seconds between two checks whether another collection is searched now."""
+"""Seconds between two checks whether the head names another collection."""
 
 _ATTEMPTS = 5
 """Attempts to read a head and its metadata while another process replaces them."""
@@ -90,7 +90,7 @@ class Milvus:
 
     @contextmanager
     def asked(self) -> Iterator[MilvusClient]:
-        """Yield the connected client. Raises StoreError for any error of Milvus."""
+        """Yield the connected client. Turns any error of Milvus into StoreError."""
         try:
             with self._connecting:
                 if self._client is None:
@@ -139,7 +139,7 @@ class Milvus:
 class MilvusCorpus:
     """Passages in Milvus, searched by vector similarity. Thread-safe.
 
-    Empty while there is no index. A switch to another collection takes effect within seconds.
+    Empty while there is no index. Searches use a new collection within seconds.
     """
 
     def __init__(self, milvus: Milvus, embedder: str) -> None:
@@ -188,7 +188,7 @@ class MilvusCorpus:
         return [_passage(number, rows[number], 1.0) for number in ids if number in rows]
 
     def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:  # noqa: ARG002  # the same search again
-        """None: Milvus does not say what it has so far."""
+        """Return no passages, because Milvus gives no results before its search is over."""
         return []
 
     def look_ahead(self, vector: Vector, pipeline: str) -> EarlySearch:  # noqa: ARG002  # Milvus reads what it likes
@@ -196,12 +196,16 @@ class MilvusCorpus:
         return EarlySearch(self.search, vector)
 
     def refresh(self) -> None:
-        """Check for a new index now. Raises NothingFound, StoreError, UsageError for an index of another embedder."""
+        """Check for a new index now. Raises NothingFound, StoreError, and UsageError if another embedder made the
+        index.
+        """
         with self._looking:
             self._look()
 
     def _asked(self, what: str, **question: Any) -> Any:
-        """Call a method of the client on the current collection; retry once if it was replaced meanwhile."""
+        """Call a method of the client on the current collection; retry once if the collection was replaced
+        meanwhile.
+        """
         for last in (False, True):
             held = self._current()
             if held is None:

@@ -1,4 +1,6 @@
-"""Admission of connections: an admitted or a refused connection, and the server's offer to devices."""
+"""The admission of connections: the types for an admitted and a refused connection, and the server's offer to
+devices.
+"""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -13,7 +15,7 @@ from shared.protocol import messages as m
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRefused:
-    """The HTTP status of a refused connection, and after how many seconds the device may retry."""
+    """A refused connection: the HTTP status, and after how many seconds the device may retry."""
 
     status: HTTPStatus
     retry_after_s: float | None = None
@@ -21,7 +23,9 @@ class AdmissionRefused:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdmissionSlot:
-    """The place of an admitted connection: it counts as taken until it is released, whether or not it is served."""
+    """The place of an admitted connection. The place counts as taken until it is released, whether or not the
+    connection is served.
+    """
 
     entry: TokenEntry
 

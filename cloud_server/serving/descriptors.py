@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOR_FILES = 128
-"""Descriptors reserved for files: index and tokens when they are reloaded, logs, and the sockets for metrics."""
+"""File descriptors reserved for files (the index and tokens when they are reloaded, and logs) and for the sockets of
+the metrics port.
+"""
 
 UNKNOWN = 1024
 
@@ -19,7 +21,7 @@ class DescriptorBudget:
 
 
 def budget(limit: int, opened: int, devices: int, arriving: int) -> DescriptorBudget:
-    """Return the numbers of connections that fit under a descriptor limit with `opened` descriptors in use.
+    """Return how many connections fit under a limit of file descriptors, `opened` of which are in use.
 
     The result is at most `devices` connections with a token and `arriving` without one.
     """
@@ -43,7 +45,7 @@ def raise_limit() -> int:
 
 
 def opened() -> int:
-    """Return the number of open descriptors."""
+    """Return the number of open file descriptors."""
     try:
         return sum(1 for _ in Path("/dev/fd").iterdir())
     except OSError:

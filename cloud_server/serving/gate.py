@@ -1,9 +1,9 @@
-"""Limits for connections that have not shown a token yet: per address and in total. Pure.
+"""Limits for connections that have not shown a token yet: per address and in total. No I/O.
 
-If an address has too many, its oldest connections are closed once they have been silent for a while, as a burst of
-devices behind one address is legitimate. If there are too many in total, the oldest connection of the address with the
-most is closed at once. Real devices show a token within milliseconds. Connections are counted per IPv4 address or per
-/64 of IPv6, which one household has.
+If an address has too many, its oldest connections are closed once they have been silent for a while, because many
+devices behind one address may connect at once. If there are too many in total, the oldest connection of the address
+with the most is closed at once. Real devices show a token within milliseconds. Connections are counted per IPv4 address
+or per /64 of IPv6, which one household has.
 """
 
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class Gate:
         return len(self._addresses)
 
     def enter(self, connection: int, address: str, now: float) -> list[int]:
-        """Add a connection. Return the connections that have to be closed for it."""
+        """Add a connection. Return the connections that have to be closed to make room for it."""
         own, going = self._waiting.setdefault(address, {}), list[int]()
         own[connection], self._addresses[connection] = now, address
         while len(own) > self.most_each and now - next(iter(own.values())) >= SILENT_S:

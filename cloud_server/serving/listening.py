@@ -1,7 +1,7 @@
 """Listening sockets that limit unauthenticated connections, before TLS and before any of their bytes are read.
 
-`asyncio` accepts until no connection waits. If no file descriptor is left, it pauses for a second, but first retries
-and logs once per backlog entry; these sockets stop it after the first failure.
+`asyncio` accepts connections until none waits. When no file descriptor is left, it would retry and log once per waiting
+connection before it pauses; these sockets stop it after the first failure.
 """
 
 import errno
@@ -20,19 +20,19 @@ restart; and the most silent ones of one address.
 """
 
 ACCEPTS = 16
-"""Connections accepted per turn of the event loop; a burst is accepted in several turns."""
+"""Connections accepted per turn of the event loop; a burst of connections is accepted in several turns."""
 
 BACKLOG = 4096
 """Connections that the kernel queues until they are accepted, enough for a burst."""
 
 PAUSE_S = 0.5
-"""Seconds without accepting after no file descriptor was left."""
+"""Seconds for which no connection is accepted after the file descriptors ran out."""
 
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 class Arrivals:
-    """Connections that have not shown a token yet, by descriptor. `cut` counts the ones closed to make room."""
+    """The connections that have not shown a token yet, by file descriptor. `cut` counts those closed to make room."""
 
     def __init__(self, most: int, most_each: int) -> None:
         self.cut = 0
@@ -44,7 +44,7 @@ class Arrivals:
         return len(self._sockets)
 
     def enter(self, arrived: socket.socket, host: str) -> None:
-        """Add a connection that was accepted from a host, closing others if there are too many."""
+        """Add a connection that was accepted from a host, and close others if there are too many."""
         number = arrived.fileno()
         self._sockets[number] = arrived
         for going in self._gate.enter(number, household(host), time.monotonic()):
@@ -59,7 +59,7 @@ class Arrivals:
 
 
 class _Accepted(socket.socket):
-    """An accepted connection, removed from the arrivals when it is closed."""
+    """The socket of an accepted connection; closing it also removes the connection from the arrivals."""
 
     arrivals: Arrivals
 

@@ -13,8 +13,8 @@ from storage.private import write_private
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """A running server's address and process, possibly stale after a kill. `names` are the host names in a CA-signed
-    certificate.
+    """A running server's address and process; the data may be stale after the server was killed. `names` are the host
+    names in a CA-signed certificate.
     """
 
     host: str
@@ -42,12 +42,12 @@ class RunningServer:
 
 
 def joined(host: str) -> str:
-    """Return the host as it is written before a port: IPv6 addresses in brackets."""
+    """Return the host as it is written before a port: an IPv6 address gets brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def read(file: Path) -> RunningServer | None:
-    """Return the running server in the file; None if the file is missing or unreadable."""
+    """Return the running server that the file names; None if the file is missing or unreadable."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=RunningServer)
     except (OSError, msgspec.MsgspecError):
@@ -67,7 +67,9 @@ def forget(file: Path, pid: int) -> None:
 
 
 def _outward(version: int) -> list[str]:
-    """Return this machine's outward IP address, if any. Connecting a datagram socket sends no packet."""
+    """Return the IP address from which this machine reaches other networks, if any. Connecting a datagram socket sends
+    no packet.
+    """
     family, target = (socket.AF_INET, "192.0.2.1") if version == 4 else (socket.AF_INET6, "2001:db8::1")
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:

@@ -164,7 +164,7 @@ class CompanionServer(Service):
         )
 
     def _admit(self, connection: ServerConnection, request: Request) -> Response | Awaitable[None] | None:
-        """Admit a connection, or return the response that refuses it."""
+        """Admit a connection: return None, or the response that refuses it."""
         if request.path == PAIRING:
             return self._admit_to_pair(connection)
         said = request.headers.get_all("Authorization")
@@ -177,7 +177,7 @@ class CompanionServer(Service):
         return None
 
     def _admit_to_pair(self, connection: ServerConnection) -> Response | None:
-        """Let a device connect for pairing without a token: return None, or the refusal if no pairing code is waiting.
+        """Let a device connect for pairing without a token: return None, or the refusal if no pairing code is open.
 
         TLS is required, since the proofs that both sides exchange are bound to the TLS certificate.
         """
@@ -210,7 +210,7 @@ def _address(connection: ServerConnection) -> str:
 
 
 async def _cut(connection: ServerConnection) -> None:
-    """Abort a connection that cannot be answered, as `websockets` closed it for data after the request."""
+    """Abort a connection that cannot be answered, because `websockets` closed it for sending data after its request."""
     connection.transport.abort()
     await asyncio.wait([connection.connection_lost_waiter])
 

@@ -1,6 +1,7 @@
 """The server without its sockets: admission, sessions, generation, monitoring and shutdown.
 
-`server` runs it behind `websockets` in one process; `asgi` runs it behind any ASGI server, in one or several replicas.
+The module `server` runs it behind `websockets` in one process; `asgi` runs it behind any ASGI server, in one or several
+replicas.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ from shared.protocol import codec
 from shared.protocol import messages as m
 
 HELLO_S = 5.0
-"""Seconds allowed for the upgrade, and again for the device's Hello."""
+"""Seconds allowed for the WebSocket upgrade, and again for the device's first message, the Hello."""
 
 REVOKED_S = 0.5
 """Seconds between two checks for revoked tokens."""
@@ -40,7 +41,9 @@ STUCK_S = 120.0
 """Seconds after which a single step of the engine counts as hung."""
 
 READERS = 8
-"""Threads that embed, search and tokenise. Most of them wait for a search, while similar searches are done together."""
+"""Threads that embed, search and tokenise. Most of them wait for a search, while searches that need the same clusters
+are done together.
+"""
 
 Duty = tuple[str, Coroutine[None, None, None]]
 """A background task and its name. The server ends if the task ends."""
@@ -51,9 +54,9 @@ log = logging.getLogger(__name__)
 class Service:
     """Admits and serves connections between `start` and `stop`, on one event loop's thread.
 
-    `ending` is set when the service is to end, or has to because a part failed, which `lost` then names. `on_lost` is
-    called once when a part fails. `on_drained` is called when no more answers are waited for: at once if the service is
-    told to end a second time (`hurried`).
+    `ending` is set when the service shall end, or has to end because a part failed; `lost` then names that part.
+    `on_lost` is called once when a part fails. `on_drained` is called when no more answers are waited for: at once if
+    the service is told to end a second time (`hurried`).
     """
 
     def __init__(self, settings: Settings, tokens: TokenFile, answering: Answering, batch: Batch) -> None:
@@ -113,7 +116,7 @@ class Service:
 
     @property
     def stuck(self) -> bool:
-        """Whether generation has stopped, or the engine has hung in one step."""
+        """Whether generation has stopped, or a step of the engine hangs."""
         return not self.generation.alive or self.generation.computing_s > STUCK_S
 
     def health(self) -> tuple[HTTPStatus, str]:
@@ -136,7 +139,9 @@ class Service:
             log.info("reloaded", extra={"tokens": count})
 
     def end(self) -> None:
-        """Accept no new work, and end when running work is done or `drain_s` is over. A second call ends at once."""
+        """Stop accepting new work, and end when running work is done or `drain_s` is over. A second call ends at
+        once.
+        """
         self.hurried = self.ending.is_set()
         self.ending.set()
 
@@ -211,7 +216,7 @@ class Service:
             log.info("disconnected", extra={"client": name})
 
     async def drain(self) -> None:
-        """Accept no new work, tell the devices, and wait until running work is done or `drain_s` is over."""
+        """Stop accepting new work, tell the devices, and wait until running work is done or `drain_s` is over."""
         log.info("shutting down", extra={"busy": self.sessions.busy})
         self._leave(self.sessions.offer.resume_for_s)
         deadline = self._loop.time() + self.settings.serve.drain_s
@@ -253,7 +258,7 @@ class Service:
         return True
 
     def _leave(self, resume_for_s: float) -> None:
-        """Accept no new work, and tell the devices once."""
+        """Stop accepting new work, and tell the devices once."""
         if not self.draining:
             self.draining = True
             self.sessions.say(m.Goaway("The server is shutting down.", resume_for_s))
@@ -268,7 +273,7 @@ class Service:
             self._loop.call_soon_threadsafe(self._lose, "the generation", error)
 
     def _lose(self, part: str, error: BaseException | None) -> None:
-        """Record that a required part has failed, and start to end the service."""
+        """Record that a required part has failed, and begin to end the service."""
         log_unforeseen(log, f"lost: {part} has ended", error)
         if not self.lost:
             self.lost = part

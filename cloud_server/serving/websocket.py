@@ -1,4 +1,6 @@
-"""A bounded connection of the library `websockets`, which raises the project's errors. Implements `Connection`."""
+"""A connection of the library `websockets` with bounded buffers and rates, which raises the project's errors.
+Implements `Connection`.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -17,10 +19,12 @@ MOST_UNSENT_BYTES = 2 * MOST_FRAME_BYTES
 """The most unsent bytes per connection: one frame, and the answers to pings after it."""
 
 FRAMES = Rate(per_minute=60_000, burst=4_000)
-"""The most frames that one connection may send, including pings. A joint answer takes about fifty a second."""
+"""The rate limit of the frames that one connection may send, including pings. A joint answer takes about fifty a
+second.
+"""
 
 _PART = 16 * 1024
-"""Bytes processed at a time; once a limit is exceeded, the rest is not processed."""
+"""Bytes processed at a time; once a limit is exceeded, the following bytes are not processed."""
 
 log = logging.getLogger(__name__)
 

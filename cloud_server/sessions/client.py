@@ -1,7 +1,7 @@
-"""The server's side of one device's session: connections come and go while its requests continue.
+"""The server's side of one device's session. The device's connection may come and go while its requests continue.
 
-Runs on the event loop's thread. Each token costs a share of one call from the generation thread, one frame and one
-`send`.
+Runs on the event loop's thread. For each token of an answer, one frame is sent; the generation thread calls once for
+all answers of a step.
 """
 
 import asyncio
@@ -29,11 +29,13 @@ GONE_S = 60.0
 """Seconds without a message after which a device counts as disconnected. Devices send one at least every 20 seconds."""
 
 MOST_UNHEARD = 40
-"""Unacknowledged events beyond which the device has to acknowledge within SEND_S; a device acknowledges every 32."""
+"""The most unacknowledged events. Beyond them the device has to acknowledge within SEND_S; a device acknowledges every
+32.
+"""
 
 MOST_WAITING_BYTES = 2 << 20
-"""Bytes of queued frames beyond which the device counts as not reading; all frames it may leave unacknowledged take
-less.
+"""Bytes of queued frames beyond which the device counts as not reading. All frames that it may leave unacknowledged
+take less.
 """
 
 FRAME_BYTES = 64
@@ -62,7 +64,7 @@ class Client:
         self._heard_at = 0.0
 
     async def serve(self, connection: Connection, hello: m.Hello) -> None:
-        """Serve the session on this connection until the connection ends.
+        """Serve the session on a connection until the connection ends.
 
         Raises ProtocolError if the device broke the protocol: the caller closes the connection and forgets the session.
         """
@@ -103,7 +105,7 @@ class Client:
                 self.leave_connection()
 
     def leave_connection(self) -> None:
-        """Detach the connection; the device may reconnect and resume."""
+        """Detach the connection; the device may reconnect and resume the session."""
         if self.connection is not None:
             self.connection.abort()
         self.connection, self.cut_at = None, time.monotonic()
@@ -117,8 +119,8 @@ class Client:
         self._out(self.session.send(message))
 
     def cut_if_slow(self, now: float) -> None:
-        """Cut the connection if the device is silent or has left events unacknowledged for too long. Stop joint answers
-        whose device no longer contributes.
+        """Cut the connection if the device is silent or has left events unacknowledged for too long. End joint answers
+        whose device sends nothing for too long.
         """
         self.requests.look(now, self.cut_at)
         if self.connection and now - self._heard_at > GONE_S:

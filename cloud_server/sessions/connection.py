@@ -1,4 +1,4 @@
-"""The interface of a device's connection, implemented with `websockets` and with ASGI; knows neither."""
+"""The interface of a device's connection, which is implemented with `websockets` and with ASGI."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,7 +7,7 @@ from shared.protocol.codec import Frame
 
 
 class Closed(Exception):
-    """The connection is closed. `sent` is the close code that this side sent, if any."""
+    """Raised when the connection is closed. `sent` is the close code that this side sent, if any."""
 
     def __init__(self, sent: int | None = None) -> None:
         super().__init__("the connection is closed")
@@ -24,7 +24,7 @@ class Connection(Protocol):
         """Write a frame, and wait until the network accepts it."""
 
     def send_now(self, frames: Sequence[Frame]) -> bool:
-        """Write the frames if nothing is queued before them. Return False, without writing, if something may be."""
+        """Write the frames if no earlier frame is queued. Return False, and write nothing, if one may be queued."""
 
     async def close(self, code: int) -> None:
         """Close the connection with this code."""

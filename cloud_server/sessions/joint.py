@@ -1,6 +1,6 @@
 """The server's side of one joint answer: connects the session, the aggregator and the generation.
 
-Makes no decisions about the answer; `shared.aggregation` does. Runs on the event loop's thread, like `Client`.
+Decisions about the answer are made in `shared.aggregation`. Runs on the event loop's thread, like `Client`.
 """
 
 import asyncio
@@ -23,19 +23,21 @@ from shared.aggregation.wire import enough, from_wire, pieces, to_wire
 from shared.protocol import messages as m
 
 PATIENCE_S: Final = 120.0
-"""Seconds without a settled token after which a connected device counts as lost. It may prefill a long prompt first, at
-twenty tokens a second.
+"""Seconds without a settled token after which a connected device counts as lost. A device may have to prefill a long
+prompt first, at twenty tokens a second.
 """
 
 CUT_S: Final = 6.0
-"""Seconds without a settled token after which a disconnected device counts as lost. The device itself waits less."""
+"""Seconds without a settled token after which a disconnected device counts as lost. The device itself waits less
+long.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class JointCallbacks:
     """The callbacks of a joint answer: send a message, finish with a reason, and ask whether drafts may be sent now.
 
-    `guarded` wraps work that no caller awaits: an error inside it fails the request.
+    `guarded` wraps work that no caller awaits: an error inside the work fails the request.
     """
 
     say: Callable[[m.JointFromServer], None]
@@ -45,7 +47,7 @@ class JointCallbacks:
 
 
 class Joint:
-    """A joint answer on the server's side. `_key` is its job's key in the generation, once the job is queued."""
+    """A joint answer on the server's side. `_key` is the key of its job in the generation, once the job is queued."""
 
     def __init__(self, ask: m.Ask, engine: Engine, generation: Generation, hands: JointCallbacks) -> None:
         self._ask, self._generation, self._hands = ask, generation, hands
@@ -79,7 +81,7 @@ class Joint:
 
     @property
     def upto(self) -> int:
-        """The token index up to which drafts may be made now."""
+        """The token index below which the server may draft now."""
         return len(self._machine.settled) + self._ask.ahead
 
     def on_message(self, message: m.JointFromDevice) -> None:
@@ -92,11 +94,11 @@ class Joint:
         self.receive(from_wire(message, self._machine.terms.vocabulary))
 
     def begins(self, key: int) -> None:
-        """Set the key of the answer's generation job."""
+        """Record the key of the answer's job in the generation."""
         self._key = key
 
     def written(self, event: Draft | Supplied) -> None:
-        """Process a draft or a supplied distribution from the generation."""
+        """Process an event of the generation: a draft or a supplied distribution."""
         if isinstance(event, Supplied):
             self.receive(a.Supplied(event.position, event.distribution))
             return
@@ -120,7 +122,9 @@ class Joint:
         self.flush(now=self._rejected > rejected or bool(self._end))
 
     def flush(self, *, now: bool = False) -> None:
-        """Send gathered messages once they have waited long enough; after the last one of an ended answer, finish."""
+        """Send the gathered messages once they have waited long enough. After the last message of an ended answer,
+        finish.
+        """
         while self._rest and self._hands.may_send():
             self._hands.say(self._rest.popleft())
         if self._end:
@@ -141,14 +145,15 @@ class Joint:
     def look(self, now: float, cut_at: float | None) -> None:
         """End the answer if the device has sent nothing for too long.
 
-        `now` and `cut_at` are times of the loop's clock; `cut_at` is when its connection was lost, None if connected.
+        `now` and `cut_at` are times of the loop's clock; `cut_at` is when the device's connection was lost, None if it
+        is connected.
         """
         limit = self._moved_at + PATIENCE_S if cut_at is None else max(self._moved_at, cut_at) + CUT_S
         if self._machine.waits and now > limit:
             self.receive(a.Lost("the device sent nothing for too long"))
 
     def close(self) -> None:
-        """Send nothing more for this answer."""
+        """Stop sending messages for this answer."""
         self._over = True
         self._rest.clear()
         if self._timer:
@@ -188,7 +193,7 @@ class Joint:
             self._hands.say(self._ready.popleft())
 
     def _say(self, message: a.Weight | a.Drafts | a.Targets | a.Switch) -> None:
-        """Send a weight at once; queue any other message."""
+        """Send a message about weights at once; queue any other message."""
         for event in to_wire(self._ask.request, message, self._steps.stated):
             if isinstance(event, m.Weight):
                 self._hands.say(event)
@@ -197,9 +202,9 @@ class Joint:
 
 
 class _Steps:
-    """Measures the seconds per draft on this side, from two successive drafts of a chain.
+    """Measures the server's seconds per draft, from two successive drafts of a chain.
 
-    A pair counts only if its second draft did not have to wait.
+    A pair of drafts counts only if the second one did not have to wait.
     """
 
     def __init__(self, terms: Terms, round_trip_s: float) -> None:
@@ -211,12 +216,12 @@ class _Steps:
 
     @property
     def stated(self) -> float:
-        """Seconds per draft to report to the device; 0 if it does not need them or they are unknown."""
+        """The seconds per draft to report to the device; 0 if the device does not need them or they are unknown."""
         own = self.measured.own
         return own(own.mean_position) if self._weighs and own.weight else 0.0
 
     def drafted(self, draft: Draft, now: float, upto: int) -> None:
-        """Record a draft's arrival; positions below `upto` may be drafted now."""
+        """Record the arrival of a draft; drafts may be made now for positions below `upto`."""
         last, self._last = self._last, (draft.epoch, draft.position + 1, now) if draft.position + 1 < upto else None
         if last and last[:2] == (draft.epoch, draft.position):
             self.measured.own = self.measured.own.observe(draft.position, now - last[2])

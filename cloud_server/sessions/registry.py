@@ -1,4 +1,6 @@
-"""All sessions of the server, connected or not: resumption, expiry, and which request each job belongs to."""
+"""All sessions of the server, connected or not: their resumption and expiry, and the request to which each job
+belongs.
+"""
 
 import asyncio
 import logging
@@ -66,7 +68,9 @@ class Sessions:
         return self._quotas
 
     def client(self, hello: m.Hello, name: str, parts: RequestServices) -> Client:
-        """Return the session that the Hello resumes, if the access token called `name` owns it; else a new session."""
+        """Return the session that the device's Hello resumes, if it belongs to the access token called `name`; else a
+        new session.
+        """
         if hello.resume and (client := self._clients.get(hello.resume.session)) and client.name == name:
             return client
         session = ServerSession(secrets.token_hex(16), self.offer)
@@ -74,31 +78,31 @@ class Sessions:
         return client
 
     def forget(self, client: Client) -> None:
-        """End a session for good."""
+        """End a session, which cannot be resumed afterwards."""
         self._clients.pop(client.session.id, None)
         client.end()
 
     def forget_broken(self, client: Client) -> None:
-        """End a session after an error; log an error in ending it, too."""
+        """End a session after an error; an error in ending it is only logged."""
         try:
             self.forget(client)
         except Exception as error:
             log_unforeseen(log, "a failed session could not be ended", error, client=client.name)
 
     def forget_connection(self, connection: Connection) -> None:
-        """End the session on this connection for good, if there is one."""
+        """End the session that uses the connection, if there is one; it cannot be resumed afterwards."""
         for client in self.all():
             if client.connection is connection:
                 self.forget(client)
 
     def taken(self, requests: Requests, request: int) -> int:
-        """Return a new job key for the request."""
+        """Return a new job key, under which the job's events reach the request."""
         key = next(self._numbers)
         self._jobs[key] = (requests, request)
         return key
 
     def given_back(self, key: int) -> None:
-        """Forget a job key: no more events will come for it."""
+        """Forget a job key: no more events will come for the job."""
         self._jobs.pop(key, None)
 
     def written(self, events: Sequence[EngineEvent], spent: Mapping[str, int]) -> None:

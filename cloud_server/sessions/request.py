@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class Request:
-    """One request of a device. `on_over` is called once, at its end; `joint` is set if the device writes along.
+    """One request of a device. `on_over` is called once, at its end; `joint` is set for a joint answer.
 
     Implements `Turn`.
     """
@@ -70,7 +70,7 @@ class Request:
         self._task.add_done_callback(self._task_ended)
 
     async def compute(self, work: Callable[[], Result], provisional: Prompts | None = None) -> Result:
-        """Search or tokenise in a reader's thread, with `provisional` prefilled meanwhile. Raises RequestOver."""
+        """Run a search or tokenization in a reader thread; prefill `provisional` meanwhile. Raises RequestOver."""
         self._waits = True
         try:
             async with self._device.quota.reading:
@@ -100,7 +100,7 @@ class Request:
         return self._drafting.may_search(count)
 
     def draft(self, job: Job) -> Writing | None:
-        """Queue a job whose text stays here; None if the queue, engine or quota is full. Raises RequestOver."""
+        """Queue a job whose text is not sent to the device; None if it cannot be queued now. Raises RequestOver."""
         self._require_open()
         return self._drafting.begin(job)
 
@@ -125,7 +125,7 @@ class Request:
         self._require_open()
 
     def say(self, tokens: Sequence[tuple[int, str]]) -> None:
-        """Send the next tokens of the answer with their text, as far as the credit allows. Raises RequestOver."""
+        """Send the answer's next tokens with their text, as far as the device's credit allows. Raises RequestOver."""
         self._require_open()
         self._note_first_token()
         for token, text in tokens:
@@ -134,17 +134,17 @@ class Request:
         self.flush()
 
     def end(self, done: Done) -> None:
-        """Complete the answer with the tokens sent so far. Raises RequestOver."""
+        """End the answer; the tokens sent so far are the whole answer. Raises RequestOver."""
         self._require_open()
         self._done = done
         self.flush()
 
     def write(self, job: Job, begin: m.Ask | m.Start) -> None:
-        """Queue the job, which continues the answer after the tokens accepted in `begin`. Raises RequestOver."""
+        """Queue the job that continues the answer after the tokens accepted in `begin`. Raises RequestOver."""
         self._require_open()
         generation, joint = self._parts.generation, self.joint
         if not generation.possible(job):
-            rows = " in so many rows" if len(job.rows) > 1 else ""
+            rows = " in separate rows" if len(job.rows) > 1 else ""
             self.fail("too_long", f"The question and its sources are too long{rows} for the server's model.")
             return
         if not self._said:
@@ -191,11 +191,11 @@ class Request:
 
     @property
     def stands(self) -> bool:
-        """Whether anything of the answer may be waiting to be sent."""
+        """Whether a part of the answer may be waiting to be sent."""
         return bool(self._flow.pending or self._done or self.joint)
 
     def flush(self) -> None:
-        """Send what may be sent now; after the last token, finish the request."""
+        """Send the tokens and events that may be sent now; after the last token, finish the request."""
         if self.joint:
             self.joint.flush()
         if self.over:
@@ -206,7 +206,7 @@ class Request:
             self._finish("length" if self._done.cut else "end", rest)
 
     def allow(self) -> None:
-        """Let the generation continue up to the device's credit."""
+        """Let the generation continue up to the token index that the device's credit allows."""
         if self._key is not None and not (self.joint or self.over):
             self._parts.generation.allow(self._key, self._flow.upto)
 
@@ -224,7 +224,7 @@ class Request:
         self._device.send(m.Failed(self.ask.request, code, message, retry_after_s))
 
     def give_up(self) -> None:
-        """Try to send a failure message; the fault may be in the session itself."""
+        """Try to send a failure message after an unexpected error, which may lie in the session itself."""
         if not self.over:
             with suppress(ProtocolError):
                 self.fail("internal", UNFORESEEN)
@@ -248,7 +248,7 @@ class Request:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Fail this request, but no other, on an error in the block."""
+        """Within the block, let an error fail this request only."""
         try:
             yield
         except Exception as error:

@@ -22,13 +22,13 @@ log = logging.getLogger(__name__)
 
 
 class Keys(Protocol):
-    """Maps job keys to requests."""
+    """The interface that maps the keys of jobs to requests."""
 
     def taken(self, requests: "Requests", request: int) -> int:
-        """Return a new job key for the request."""
+        """Return a new job key, under which the job's events reach the request."""
 
     def given_back(self, key: int) -> None:
-        """Forget a job key: no more events will come for it."""
+        """Forget a job key: no more events will come for the job."""
 
 
 class Requests:
@@ -91,7 +91,7 @@ class Requests:
                 self._broke(number, error)
 
     def flush(self, numbers: Iterable[int] | None = None) -> None:
-        """Send whatever may be sent now for these requests, or for all."""
+        """Send the events and tokens that may be sent now, for the given requests or for all."""
         for number in tuple(self._requests) if numbers is None else numbers:
             if request := self._requests.get(number):
                 try:
@@ -100,9 +100,9 @@ class Requests:
                     self._broke(number, error)
 
     def look(self, now: float, cut_at: float | None) -> None:
-        """End joint answers whose device no longer contributes.
+        """End joint answers whose device has sent nothing for too long.
 
-        `cut_at` is when its connection was lost; None if connected.
+        `cut_at` is when the device's connection was lost; None if it is connected.
         """
         for request in tuple(self._requests.values()):
             if request.joint:

@@ -1,4 +1,4 @@
-"""The services for all requests, and the device that a request belongs to."""
+"""The services that all requests share, and the device to which a request belongs."""
 
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -31,9 +31,9 @@ class RequestServices:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """The device that requests belong to. `name` is its token's name; `send` sends an event if the session allows it.
+    """The device to which requests belong. `name` is its token's name; `send` sends an event if the session allows it.
 
-    `new_key` returns a job key for the request with this number; `release_key` releases a key.
+    `new_key` returns a job key for the request with the given number; `release_key` releases a key.
     """
 
     session: ServerSession

@@ -33,11 +33,11 @@ class TokenFlow:
         return self._before + self.next + self._session.sendable(self._request)
 
     def begin(self, index: int, before: int) -> None:
-        """Set the index of the next token; its index in the engine is larger by `before`."""
+        """Set the answer's index of the next token; the engine's index of the same token is larger by `before`."""
         self.next, self._before = index, before
 
     def add(self, token: Token) -> None:
-        """Queue a token; drop it if it exceeds the answer's limit."""
+        """Queue a token, or drop it if it exceeds the answer's limit."""
         if self.next + len(self._pending) < self._max_tokens:
             self._pending.append(token)
 

@@ -1,4 +1,6 @@
-"""Checks whether vectors fit an index, and whether an embedder makes the same vectors of their texts. Pure."""
+"""Checks whether vectors fit an index, and whether an embedder makes the same vectors of their texts. Pure
+functions.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,10 +13,14 @@ from shared.text import embedded_text
 from storage.public_passages import PassageText
 
 IS_UNIT = 1e-3
-"""The deviation from length 1 up to which a vector is left as it is; rounding to half precision causes half of that."""
+"""The deviation from length 1 up to which a vector counts as a unit vector; rounding to half precision causes half of
+it.
+"""
 
 AGREES = 0.95
-"""The cosine of a given vector with the embedder's vector of its text from which both count as the same model's."""
+"""The least cosine of a given vector with the embedder's vector of the same text at which both count as made by one
+model.
+"""
 
 _LEAST_AGREE = 0.9
 _LEAST_IN_STEP = 0.5
@@ -29,7 +35,8 @@ TEMPLATES: tuple[tuple[str, Callable[[str, str], str]], ...] = (
 
 
 def unit(vectors: Vectors, row: int) -> tuple[Vectors, int]:
-    """Return the vectors scaled to unit length, and the number of those that were not. `row` is the first one's number.
+    """Return the vectors scaled to unit length, and how many did not have it before. `row` is the row number of the
+    first vector.
 
     Raises UsageError, with the row, for NaN, infinity or a zero vector.
     """
@@ -65,7 +72,7 @@ Embed = Callable[[Sequence[str]], Vectors]
 def choose_template(sample: Sample, embed: Embed) -> tuple[int, Vectors]:
     """Return the number of the template whose vectors are nearest to the sample's, and the cosines.
 
-    Raises UsageError if too many rows are far: another model made the vectors, or they are of other texts.
+    Raises UsageError if too many rows are far: another model made the vectors, or they belong to other texts.
     """
     cosines = [_cosines(sample, number, embed) for number in range(len(TEMPLATES))]
     best = int(np.argmax([np.median(values) for values in cosines]))
@@ -84,7 +91,9 @@ def choose_template(sample: Sample, embed: Embed) -> tuple[int, Vectors]:
 
 
 def check_template(sample: Sample, template: int, embed: Embed) -> Vectors:
-    """Return the cosines of another block's sample. Raises UsageError if half of them or more are far."""
+    """Return the cosines of a later block's sample with the chosen template. Raises UsageError if half of the rows or
+    more are far.
+    """
     cosines = _cosines(sample, template, embed)
     if (cosines >= AGREES).mean() <= _LEAST_IN_STEP:
         raise _out_of_step(sample, cosines)

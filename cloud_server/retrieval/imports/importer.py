@@ -29,14 +29,15 @@ FIRST_SAMPLE = 32
 """Rows whose texts are embedded as a check before anything is written."""
 
 SAMPLE = 8
-"""Rows of each later block whose texts are embedded as a check; they show where texts and vectors get out of step."""
+"""Rows of each later block whose texts are embedded as a check, which shows where texts and vectors stop matching."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
     """The result of an import. `normalised` vectors were not of unit length; `cut` texts were too long for a passage.
 
-    `cosine` is the median cosine of `sampled` vectors with those that the embedder made of their texts by `template`.
+    `cosine` is the median cosine between `sampled` imported vectors and the embedder's own vectors of their texts,
+    joined by `template`.
     """
 
     passages: int
@@ -53,13 +54,15 @@ class ImportReport:
 
 @dataclass(slots=True)
 class Importer(Generic[Chosen]):
-    """Makes an index from vectors and texts, with the parts of a builder, whose embedder made the vectors."""
+    """Makes an index from vectors and texts, with the parts of a builder. The builder's embedder has to be the one that
+    made the vectors.
+    """
 
     builder: Builder[Chosen]
     rows: int = ROWS
 
     def run(self, vectors: Path, texts: Path | None, columns: Columns) -> ImportReport:
-        """Import the vectors with their texts, or, for None, with the texts in the vectors' own tables.
+        """Import the vectors with their texts; if `texts` is None, the texts are read from the vectors' own tables.
 
         Replaces any existing index. Raises UsageError for vectors or texts that do not fit, and the errors of
         `Builder.build`; finished blocks are kept, and the same call continues after them.
@@ -97,7 +100,7 @@ class Importer(Generic[Chosen]):
 
 
 class _Blocks:
-    """The blocks of one import, each of which becomes a shard. `Position.line` is the row after a shard."""
+    """The blocks of one import; each becomes a shard. A shard's `Position.line` is the row after it."""
 
     def __init__(
         self,
@@ -114,7 +117,7 @@ class _Blocks:
         self._normalised = self._cut = 0
 
     def fill(self, shards: Shards) -> None:
-        """Make a shard of each block after the finished ones. Raises UsageError."""
+        """Make a shard of each block that has none yet. Raises UsageError."""
         finished = shards.finished()
         row, total = finished[-1].after.line if finished else 0, self._vectors.count
         passages = sum(shard.passages for shard in finished)
@@ -167,7 +170,7 @@ class _Blocks:
         return shard, [whole(texts[place]) for place in present], vectors[present] if empty else vectors
 
     def _compare(self, vectors: Vectors, texts: list[PassageText], present: list[int], row: int) -> None:
-        """Embed some of the texts again. Raises UsageError if the vectors differ."""
+        """Embed some of the block's texts again. Raises UsageError if the vectors differ from the imported ones."""
         most = FIRST_SAMPLE if self._template is None else SAMPLE
         chance = np.random.default_rng(row)
         places = sorted(chance.choice(present, min(most, len(present)), replace=False).tolist()) if present else []
@@ -182,7 +185,7 @@ class _Blocks:
         self._cosines.append(cosines)
 
     def _look_again(self) -> None:
-        """Raise UsageError if a file has changed since the start."""
+        """Raise UsageError if a source file has changed since the start."""
         for file in self._files:
             facts = Path(file.path).stat()
             if (facts.st_size, facts.st_mtime_ns) != (file.size, file.modified_ns):

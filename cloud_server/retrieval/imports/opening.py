@@ -1,4 +1,4 @@
-"""Opens the files that a person has named, with a reader chosen by their first bytes or by a folder's content."""
+"""Opens the files to import, with a reader chosen by their first bytes or by a folder's content."""
 
 import re
 from collections.abc import Sequence
@@ -18,14 +18,15 @@ _SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}.*")
 
 
 class _State(Struct):
-    """The fields used here of the metadata that `datasets` stores beside a data set's Arrow files."""
+    """The fields used here of the metadata that the library `datasets` stores beside a data set's Arrow files."""
 
     data_files: list[dict[str, str]] = field(name="_data_files")
     indices: list[object] | None = field(name="_indices_data_files", default=None)
 
 
 def open_sources(vectors: Path, texts: Path | None, columns: Columns) -> tuple[VectorSource, TextSource]:
-    """Return the readers of the vectors and of the texts; for `texts` None, the texts are in the tables of the vectors.
+    """Return a reader of the vectors and a reader of the texts; if `texts` is None, the texts are in the tables of the
+    vectors.
 
     Raises UsageError for files that cannot be imported.
     """

@@ -1,4 +1,6 @@
-"""Reads vectors and texts from columns of parquet files and of Arrow files as `datasets` saves them, in batches."""
+"""Reads vectors and texts from columns of parquet files, and of Arrow files as the library `datasets` saves them, in
+batches.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,12 +18,12 @@ from storage.public_passages import PassageText
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARRO", b"\xff\xff\xff\xff"
 
-"""The first bytes of each kind of file."""
+"""The first bytes that identify each kind of file."""
 
 Role = Literal["vector", "text", "title", "id"]
 ROLES: tuple[Role, ...] = get_args(Role)
 Columns = Mapping[Role, str]
-"""The columns that a person has named, by role."""
+"""The column names that the user has given, by role."""
 
 _USUAL: Mapping[Role, tuple[str, ...]] = {
     "vector": ("vector", "vectors", "embedding", "embeddings", "emb"),
@@ -52,9 +54,10 @@ class Table:
         self.names: tuple[str, ...] = names[0]
 
     def column(self, role: Role, chosen: Columns) -> str | None:
-        """Return the name of the column with that role: the chosen one, else the first usual name found, else None.
+        """Return the name of the column with the given role: the one that the user named, else the first usual name
+        that exists, else None.
 
-        Raises UsageError for a chosen column that does not exist.
+        Raises UsageError for a named column that does not exist.
         """
         if role in chosen:
             if chosen[role] not in self.names:
@@ -63,7 +66,7 @@ class Table:
         return next((name for name in _USUAL[role] if name in self.names), None)
 
     def lacks(self, role: Role, reason: str) -> UsageError:
-        """Return an error that lists the columns and says how to name one."""
+        """Return an error that says what the table lacks, lists its columns and says how to name one."""
         names = ", ".join(self.names)
         return UsageError(f"{self.files[0]} has {reason}. Name it with --column {role}=NAME; there are: {names}")
 
@@ -73,7 +76,7 @@ class Table:
         return sum(self._rows(file) for file in self.files)
 
     def batches(self, columns: Sequence[str], start: int) -> Iterator[tuple[int, Any]]:
-        """Yield record batches of these columns from row `start` on, each with the number of its first row."""
+        """Yield record batches of the given columns from row `start` on, each with the number of its first row."""
         offset = 0
         for file in self.files:
             end = offset
@@ -148,7 +151,7 @@ class TableVectors:
         """Read the first row. Raises UsageError if there is no column of vectors, or no row."""
         column = table.column("vector", chosen)
         if column is None:
-            raise table.lacks("vector", "no column that is called as vectors usually are")
+            raise table.lacks("vector", "no column with a usual name for vectors")
         self._table, self._column = table, column
         self.files, self.count = table.files, table.count
         first = next(self._matrices(0), None)
@@ -156,7 +159,9 @@ class TableVectors:
         self.form = f"table {column}"
 
     def blocks(self, start: int) -> Iterator[Vectors]:
-        """Yield the vectors from row `start` on. Raises UsageError for a row of another length, or without one."""
+        """Yield the vectors from row `start` on. Raises UsageError for a row that has no vector, or one of another
+        length.
+        """
         return self._matrices(start)
 
     def _matrices(self, start: int) -> Iterator[Vectors]:
@@ -204,7 +209,7 @@ class TableTexts:
         """Select the columns. Raises UsageError if there is no column of texts."""
         text = table.column("text", chosen)
         if text is None:
-            raise table.lacks("text", "no column that is called as texts usually are")
+            raise table.lacks("text", "no column with a usual name for texts")
         self._table = table
         self.files = table.files
         others: tuple[Role, ...] = ("title", "id")

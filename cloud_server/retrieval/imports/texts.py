@@ -23,7 +23,7 @@ class TextSource(Protocol):
 
     @property
     def form(self) -> str:
-        """How the files are read; a resumed import has to read them in the same way."""
+        """A description of how the files are read; a resumed import has to read them in the same way."""
 
     def documents(self, start: int) -> Iterator[PassageText]:
         """Yield the documents from number `start` on, uncut. Raises UsageError."""

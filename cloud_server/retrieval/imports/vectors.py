@@ -23,10 +23,10 @@ _GRAPH = {b"IHNf": "IndexHNSWFlat"}
 _MAPPED = {b"IxMp": "IndexIDMap", b"IxM2": "IndexIDMap2"}
 _CLUSTERED = {b"IwFl": "IndexIVFFlat"}
 FAISS = _FLAT | _GRAPH | _MAPPED | _CLUSTERED
-"""The first four bytes of the FAISS index files that hold every vector in full."""
+"""The kinds of FAISS index files that hold every vector in full, by their first four bytes."""
 
 PLAIN = (NPY[:4], *_FLAT)
-"""The first four bytes of files that hold plain vectors, one after the other."""
+"""The first four bytes of each kind of file that holds plain vectors, one after the other."""
 
 
 class VectorSource(Protocol):
@@ -46,7 +46,7 @@ class VectorSource(Protocol):
 
     @property
     def form(self) -> str:
-        """How the files are read; a resumed import has to read them in the same way."""
+        """A description of how the files are read; a resumed import has to read them in the same way."""
 
     def blocks(self, start: int) -> Iterator[Vectors]:
         """Yield the vectors from row `start` on, shape (rows, dimensions), unchecked. Raises UsageError."""
@@ -122,7 +122,8 @@ def _array(file: Path) -> _Array:
 
 
 class FaissFile:
-    """The vectors that a FAISS index with ids, clusters or a graph holds in full. Implements `VectorSource`.
+    """The vectors in a FAISS index with ids, clusters or a graph, if the index holds them in full. Implements
+    `VectorSource`.
 
     FAISS reads the file: it memory-maps clusters, and loads the other kinds into memory.
     """
@@ -222,7 +223,7 @@ def _kind(file: Path) -> str:
 def compressed(file: Path, kind: str) -> UsageError:
     """Return an error for an index that does not hold its vectors in full."""
     return UsageError(
-        f"{file} is an index ({kind}) that does not hold its vectors in full, so they cannot be had exactly. "
+        f"{file} is an index ({kind}) that does not hold its vectors in full, so the exact vectors are lost. "
         f"Import the vectors it was made from, as npy or parquet. These can be imported: {', '.join(FAISS.values())}."
     )
 

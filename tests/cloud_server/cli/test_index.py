@@ -94,7 +94,7 @@ def test_a_person_is_told_in_words(source: Write, tmp_path: Path) -> None:
     result = run("build", path, "--threads", 1)
     assert "3 passages of 1 file, 3 in the index" in result.stdout
     assert "2 lines from line 4 on: not valid JSON" in result.stderr
-    assert "1 file there already" in run("add", path).stdout
+    assert "1 file already in the index" in run("add", path).stdout
 
 
 def test_the_index_lies_where_the_setting_says(source: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_vectors_are_imported_with_their_texts(source: Write, tmp_path: Path) ->
     assert [Path(file["path"]).name for file in facts["sources"]] == ["vectors.npy", "facts.jsonl"]
     result = run("import", tmp_path / "vectors.npy", "--texts", texts)
     assert "3 passages, 3 in the index" in result.stdout
-    assert "3 texts embedded again: cosine 1.0000 in the middle (the text)" in result.stdout
+    assert "3 texts embedded again: median cosine 1.0000 (the text)" in result.stdout
     assert "3 vectors brought to unit length" in result.stdout
     assert re.search(r"^Reading and checking, 3 passages: 100%$", result.stderr, re.MULTILINE)
     # The fake embedder is not the devices'.

@@ -72,7 +72,7 @@ def test_use_pulls_writes_the_servers_settings_and_says_that_a_server_is_restart
     out, err = says(capsys, "use", "smollm2-1.7b", "--yes")
     assert fetched == ["smollm2-1.7b"]
     assert out == "smollm2-1.7b is the model used from now on.\n"
-    assert "has to be restarted" in err
+    assert "Restart a running server" in err
     assert paths.server_config_file.read_text() == ('# mine\n[model]\nthreads = 3 # of four\nname = "smollm2-1.7b"\n')
     assert (chosen(paths), paths.config_file.exists()) == ("smollm2-1.7b", False)
 

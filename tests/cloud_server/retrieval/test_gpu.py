@@ -263,7 +263,7 @@ def test_a_device_that_fails_is_done_without(
     for _ in range(2):
         assert corpus.search(vector, 1)[0].text == FACTS[1][1]
     assert [record.message for record in caplog.records].count(
-        "the GPU failed, and is done without until the next start"
+        "the GPU failed, and is not used until the next start"
     ) == 1
     assert not tier.is_here(0)
     assert not tier._rows._pins

@@ -63,8 +63,8 @@ def test_a_long_document_becomes_passages_of_about_a_hundred_words(tmp_path: Pat
     [
         (b"{", "not valid JSON"),
         (b'{"text": "\xff"}', "not valid JSON"),
-        (b"[1]", "not of the form that is wanted: expected `object`, got `array`"),
-        (b'{"text": 5}', "not of the form that is wanted: expected `str | null`, got `int` - at `$.text`"),
+        (b"[1]", "not in the expected form: expected `object`, got `array`"),
+        (b'{"text": 5}', "not in the expected form: expected `str | null`, got `int` - at `$.text`"),
         (b'{"title": "Rivers"}', "no text"),
         (b'{"text": " \\n "}', "no text"),
     ],
