@@ -10,7 +10,7 @@ from pathlib import Path
 from shared.errors import UsageError
 
 SOON = timedelta(days=14)
-"""The time before a certificate's expiry from which on it should be renewed. Automatic renewal happens 30 or 20 days
+"""How long before its expiry a certificate should be renewed at the latest. Automatic renewal happens 30 or 20 days
 before the expiry.
 """
 

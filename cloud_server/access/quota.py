@@ -1,4 +1,4 @@
-"""The use of the server by one token, over all its devices, and the token's limits."""
+"""Counts how much one access token uses the server, over all its devices, and limits it."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from cloud_server.settings import Limits
 class Quota:
     """The quota of one token.
 
-    `now` is the monotonic clock, in seconds. The fields `…_used` count what was used since the start of the server.
+    `now` is the monotonic clock, in seconds. The fields `…_used` count the use since the start of the server.
     """
 
     def __init__(self, limits: Limits, now: float) -> None:

@@ -169,7 +169,7 @@ def add(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None:
 
 @command.command("info", examples=(("Show what the index holds", "jackdaw-server index info"),))
 def info(as_json: bool) -> None:
-    """Show what the index holds and what it was built from."""
+    """Show the content of the index, and the sources from which it was built."""
     index = _index(1)[1]
     facts = index.held().facts
     states_bytes = Blobs(Paths.locate(os.environ).server_states).sizes().values()

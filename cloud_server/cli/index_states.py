@@ -37,11 +37,11 @@ from storage.private import private_lock
 )
 @click.option("--clear", is_flag=True, help="Delete all states instead.")
 def states(limit_mb: float, clear: bool, as_json: bool) -> None:
-    """Compute KV states of the index's passages ahead, those that answers were written from most often first. An answer
-    then begins sooner, because the server reads the states instead of the passages.
+    """Compute KV states of the index's passages ahead, beginning with the passages from which most answers were
+    written. An answer then begins sooner, because the server reads the states instead of the passages.
 
-    Run it again after the index, the model, its adapter or llama-cpp-python has changed: it replaces states that do not
-    fit any more, and damaged ones. A running server uses new states at once. You can stop at any time: the same command
+    Run it again after the index, the model, its adapter or llama-cpp-python has changed: it replaces damaged states and
+    those that do not fit any more. A running server uses new states at once. You can stop at any time: the same command
     continues from there. It loads the model, so it needs as much memory as the server.
     """
     paths = Paths.locate(os.environ)

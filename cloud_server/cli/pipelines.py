@@ -74,7 +74,8 @@ def listed(as_json: bool) -> None:
     help="Passages to write an answer from.  [default: the number that measured best for the model]",
 )
 def measured(path: Path, passages: int | None, as_json: bool) -> None:
-    """Run every pipeline on QUESTIONS and turn on, for the server's model, those that find more than plain.
+    """Run every pipeline on QUESTIONS, and turn on, for the server's model, the pipelines that find more than the plain
+    one.
 
     QUESTIONS are JSON Lines: a question with the ids of its relevant passages, as in the index's sources, or with its
     answer: {"question": "…", "ids": ["…"]} or {"question": "…", "answer": "…"}.

@@ -1,4 +1,4 @@
-"""`jackdaw-server status`: whether the server of this machine runs, and its load."""
+"""`jackdaw-server status`: shows whether the server of this machine runs, and its load."""
 
 import os
 import urllib.error

@@ -146,7 +146,7 @@ class Answer:
             self._drafts.verified(mixtures)
 
     def put_back(self) -> None:
-        """Roll the sequences back to their state before a decode that failed. Raises EngineError."""
+        """After a failed decode, roll the sequences back to their state before it. Raises EngineError."""
         if self._decoder:
             self._decoder.cut(self._decoder.position)
 
@@ -230,7 +230,7 @@ class Answer:
         return Draft(self.key, self._epoch, position, token, distribution)
 
     def _write(self, decoder: Decoder) -> list[EngineEvent]:
-        """Emit the next token, and those after it that were already verified as drafts, up to the answer's end or the
+        """Emit the next token, and further tokens that were already verified as drafts, up to the answer's end or the
         allowed index.
         """
         events: list[EngineEvent] = []

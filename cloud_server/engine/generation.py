@@ -132,11 +132,11 @@ class Generation:
         self._order(partial(self._batch.provisional.begin, key, owner, rows))
 
     def settle(self, key: int) -> None:
-        """Stop prefilling prompts for this key."""
+        """Stop prefilling the prompts queued under a key."""
         self._order(partial(self._batch.provisional.end, key))
 
     def release(self, key: int) -> None:
-        """Drop the KV states prefilled for this key that no answer has used."""
+        """Drop the KV states that were prefilled for the prompts under a key and that no answer has used."""
         self._order(partial(self._batch.provisional.release, key))
 
     def _order(self, order: Callable[[], None]) -> None:

@@ -93,8 +93,8 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Supplied:
-    """The likeliest tokens of the distribution from which the draft at this position was drawn; the reply to
-    `Batch.supply`.
+    """The reply to `Batch.supply`: the likeliest tokens of the distribution from which the draft at a position was
+    drawn.
     """
 
     key: int

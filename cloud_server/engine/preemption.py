@@ -22,14 +22,16 @@ class Capacity:
         return self.holds(needs(job))
 
     def holds(self, other: "Capacity") -> bool:
-        """Return whether `other` fits into this capacity."""
+        """Return whether another capacity fits into this one."""
         return other.sequences <= self.sequences and other.cells <= self.cells
 
     def __add__(self, other: "Capacity") -> "Capacity":
         return Capacity(self.sequences + other.sequences, self.cells + other.cells)
 
     def share(self, whole: "Capacity") -> float:
-        """Return this capacity as a share of `whole`, 0 to 1: the larger of the shares of sequences and cells."""
+        """Return this capacity as a share of the capacity `whole`, 0 to 1: the larger of the shares of sequences and
+        cells.
+        """
         return max(self.sequences / whole.sequences, self.cells / whole.cells)
 
 

@@ -45,8 +45,8 @@ class PrefixCache:
     def join(
         self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]], *, provisional: bool = False
     ) -> int:
-        """Append the cached states of a prompt to what the sequence already holds of it. Return the number of appended
-        tokens.
+        """Append the cached states of a prompt to the part of it that the sequence already holds. Return the number of
+        appended tokens.
 
         `segments` are the prompt's tokens; the last segment holds the question and is never cached. `provisional`: the
         prompt is prefilled ahead, and nobody has asked for it yet.

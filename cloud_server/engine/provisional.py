@@ -60,8 +60,8 @@ class ProvisionalPrefill:
         return self._borrower is not None or bool(self._fitting(free, cells))
 
     def begin(self, key: int, owner: str, rows: Sequence[Segments]) -> None:
-        """Queue prompts to prefill without their last segments, except those that the engine can never hold. Does
-        nothing if no KV states are cached.
+        """Queue prompts to be prefilled without their last segments. Prompts that the engine can never hold are left
+        out. Does nothing if no KV states are cached.
         """
         if self.enabled:
             possible = [row for row in rows if 0 < _length(row) <= self._engine.info.prompt_room]
@@ -125,7 +125,9 @@ class ProvisionalPrefill:
         return fitting
 
     def _prefill(self, row: Segments, free: int) -> bool:
-        """Prefill a piece of one passage. Return whether the whole row is prefilled. Raises EngineError."""
+        """Prefill a piece of one passage of a prompt. Return whether the whole beginning of the prompt is prefilled.
+        Raises EngineError.
+        """
         if self._sequence is None:
             self._sequence = free
             self._prefixes.join(self._engine, free, row, provisional=True)

@@ -12,8 +12,8 @@ from cloud_server.access.quota import Quota
 from cloud_server.monitoring.load import Load
 
 MOST_CLIENTS = 200
-"""The most access tokens with metrics of their own, which are the first ones used; the use of all others is summed.
-Each token adds a few time series.
+"""The most access tokens that get metrics of their own; they are the first ones used. The use of all other tokens is
+summed. Each token adds a few time series.
 """
 
 _OTHERS = "(others)"  # not a valid token name

@@ -55,11 +55,11 @@ class Answering:
         return Conditions(info.model_hash, info.adapter, self.embedder.fingerprint, self.anchored)
 
     def preferred(self) -> Pipeline:
-        """Return the pipeline for requests whose device names no pipeline."""
+        """Return the pipeline that answers requests whose device names no pipeline."""
         return self.measured(self.conditions)
 
     def knows(self, tokens: Sequence[int]) -> bool:
-        """Return whether all these tokens are in the model's vocabulary."""
+        """Return whether all the given token ids are in the model's vocabulary."""
         return max(tokens, default=0) < self.engine.info.vocabulary
 
     def named(self, ask: Ask) -> list[PublicPassage]:
@@ -153,7 +153,7 @@ class Answering:
         )
 
     def beginnings(self, ask: Ask, passages: Sequence[PublicPassage]) -> tuple[Segments, ...]:
-        """Return the rows of a job's prompt up to the question, as far as the given passages, the best of the job's,
+        """Return the rows of a job's prompt up to the question, as far as the given passages, the job's best ones,
         determine them. The last segment of each row, the question, is only a placeholder.
         """
         each = public_prompt(ask.question, passages, self.template, len(passages))

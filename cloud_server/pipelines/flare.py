@@ -24,10 +24,10 @@ MOST_SENTENCES = 6
 SENTENCE_TOKENS = 64
 
 UNSURE = 0.8
-"""A sentence with a token below this probability is looked up (θ, section 3.2.1)."""
+"""The probability of a token below which its sentence is looked up (θ, section 3.2.1)."""
 
 MASKED = 0.4
-"""Tokens below this probability are left out of the query (β, section 3.2.2)."""
+"""The probability of a token below which the token is left out of the query (β, section 3.2.2)."""
 
 _STOPS = (". ", "? ", "! ", "\n")
 _SENTENCE = re.compile(r"\s*\S.*?(?:[.?!](?=\s)|(?=\n)|\Z)", re.DOTALL)

@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The passages that a pipeline found for a question, and the number of tokens that it wrote for the question."""
+    """The result of a pipeline for a question: the passages that it found, and the number of tokens that it wrote."""
 
     passages: tuple[m.PublicPassage, ...]
     tokens: int
@@ -67,7 +67,7 @@ class QuestionTurn:
         return await asyncio.get_running_loop().run_in_executor(self.readers, work)
 
     def later(self, work: Callable[[], None]) -> None:
-        """Run the work at once, as no device waits for this event loop."""
+        """Run the work at once, in the event loop, because no device waits for it."""
         work()
 
     def may_search(self, count: int) -> bool:
@@ -83,7 +83,7 @@ class QuestionTurn:
         self.passages = passages
 
     def note(self, looked_up: Round) -> None:
-        """Ignore the round, because no device waits for it."""
+        """Ignore the round of retrieval, because no device waits for it."""
 
     def say(self, tokens: Sequence[tuple[int, str]]) -> None:
         """Ignore the answer's tokens, because no device waits for them."""

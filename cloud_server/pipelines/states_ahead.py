@@ -158,8 +158,8 @@ class StatesWriter:
         return made
 
     def _compute(self, tokens: Sequence[int]) -> None:
-        """Make the sequence hold the given tokens; the tokens at the start that it holds already, the instructions, are
-        not computed again.
+        """Make the sequence hold the given tokens. Those that it holds already, the instructions at the start, are not
+        computed again.
         """
         held = self._engine.tokens(0)
         same = next(

@@ -53,15 +53,15 @@ class Turn(Protocol):
         """Queue a job whose text is not sent to the device; None if the engine has no room or the quota is spent."""
 
     def note(self, looked_up: Round) -> None:
-        """Send a round of retrieval to the device, if its protocol version and its queue of events allow. Allowed until
-        the request ends.
+        """Send a round of retrieval to the device, if its protocol version and its queue of events allow that. May be
+        called until the request ends.
         """
 
     def cite(self, passages: list[m.PublicPassage]) -> None:
         """Send the device the passages from which the answer will be written. Called at most once."""
 
     def say(self, tokens: Sequence[tuple[int, str]]) -> None:
-        """Send the answer's next tokens, with their text."""
+        """Send the answer's next tokens and their text to the device."""
 
     def end(self, done: Done) -> None:
         """End the answer; the tokens sent so far are the whole answer."""

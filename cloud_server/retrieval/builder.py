@@ -65,10 +65,11 @@ class Builder(Generic[Chosen]):
     relevance: float | None = None
 
     def build(self, named: Sequence[Path]) -> BuildReport:
-        """Build the index from these files and folders, replacing any earlier index.
+        """Build the index from the given files and folders, replacing any earlier index.
 
-        Raises UsageError, NothingFound if they hold no passage, StoreLocked while another process builds the index,
-        NotWritable if the disk is full or not writable: finished shards are kept, and the same call resumes after them.
+        Raises UsageError, NothingFound if the sources hold no passage, StoreLocked while another process builds the
+        index, NotWritable if the disk is full or not writable: finished shards are kept, and the same call resumes
+        after them.
         """
         with self.alone():
             files, skipped = sources.find(named)

@@ -42,7 +42,7 @@ class Ticket(Protocol):
 
 
 class Corpus(Protocol):
-    """Public passages, searched by the nearness of their vectors. Thread-safe."""
+    """The interface of a corpus: public passages, searched by the nearness of their vectors. Thread-safe."""
 
     @property
     def embedder(self) -> str:
@@ -52,15 +52,15 @@ class Corpus(Protocol):
         """Return the number of passages."""
 
     def refresh(self) -> None:
-        """Open the current index, if it is not open yet. Raises NothingFound without one; StoreError or UsageError if
-        it cannot be searched.
+        """Open the current index, if it is not open yet. Raises NothingFound if there is none; StoreError or UsageError
+        if it cannot be searched.
         """
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """Return the `most` nearest passages, best first. `vector` is a unit vector of the same embedder."""
 
     def passages(self, ids: Sequence[int]) -> list[PublicPassage]:
-        """Return the passages with these ids, in that order, without those that do not exist."""
+        """Return the passages with the given ids, in the order of the ids; unknown ids are left out."""
 
     def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[PublicPassage]]:
         """Search for several vectors at once, each as `search` does; a cluster that several need is read once."""

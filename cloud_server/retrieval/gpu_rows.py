@@ -17,8 +17,8 @@ NOBODY: Final = -1
 """The cluster number that marks a gap: rows that are scanned, but belong to no cluster."""
 
 GAP: Final = 4_096
-"""The longest gap between two clusters, in rows, that is scanned with them; a second scan would take as long as
-scanning the gap.
+"""The longest gap between two clusters, in rows, that is scanned together with them, because a second scan would take
+longer.
 """
 
 _LONGEST: Final = 1.001
@@ -73,7 +73,9 @@ def blocks(ordered: Sequence[Segment], most: int) -> list[tuple[int, int]]:
 
 
 class GpuRows:
-    """The `rows` rows of a GPU's memory, for clusters of these `sizes` in rows. Not thread-safe."""
+    """The `rows` rows of a GPU's memory, in which clusters of the given `sizes` (in rows) are placed. Not
+    thread-safe.
+    """
 
     def __init__(self, rows: int, sizes: Numbers) -> None:
         self._rows, self._runs, self._sizes = rows, Runs(rows), sizes
@@ -91,8 +93,8 @@ class GpuRows:
         return cluster in self._starts and cluster not in self._coming
 
     def pin(self, clusters: Collection[int]) -> list[Segment]:
-        """Count a use of the given clusters. Return the segments of those on the GPU, which stay there until
-        `unpin`.
+        """Count a use of the given clusters. Return the segments of those clusters that are on the GPU; they stay there
+        until `unpin`.
         """
         self._hotness.ask(clusters)
         here = [cluster for cluster in clusters if self.is_here(cluster)]
@@ -124,8 +126,8 @@ class GpuRows:
             self._near.append(cluster)
 
     def offer(self, clusters: Iterable[int]) -> None:
-        """Replace the queue of clusters by those that a search missed. Each is copied only if it can replace a less
-        used cluster.
+        """Replace the queue by clusters that a search did not find on the GPU. Each is copied only if it can replace a
+        less used cluster.
         """
         self._hot = deque(reversed(self._hotness.coldest(clusters)))
         self._victims.clear()

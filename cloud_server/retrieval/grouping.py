@@ -18,10 +18,11 @@ CONSIDERED: Final = 64
 
 
 def group(waiting: Sequence[Set[int]], most: int = TOGETHER) -> list[int]:
-    """Return the positions of the questions to search next. `waiting` holds each question's clusters, oldest first.
+    """Return the positions of the questions to search next. `waiting` holds each question's clusters, oldest question
+    first.
 
-    Each further question is the one with the largest share of its clusters among those already being read. Return an
-    empty list if no question waits.
+    After the oldest question, the question is added of whose clusters the largest share is being read already, and so
+    on. Return an empty list if no question waits.
     """
     if not waiting:
         return []

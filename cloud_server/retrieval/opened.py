@@ -20,7 +20,9 @@ from storage.rabitq import RabitqSearch
 log = logging.getLogger(__name__)
 
 _SERIES_SHIFT = 32
-"""The bits of a passage's number in its id. The bits above hold the index's series, so a rebuilt index has new ids."""
+"""The number of bits of a passage's id that hold its number. The bits above hold the index's series, so that a rebuilt
+index has new ids.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class OpenIndex:
         return self.vectors.probe(vector, self.probes)
 
     def needed(self, probed: Numbers) -> list[int]:
-        """Return the clusters that a search needs in memory; none if it scans codes."""
+        """Return which clusters a search needs in memory; none if the search scans codes."""
         if self.codes:
             return []
         return [cluster for cluster in self.vectors.present(probed) if not self.is_on_gpu(cluster)]
@@ -142,7 +144,7 @@ class OpenIndex:
             return self.vectors.scan_many(probed, vectors, k)
 
     def passages_of(self, numbers: Numbers, cosines: Vectors) -> list[PublicPassage]:
-        """Return the passages with these numbers and cosines. Raises StoreCorrupt, StoreError."""
+        """Return the passages with the given numbers, with their cosines. Raises StoreCorrupt, StoreError."""
         rows = zip(numbers.tolist(), cosines.tolist(), strict=True)
         return [passage for number, cosine in rows if (passage := self._passage(number, cosine))]
 

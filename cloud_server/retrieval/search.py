@@ -84,7 +84,7 @@ class IndexCorpus:
         return self._search(opened, vectors, most)
 
     def passages(self, ids: Sequence[int]) -> list[PublicPassage]:
-        """Return the passages with these ids, in that order, without those that do not exist."""
+        """Return the passages with the given ids, in the order of the ids; unknown ids are left out."""
         opened = self._current()
         return opened.passages_by_id(ids) if opened else []
 
@@ -96,7 +96,7 @@ class IndexCorpus:
         return opened.provisional(vector, most) if opened and most > 0 else []
 
     def look_ahead(self, vector: Vector, pipeline: str) -> IndexTicket:
-        """Prefetch clusters near this vector while the pipeline writes the question's final text."""
+        """Prefetch clusters near the given vector while the pipeline writes the question's final text."""
         ticket = IndexTicket(self._current, self._search, self._times, pipeline, self._mode)
         ticket.begin(vector)
         return ticket

@@ -21,7 +21,7 @@ from shared.types import Block
 from storage.public_passages import PassageText
 
 MOST_LINE = 16 << 20
-"""The most bytes of a line of JSON."""
+"""The most bytes of a JSON line."""
 
 _PIECE = 1 << 18
 """Bytes of a text file that are cut into passages at a time; a piece has a few bytes more, so that it ends with a

@@ -23,7 +23,7 @@ from storage.private import write_private
 NAME = "jackdaw"
 
 _STORE = 100_000_000
-"""Bytes of Ray's shared-memory object store: the least that Ray accepts, as it is not used here."""
+"""The bytes of Ray's shared-memory object store, which is not used here: the least that Ray accepts."""
 
 _LOOK_S = 2.0
 """Seconds between two health checks of a replica. Ray replaces a replica after three failures in a row."""

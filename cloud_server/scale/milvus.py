@@ -34,8 +34,8 @@ WAIT_S = 3.0
 """Timeout in seconds for connecting and for a query. Searches take milliseconds, and devices wait for them."""
 
 SERIES_SHIFT = 32
-"""A passage's id is its number in the index plus the index's series, shifted by these bits, so that a rebuilt index has
-different ids.
+"""The number of bits by which the index's series is shifted in a passage's id. The bits below hold the passage's
+number, so that a rebuilt index has different ids.
 """
 
 _LOOK_S = 2.0

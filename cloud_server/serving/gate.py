@@ -23,7 +23,7 @@ def household(host: str) -> str:
 
 @dataclass(slots=True)
 class Gate:
-    """At most `most` connections without a token in total, and `most_each` silent ones per address.
+    """The connections without a token: at most `most` in total, and at most `most_each` silent ones per address.
 
     Each connection has its own number. `now` is any clock that never goes back, in seconds.
     """

@@ -15,8 +15,8 @@ from typing import Any
 from cloud_server.serving.gate import Gate, household
 
 MOST_ARRIVING, MOST_ARRIVING_EACH = 2_048, 128
-"""Connections that have not shown a token: the most in total, enough for all devices to reconnect at once after a
-restart; and the most silent ones of one address.
+"""The most connections that have not shown a token: in total, enough for all devices to reconnect at once after a
+restart; and per address, of those that are silent.
 """
 
 ACCEPTS = 16

@@ -24,13 +24,13 @@ class RunningServer:
     pid: int
 
     def local_address(self) -> str:
-        """Return the address under which processes on this machine connect."""
+        """Return the address at which processes on this machine connect to the server."""
         unspecified = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
         return unspecified.get(self.host, self.host)
 
     def reached_at(self) -> tuple[str, ...]:
-        """Return up to two likely addresses for other devices, as HOST:PORT: a name in the certificate, and this
-        machine's address towards other networks; its host name if there is neither.
+        """Return up to two addresses at which other devices can probably reach the server, as HOST:PORT: a name in the
+        certificate, and this machine's address towards other networks; its host name if there is neither.
         """
         hosts = [self.host]
         with suppress(ValueError):
@@ -42,7 +42,7 @@ class RunningServer:
 
 
 def joined(host: str) -> str:
-    """Return the host as it is written before a port: an IPv6 address gets brackets."""
+    """Return the host in the form in which it stands before a port: an IPv6 address gets brackets."""
     return f"[{host}]" if ":" in host else host
 
 

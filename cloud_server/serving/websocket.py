@@ -83,9 +83,9 @@ class Socket:
             raise _closed(closed) from None
 
     def send_now(self, frames: Sequence[Frame]) -> bool:
-        """Write the frames if nothing is queued before them; return whether they were written.
+        """Write the frames at once if no earlier frame is queued; return whether they were written.
 
-        This is cheaper than a task per token.
+        Writing directly is cheaper than starting a task for each token.
         """
         protocol, transport = self._socket.protocol, self._socket.transport
         if protocol.state is not OPEN or transport.is_closing() or transport.get_write_buffer_size():

@@ -24,7 +24,9 @@ class Connection(Protocol):
         """Write a frame, and wait until the network accepts it."""
 
     def send_now(self, frames: Sequence[Frame]) -> bool:
-        """Write the frames if no earlier frame is queued. Return False, and write nothing, if one may be queued."""
+        """Write the frames at once if no earlier frame is queued. Return False, and write nothing, if one may be
+        queued.
+        """
 
     async def close(self, code: int) -> None:
         """Close the connection with this code."""

@@ -35,8 +35,8 @@ TEMPLATES: tuple[tuple[str, Callable[[str, str], str]], ...] = (
 
 
 def unit(vectors: Vectors, row: int) -> tuple[Vectors, int]:
-    """Return the vectors scaled to unit length, and how many did not have it before. `row` is the row number of the
-    first vector.
+    """Return the vectors scaled to unit length, and how many had another length. `row` is the row number of the first
+    vector.
 
     Raises UsageError, with the row, for NaN, infinity or a zero vector.
     """

@@ -69,7 +69,7 @@ def _texts(files: Sequence[Path], columns: Columns) -> TextSource:
 
 
 def _files(path: Path, endings: Sequence[str]) -> list[Path]:
-    """Return the file, or the folder's files with the first of these endings that occurs, ordered by their numbers.
+    """Return the file, or the folder's files with the first of the given endings that occurs, ordered by their numbers.
 
     Raises UsageError for a folder of several splits, or without such files.
     """

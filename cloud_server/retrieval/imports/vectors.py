@@ -155,7 +155,7 @@ class FaissFile:
                 raise UsageError(f"{self.files[0]} does not hold vectors {first:,} to {numbers[-1]:,}.") from error
 
     def _numbers(self) -> "np.ndarray[Any, np.dtype[np.int64]] | None":
-        """Return the position of each id, if the index has its own ids. Raises UsageError."""
+        """If the index has its own ids, return the position of each id; otherwise None. Raises UsageError."""
         if self.form in _CLUSTERED.values():
             self._index.make_direct_map()  # raises RuntimeError for numbers that are not 0 to n-1
             return None
@@ -205,7 +205,7 @@ def _head(file: Path) -> bytes:
 
 
 def _kind(file: Path) -> str:
-    """Return the kind of index in a file, once its size fits its header. Raises UsageError."""
+    """Return the kind of index in a file, after checking that the file's size fits its header. Raises UsageError."""
     with file.open("rb") as stream:
         head = stream.read(16)
         size = os.fstat(stream.fileno()).st_size
