@@ -1,4 +1,4 @@
-"""The threshold from which on a model that was taught to abstain does so (selective prediction).
+"""Decides when a model that was trained to abstain does so: from a threshold on (selective prediction).
 
 For questions: Kamath, Jia and Liang, Selective Question Answering under Domain Shift, ACL 2020. Both the probability
 that the model gives to its abstention and the retrieval's estimate of relevance are informative, so the threshold
@@ -9,24 +9,24 @@ import math
 from dataclasses import dataclass
 
 _MOST_RELEVANT = 5.0
-"""The bound on log odds of relevance: retrieval is not trusted beyond it, so that a certain abstention stays one."""
+"""The bound on the log odds of relevance, so that even the best retrieval cannot overrule a certain abstention."""
 
 _MOST = 14.0
-"""The bound on log odds, which stands for certainty; the probability against it is about one in a million."""
+"""The bound on log odds that stands for certainty: the probability of the opposite is then about one in a million."""
 
 
 @dataclass(frozen=True, slots=True)
 class AbstentionThreshold:
-    """The log odds of an abstention from which on the model abstains.
+    """The threshold on the log odds of an abstention: at or above it the model abstains.
 
-    It is a linear function of the log odds that the best passage is relevant.
+    The threshold is a linear function of the log odds that the best passage is relevant.
     """
 
     intercept: float
     slope: float
 
     def at(self, relevance: float) -> float:
-        """Return the threshold, given the probability that the best passage is relevant."""
+        """Return the threshold for a given probability that the best passage is relevant."""
         relevant = log_odds(math.log(relevance) if relevance > 0 else -math.inf)
         return self.intercept + self.slope * max(-_MOST_RELEVANT, min(relevant, _MOST_RELEVANT))
 

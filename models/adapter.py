@@ -18,13 +18,17 @@ from models.gguf_header import FLOAT32, STRING, Header, Malformed, Value, read_h
 from shared.errors import AdapterRejected
 
 BASE_NAME = "jackdaw.base_model.name"
-"""The key with the `general.name` of the model that the adapter was trained on. Adapters of others lack it."""
+"""The adapter's metadata key for the `general.name` of the model on which it was trained. Other publishers' adapters
+lack the key.
+"""
 
 ASKS = "jackdaw.asks"
-"""The key whose value "true" says that the adapter was also taught to write questions (`shared.prompt.to_ask`)."""
+"""The metadata key whose value "true" says that the adapter was also trained to write questions
+(`shared.prompt.to_ask`).
+"""
 
 INTERCEPT, SLOPE = "jackdaw.abstention.intercept", "jackdaw.abstention.slope"
-"""The keys, float32, of the adapter's AbstentionThreshold, if it was taught to abstain."""
+"""The metadata keys, float32, of the adapter's AbstentionThreshold; present if it was trained to abstain."""
 
 _ALPHA, _TOKENS = "adapter.lora.alpha", "tokenizer.ggml.tokens"
 _INVOCATION = "adapter.alora.invocation_tokens"  # it is active from these tokens on: slices would differ
@@ -35,9 +39,9 @@ _TENSOR = re.compile(r"blk\.(0|[1-9]\d{0,3})\.(\w{1,20})\.weight\.lora_([ab])", 
 class Adapter:
     """An adapter that fits its model. `hash` identifies the file's content: 32 hex digits. `size` is in bytes.
 
-    `rank` is that of its largest pair, including any zero padding of its format. `description` is the file's own text
-    about the training, or "". `asks`: the adapter was also taught to write questions. `abstention` is the threshold for
-    abstaining, if the file gives one.
+    `rank` is the rank of its largest pair of matrices, including any zero padding of the file's format. `description`
+    is the file's own text about the training, or "". `asks`: the adapter was also trained to write questions.
+    `abstention` is the threshold for abstaining, if the file contains one.
     """
 
     path: Path
@@ -68,9 +72,10 @@ class _Base:
 
 
 def fitting(path: Path, model: Path) -> Adapter:
-    """Return the adapter in a file if it fits the model in a GGUF file; takes 1 ms plus hashing the adapter.
+    """Return the adapter in a file, after checking that it fits the model in a GGUF file. Takes 1 ms plus hashing the
+    adapter.
 
-    Raises AdapterRejected with the reason and what to do about it.
+    Raises AdapterRejected with the reason and a remedy.
     """
     try:
         return _read(path, model)
@@ -122,7 +127,9 @@ def _read(path: Path, model: Path) -> Adapter:
 
 
 def _require_adapter(file: BinaryIO) -> None:
-    """Raise Malformed if the file is not an adapter. Reads no tensors, as those of a model have other types."""
+    """Raise Malformed unless the file is an adapter. Reads no tensors, because a model's tensors may have types that
+    this reader does not support.
+    """
     for key, value in read_values(file):
         if key == "general.type":
             kind = _text({key: value}, key)
@@ -169,7 +176,7 @@ def _compare(values: Mapping[str, Value], base: _Base) -> None:
 
 
 def _rank(header: Header, base: _Base) -> int:
-    """Check that all LoRA pairs fit the model; return the largest rank among them."""
+    """Check that all LoRA pairs fit the model; return the largest rank of a pair."""
     pairs: dict[tuple[int, str], dict[str, tuple[int, ...]]] = defaultdict(dict)
     for tensor in header.tensors:
         named = _TENSOR.fullmatch(tensor.name)
@@ -182,7 +189,9 @@ def _rank(header: Header, base: _Base) -> int:
 
 
 def _fit(name: str, pair: Mapping[str, tuple[int, ...]], shape: tuple[int, int]) -> int:
-    """Return a pair's rank if it fits the shape (inputs, outputs); a maps inputs to the rank, b the rank to outputs."""
+    """Return the rank of a LoRA pair if the pair fits the shape (inputs, outputs): matrix a maps inputs to the rank,
+    matrix b the rank to outputs.
+    """
     if set(pair) != {"a", "b"}:
         raise Malformed(f"{name} has only one of lora_a and lora_b")
     first, second = pair["a"], pair["b"]
@@ -197,7 +206,9 @@ def _fit(name: str, pair: Mapping[str, tuple[int, ...]], shape: tuple[int, int])
 
 
 def _base(file: BinaryIO) -> _Base:
-    """Read the model's facts from the header up to its vocabulary: converters write them before it."""
+    """Read the model's facts from the header, up to its vocabulary; converters write these facts before the
+    vocabulary.
+    """
     said: dict[str, Value] = {}
     try:
         for key, value in read_values(file):
@@ -234,13 +245,13 @@ def _base(file: BinaryIO) -> _Base:
 
 
 def _number(values: Mapping[str, Value], key: str) -> int | None:
-    """Return the whole number under the key or, for an array, its length; None without one."""
+    """Return the whole number under a key or, for an array, its length; None if the key is missing."""
     value = values.get(key)
     return value.held if value and isinstance(value.held, int) else None
 
 
 def _finite(values: Mapping[str, Value], key: str) -> float | None:
-    """Return the float32 under the key; None if it is missing or not finite."""
+    """Return the float32 under a key; None if the key is missing or the number is not finite."""
     value = values.get(key)
     if value is None or value.type != FLOAT32 or not isinstance(value.held, float):
         return None
@@ -248,7 +259,7 @@ def _finite(values: Mapping[str, Value], key: str) -> float | None:
 
 
 def _text(values: Mapping[str, Value], key: str) -> str:
-    """Return the text under the key, or "". Raises Malformed for other types, which llama.cpp does not check."""
+    """Return the text under a key, or "". Raises Malformed for other types, which llama.cpp does not check."""
     value = values.get(key)
     if value is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a C header declares, as values.
+"""The declarations in a C header, as Python values.
 
 A type is written as in C, without qualifiers and with its aliases replaced: "int32_t", "char*", "float[4]", or the name
 of a struct. An enum is an "int", a callback a "void*".
@@ -14,11 +14,11 @@ PRIMITIVES: Mapping[str, str] = {
     **{"signed": "int", "signed int": "int", "unsigned": "uint", "unsigned int": "uint", "unsigned long": "ulong"},
     **{"long long": "longlong", "unsigned long long": "ulonglong", "size_t": "size_t", "uintptr_t": "size_t"},
 }
-"""For each spelling of a number's type: its name in ctypes, without "c_"."""
+"""The name in ctypes, without "c_", of each C spelling of a number's type."""
 
 
 class HeaderError(ValueError):
-    """What is wrong with a header: the end of a sentence that begins with its name."""
+    """A fault in a header. The message is the end of a sentence that begins with the header's name."""
 
 
 class Field(NamedTuple):
@@ -29,7 +29,7 @@ class Field(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """The types of a function."""
+    """The argument types and the result type of a function."""
 
     result: str
     arguments: tuple[str, ...]

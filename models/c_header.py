@@ -1,8 +1,8 @@
-"""Reads the declarations in a C header: constants, structs, functions, callbacks. Knows neither ctypes nor llama.cpp.
+"""Reads the declarations in a C header: constants, structs, functions, callbacks. Independent of ctypes and llama.cpp.
 
-Only a compiler understands all of C. This reader understands what interfaces between languages consist of: numbers,
-pointers, arrays of a fixed length, and structs of these. A declaration is read when it is asked for, and refused unless
-it is understood for sure: a wrong layout would corrupt memory.
+Only a compiler understands all of C. This reader understands the parts of C that interfaces between languages use:
+numbers, pointers, arrays of a fixed length, and structs of these. A declaration is read when it is requested, and
+refused unless it is understood with certainty: a wrong layout would corrupt memory.
 """
 
 import re
@@ -35,10 +35,10 @@ _CONDITIONS = frozenset(("if", "ifdef", "ifndef", "elif", "else", "endif"))
 
 
 class Header:
-    """The declarations in the texts of some headers. All methods raise HeaderError, and for no text anything else.
+    """The declarations in the texts of some headers. Whatever the text, the methods raise only HeaderError.
 
-    What stands within a condition of the preprocessor counts as declared. What has such a condition inside is refused,
-    and so is a name that is declared in several ways.
+    A declaration within a preprocessor condition counts as declared. A declaration that contains such a condition is
+    refused, and so is a name that is declared in several ways.
     """
 
     def __init__(self, *texts: str) -> None:
@@ -52,7 +52,7 @@ class Header:
                 self._file(declaration.lstrip("# \t\n").strip())
 
     def names(self, kind: Literal["struct", "function", "callback"]) -> list[str]:
-        """Return the names of all declarations of a kind; those of a struct have its members."""
+        """Return the names of all declarations of a kind, by name; a struct's name comes with its members."""
         return [name for declared, name in self._declared if declared == kind]
 
     def struct(self, name: str) -> tuple[Field, ...]:
@@ -67,11 +67,11 @@ class Header:
         return fields
 
     def function(self, name: str) -> Signature:
-        """Return the types of a function."""
+        """Return the argument and result types of a function."""
         return self._signature("function", name)
 
     def callback(self, name: str) -> Signature:
-        """Return the types of the functions to which a pointer of this type can point."""
+        """Return the argument and result types of the functions to which a pointer of the named type can point."""
         return self._signature("callback", name)
 
     def constant(self, name: str) -> int:
@@ -82,7 +82,9 @@ class Header:
         return value
 
     def _directive(self, match: re.Match[str]) -> str:
-        """Note a macro's definition; return the text to put in the directive's place: `#` for a condition."""
+        """Record a macro's definition. Return the text that replaces the preprocessor directive: `#` for a
+        condition.
+        """
         if match[1] == "pragma" and "pack" in match[2]:
             raise HeaderError("changes the layout of its structs by a pragma")
         if match[1] == "define" and (definition := _DEFINITION.match(match[2])):
@@ -90,7 +92,7 @@ class Header:
         return " # " if match[1] in _CONDITIONS else " "
 
     def _file(self, text: str) -> None:
-        """File a declaration under its kind and name."""
+        """Record a declaration under its kind and name."""
         if body := _BODY.match(text):
             is_alias, kind, tag, attributes, inside, alias = body.groups()
             if kind == "enum":
@@ -112,7 +114,7 @@ class Header:
         self._declared.setdefault((kind, name), set()).add(parts)
 
     def _only(self, kind: str, name: str) -> tuple[str, ...]:
-        """Return the parts of the one declaration of a name."""
+        """Return the parts of the declaration of a name. Raises HeaderError unless there is exactly one."""
         declarations = {
             tuple(" ".join(part.split()) for part in parts) for parts in self._declared.get((kind, name), ())
         }
@@ -124,7 +126,7 @@ class Header:
         return parts
 
     def _fields(self, text: str, where: str) -> Iterator[Field]:
-        """Yield the fields in one declaration, such as `float a, *b, c[4]`."""
+        """Yield the fields that one declaration declares, such as `float a, *b, c[4]`."""
         shown = f"{text.strip()[:80]!r} {where}"
         base, rest = self._base(text, shown)
         for declarator in rest.split(","):
@@ -160,7 +162,7 @@ class Header:
         return [token for token in _TOKEN.findall(text) if not _DROPPED.fullmatch(token)]
 
     def _base(self, text: str, shown: str) -> tuple[str, str]:
-        """Return the name of the type that a declaration begins with, and what follows it."""
+        """Return the name of the type with which a declaration begins, and the rest of the declaration."""
         words = self._tokens(text)
         if words[:1] == ["enum"]:
             return self._enum(words[1] if len(words) > 1 else "", shown), " ".join(words[2:])
@@ -176,7 +178,7 @@ class Header:
         return "int"
 
     def _resolved(self, base: str, stars: int, shown: str) -> str:
-        """Return a type without aliases. One whose size is not known is accepted only behind a pointer."""
+        """Return a type with its aliases replaced. A type of unknown size is accepted only behind a pointer."""
         passed: set[str] = set()
         while base not in PRIMITIVES and ("struct", base) not in self._declared and base not in self._macros:
             if base in passed:
@@ -201,7 +203,9 @@ class Header:
         return base + "*" * stars
 
     def _named(self, name: str, known: Mapping[str, int], steps: int) -> int | None:
-        """Return the value of a constant; None if it has none, or several. `known` are those of the same enum."""
+        """Return the value of a constant; None if it has no value, or several. `known` are the constants of the same
+        enum.
+        """
         if name in known or not steps:
             return known.get(name)
         texts = self._macros.get(name, set())
@@ -215,7 +219,7 @@ class Header:
         return values.pop() if len(values) == 1 else None
 
     def _enumerators(self, inside: str, steps: int) -> Mapping[str, int]:
-        """Return the values of an enum's names, without those that are not understood."""
+        """Return the values of an enum's names; names whose value is not understood are left out."""
         if inside in self._values:
             return self._values[inside]
         values = self._values[inside] = {}
@@ -245,7 +249,9 @@ class Header:
 
 
 def _declarations(text: str) -> Iterator[str]:
-    """Yield what is declared outside of all braces, `extern "C"` aside. Functions with a body are left out."""
+    """Yield the declarations outside of all braces (those of `extern "C"` do not count). Functions with a body are left
+    out.
+    """
     start = depth = 0
     is_body = False
     for match in re.finditer(r"[{};]", text):

@@ -1,4 +1,4 @@
-"""Makes ctypes' structures and functions out of declarations (`models.c_declarations`). Knows no header."""
+"""Makes ctypes' structures and functions from declarations (`models.c_declarations`). Does not read headers."""
 
 import ctypes
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ _DEEPEST = 16  # structs within structs
 
 
 class CTypes:
-    """The ctypes types of an interface whose structs have these members; `structs` is by name.
+    """The ctypes types of an interface; `structs` holds the structs' members by the structs' names.
 
-    Pointers to other structs get a type each, so that ctypes refuses one in place of another.
+    Pointers to structs without known members get a type each, so that ctypes does not accept one in place of another.
     """
 
     def __init__(self, structs: Mapping[str, Sequence[Field]]) -> None:
@@ -31,7 +31,7 @@ class CTypes:
         return ctypes.CFUNCTYPE(self.type(signature.result), *map(self.type, signature.arguments))
 
     def function(self, library: ctypes.CDLL, name: str, signature: Signature) -> Any:
-        """Return a function of a library. Raises HeaderError if the library does not have it."""
+        """Return a function of a library, with its types. Raises HeaderError if the library does not have it."""
         try:
             function = library[name]
         except AttributeError:
@@ -53,13 +53,13 @@ class CTypes:
         return ctypes.POINTER(self._made(target) if is_struct else self.type(target))
 
     def _made(self, name: str) -> Any:
-        """Return the struct's type, whose members may be unknown."""
+        """Return the struct's ctypes type, whose members may not be set yet."""
         if name not in self._structs:
             self._structs[name] = type(name, (ctypes.Structure,), {})
         return self._structs[name]
 
     def _complete(self, name: str, within: tuple[str, ...]) -> Any:
-        """Return the struct's type with its members; `within` are the structs that it is a part of."""
+        """Return the struct's ctypes type with its members; `within` are the structs that contain it."""
         if name in within or name not in self._fields or len(within) > _DEEPEST:
             raise HeaderError(f"has a struct {name} whose size is not known")
         struct = self._made(name)

@@ -1,7 +1,7 @@
 """Converts a model's chat template into the strings around each part of a conversation.
 
-The template is a jinja program from an untrusted file: it is rendered in jinja's sandbox within bounded time. Marks
-stand in for the texts of people, which therefore never pass through it.
+The template is a jinja program from an untrusted file: it is rendered in jinja's sandbox within bounded time.
+Placeholder marks stand in for the texts of users, which therefore never pass through the template.
 """
 
 import hashlib
@@ -95,7 +95,7 @@ def _rendered(source: str, bos: str, roles: tuple[str, ...]) -> str:
 
 
 def _around(text: str, first: str, second: str) -> tuple[str, str, str] | None:
-    """Return the texts before, between and after two marks; None unless each mark occurs once, in order."""
+    """Return the texts before, between and after two marks; None unless each mark occurs once, and in order."""
     if (first and text.count(first) != 1) or text.count(second) != 1 or text.find(first) > text.find(second):
         return None
     before, _, rest = text.partition(first) if first else ("", "", text)
@@ -105,7 +105,9 @@ def _around(text: str, first: str, second: str) -> tuple[str, str, str] | None:
 
 @contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """Interrupt Python code in this context after `seconds`, as nested loops could run for hours."""
+    """Interrupt the Python code in this context after `seconds`, because a template's nested loops could run for
+    hours.
+    """
     end = monotonic() + seconds
 
     def watch(*_: object) -> Any:

@@ -30,8 +30,8 @@ anyway_option = click.option("--anyway", is_flag=True, help="Use the model even 
 
 @dataclass(frozen=True, slots=True)
 class ChosenModels:
-    """A program's settings about models: the names of engine and embedder, the adapter, the room, what drafts, and the
-    number of layers that a GPU computes.
+    """A program's settings about models: the names of engine and embedder, the adapter, the context size, the drafter,
+    and the number of layers that a GPU computes.
     """
 
     engine: str
@@ -44,11 +44,11 @@ class ChosenModels:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The program that the commands belong to.
+    """The program (jackdaw or jackdaw-server) to which the commands belong.
 
-    `larger` is the catalog's model that its examples name. `opened` returns its weights folder and settings. `pull` is
-    `Weights.pull` with the folder made private. `use` writes a model into the settings after opening it once, and
-    returns the setting's key and the model's entry; `notes` returns the sentences to print after that.
+    `larger` is the model that the commands' examples name. `opened` returns the program's weights folder and settings.
+    `pull` is `Weights.pull`, with the folder made private. `use` writes a model into the settings after opening it
+    once, and returns the setting's key and the model's entry; `notes` returns the sentences to print after that.
     """
 
     name: str
@@ -59,11 +59,11 @@ class Program:
     notes: Callable[[str], Sequence[str]]
 
     def ensure(self, weights: Weights, *names: str, yes: bool = False) -> None:
-        """Download the missing ones of these models after asking on a terminal; `yes` skips the question.
+        """Download those of the given models that are missing, after asking on a terminal; `yes` skips the question.
 
         Without a terminal, models with pinned hashes are downloaded with a notice on stderr. Raises WeightsMissing,
         naming the command that downloads, for other models and if the answer is no; WeightsDamaged for changed files;
-        PullFailed. If a person's own file is missing or changed, nothing is downloaded.
+        PullFailed. If a user's own file is missing or changed, nothing is downloaded.
         """
         entries = [catalog.find(name) for name in names]
         for entry in entries:
@@ -80,7 +80,9 @@ class Program:
             weights.path(entry)
 
     def pulled(self, weights: Weights, entries: Sequence[Entry]) -> list[str]:
-        """Download the models; return the names of those that were not here already. Raises as `Weights.pull` does."""
+        """Download the models; return the names of those that were not on this machine before. Raises the errors of
+        `Weights.pull`.
+        """
         names = []
         for entry in entries:
             with progress(entry.name) as report:
@@ -99,12 +101,12 @@ def refuse_unfit(entry: Entry, cast: Forecast) -> None:
 
 
 def complete_name(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the model names that complete the word typed in the shell."""
+    """Return the model names that complete the word that the user typed in the shell."""
     return [entry.name for entry in catalog.CATALOG if entry.name.startswith(incomplete)]
 
 
 def models_group(program: Program) -> Group:
-    """Return the group of commands `models` of a program."""
+    """Return the command group `models` of a program."""
     name = program.name
     larger = (f"{name} models use {program.larger}", f"{name} models use file:~/Downloads/model.gguf")
     use_examples = (("Answer with a larger model", larger[0]), ("Answer with your own model file", larger[1]))
@@ -130,8 +132,8 @@ def models_group(program: Program) -> Group:
     @yes_option
     @anyway_option
     def use(name: str, yes: bool, anyway: bool, as_json: bool) -> None:
-        """Use the model NAME, or file:PATH, from now on. It is pulled if it is not here, and opened once as a check. A
-        model for which the free memory is too small is refused.
+        """Use the model NAME, or file:PATH, from now on. A model that is not on this machine is pulled first, and each
+        is opened once as a check. A model for which the free memory is too small is refused.
         """
         _use(program, name, yes=yes, anyway=anyway, as_json=as_json)
 
@@ -140,16 +142,16 @@ def models_group(program: Program) -> Group:
     def pull(names: Sequence[str], as_json: bool) -> None:
         """Download the model NAME, check it and make it ready; without NAME, the models in use.
 
-        An interrupted download continues where it stopped. Models that are here and intact are left alone.
+        An interrupted download continues where it stopped. Models that are on this machine and intact are left alone.
         """
         _pull(program, names, as_json=as_json)
 
     @group.command("info", examples=(("Show everything about the model in use", f"{name} models info"),))
     @click.argument("name", required=False, shell_complete=complete_name)
     def info(name: str | None, as_json: bool) -> None:
-        """Show everything about the model NAME; without NAME, about the one in use.
+        """Show everything about the model NAME; without NAME, about the model in use.
 
-        Facts that only the model's file holds (context, vocabulary, memory) are shown once it is here.
+        Facts that only the model's file holds (context, vocabulary, memory) are shown once the file is on this machine.
         """
         _info(program, name, as_json=as_json)
 

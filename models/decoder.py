@@ -1,8 +1,8 @@
 """Decodes one answer over several rows, with drafts and rollback (DRAGON, sections 3 and 4.1).
 
 A row is one sequence of the engine: its own prompt, then the answer, which all rows share. The next token's
-distribution is the mixture of the rows' distributions; with one row it is that row's. Draws no tokens: the caller
-appends them. Knows nothing of the other side.
+distribution is the mixture of the rows' distributions; with one row it is that row's. Draws no tokens: the caller draws
+and appends them. Independent of the other side of a joint answer.
 """
 
 import math
@@ -14,18 +14,19 @@ from models.engine import Engine, Logits
 from shared.errors import EngineError
 
 LogWeights = Logits | Callable[[int, Sequence[int]], Logits]
-"""The rows' log weights, shape (rows,): the same for the whole answer, or a function of a position and what was written
-before it.
+"""The rows' log weights, shape (rows,): either constant for the whole answer, or a function of a position and the
+tokens before it.
 """
 
 _FAINT = np.log(np.finfo(np.float32).tiny)
-"""Logarithm below which probabilities lose digits in single precision."""
+"""The log probability below which probabilities lose digits in single precision."""
 
 
 def mix(rows: Sequence[Logits], log_weights: Logits) -> Logits:
-    """Return the log of the weighted mixture of the rows' next-token distributions, shape (vocabulary,).
+    """Return the log of the weighted mixture of the rows' next-token distributions, shape (vocabulary,), up to a
+    constant.
 
-    It may be off by a constant. `log_weights` has shape (rows,). With one row it is that row.
+    `log_weights` has shape (rows,). With one row, the row itself is returned.
     """
     if len(rows) == 1:
         return rows[0]
@@ -87,29 +88,35 @@ class Decoder:
         return position in self._mixtures
 
     def mixture_at(self, position: int) -> Logits:
-        """Return the kept mixture for an answer token that was already read. Raises EngineError if it is not kept."""
+        """Return the kept mixture for a position whose token was already read. Raises EngineError if it is not kept."""
         if not self.keeps(position):
             raise EngineError(f"The mixture at position {position} is not kept; those at {sorted(self._mixtures)} are.")
         return self._mixtures[position]
 
     def append(self, token: int) -> Logits:
-        """Decode the next token in all rows; return the mixture after it. Raises ContextFull, with nothing changed."""
+        """Decode the answer's next token in all rows; return the mixture after it. On ContextFull, nothing has
+        changed.
+        """
         return self.take(self._engine.decode(dict.fromkeys(self._prompts, token)))
 
     def append_all(self, tokens: Sequence[int]) -> list[Logits]:
-        """Decode these next tokens in all rows, in one pass; return the mixture after each.
+        """Decode the answer's next tokens in all rows, in one pass; return the mixture after each.
 
-        Raises ContextFull, with nothing changed.
+        On ContextFull, nothing has changed.
         """
         return self.take_all(self._engine.verify(dict.fromkeys(self._prompts, tokens)))
 
     def take_all(self, rows: Mapping[int, Sequence[Logits]]) -> list[Logits]:
-        """Use each row's logits after several tokens, which the caller verified in one batch; return the mixtures."""
+        """Append tokens whose logits the caller computed, in a batch that verified them; return the mixture after each
+        token.
+        """
         count = len(rows[self.sequences[0]])
         return [self.take({sequence: rows[sequence][place] for sequence in self._prompts}) for place in range(count)]
 
     def take(self, rows: Mapping[int, Logits]) -> Logits:
-        """Use logits that the caller decoded in one batch with other answers, as `append` does; return the mixture."""
+        """Append a token that the caller decoded in a batch with other answers, given each row's logits; return the
+        mixture, as `append` does.
+        """
         mixture = self._mixed(rows, self.position + 1)
         self.position += 1
         self._mixtures[self.position] = mixture
@@ -117,7 +124,8 @@ class Decoder:
         return mixture
 
     def cut(self, position: int) -> None:
-        """Drop the answer from `position` on. The caller then has all rows read the tokens there (`take`, `read`).
+        """Drop the answer from `position` on. The caller then has to make all rows read the tokens there (`take`,
+        `read`).
 
         The mixture at `position` may be lost. Also works when an interrupt left the rows with different lengths.
         """
@@ -141,9 +149,9 @@ class Decoder:
         return self.read(tokens) if tokens else self.mixture
 
     def read(self, tokens: Sequence[int]) -> Logits:
-        """Prefill the answer's next tokens; return the mixture after them, the only one then kept.
+        """Prefill the answer's next tokens; return the mixture after them. Earlier mixtures are dropped.
 
-        Raises ContextFull, with nothing else changed.
+        On ContextFull, nothing else has changed.
         """
         position = self.position
         try:
@@ -158,7 +166,7 @@ class Decoder:
     def _rows(self, tokens: Sequence[int]) -> Mapping[int, Logits]:
         """Return the rows' logits after the tokens, computed token by token or row by row, whichever takes fewer calls.
 
-        The two ways round f16 sums differently.
+        The two orders of computation round f16 sums differently.
         """
         if len(tokens) > len(self._prompts):
             return {sequence: self._engine.prefill(sequence, tokens) for sequence in self._prompts}

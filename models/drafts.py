@@ -1,4 +1,5 @@
-"""Drafts the next token of an answer that both sides write, and the distribution that the other side receives.
+"""Drafts the next token of a joint answer, which device and server write together, and the distribution that the other
+side receives.
 
 Device and server run the same code: with the same model the results agree to the bit (DRAGON, section 4.1).
 """
@@ -20,11 +21,11 @@ from shared.side import Side
 def draft(
     rule: Rule, side: Side, logits: Logits, sampling: SamplingSettings, before: Sequence[int]
 ) -> tuple[int, Distribution | None]:
-    """Return the draft after the answer's tokens `before`, and its distribution if the other side needs it.
+    """Return the draft of the token after the tokens `before`, and its distribution if the other side needs it.
 
-    `logits`, shape (vocabulary,), may be off by a constant. Coupled and Algorithm 1 draw from the truncated
-    distribution, Algorithm 1 from exactly the counts that it sends; greedy uses temperature 0, whatever `sampling`
-    says. Raises EngineError if the logits are no numbers.
+    `logits`, shape (vocabulary,), may be off by a constant. The coupled rule and Algorithm 1 draw from the truncated
+    distribution, Algorithm 1 from exactly the counts that it sends. The greedy rule uses temperature 0 and ignores the
+    temperature in `sampling`. Raises EngineError if the logits are no numbers.
     """
     position = len(before)
     if rule == "greedy":
@@ -38,7 +39,7 @@ def draft(
 
 
 def likeliest(logits: Logits, sampling: SamplingSettings, before: Sequence[int], count: int) -> Top:
-    """Return the `count` likeliest next tokens after `before`, at temperature 1; equal logits give equal numbers.
+    """Return the `count` likeliest tokens after the tokens `before`, at temperature 1; equal logits give equal numbers.
 
     Raises EngineError if the logits are no numbers.
     """

@@ -1,4 +1,6 @@
-"""The embedder all-MiniLM-L6-v2 under onnxruntime, which is imported on first use. Knows no document and no store."""
+"""The embedder all-MiniLM-L6-v2 under onnxruntime, which is imported on first use. Independent of documents and the
+store.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _BATCH_TOKENS = 1024
-"""Padded tokens in one batch, which take 23 MB of activations; larger batches are no faster."""
+"""The most padded tokens in one batch, which take 23 MB of activations; larger batches are no faster."""
 
 _WINDOW = 1024
 """The number of texts that are tokenised and sorted by length together."""
@@ -92,12 +94,14 @@ class OnnxEmbedder:
 
     @cached_property
     def _shared_session(self) -> "InferenceSession":
-        """Return a session that uses all threads for one batch: the fastest for a single question."""
+        """Return an onnxruntime session that uses all threads for one batch: the fastest for a single question."""
         return self._session(self._threads)
 
     @cached_property
     def _single_session(self) -> "InferenceSession":
-        """Return a session with one thread, for several threads with a batch each: more passages per second."""
+        """Return an onnxruntime session with one thread. Several threads with a batch each then embed more passages per
+        second.
+        """
         return self._session(1)
 
     def _session(self, threads: int) -> "InferenceSession":
@@ -131,7 +135,8 @@ def _damaged(path: Path, error: Exception) -> WeightsDamaged:
 
 
 def _batches(lengths: Sequence[int], budget: int = _BATCH_TOKENS) -> Iterator[list[int]]:
-    """Yield batches of indices with at most `budget` padded tokens, longest first to pad little.
+    """Yield batches of indices with at most `budget` padded tokens, sorted by length so that little is padded, longest
+    first.
 
     A row longer than the budget is a batch of its own.
     """

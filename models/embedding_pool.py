@@ -1,4 +1,6 @@
-"""Embeds a large corpus in several processes, with the pool of sentence-transformers. Knows no model's files."""
+"""Embeds a large corpus in several processes, with the pool of sentence-transformers. Independent of the models'
+files.
+"""
 
 import os
 import signal
@@ -15,19 +17,23 @@ import numpy.typing as npt
 from shared.errors import EngineError
 
 BEGINS_AFTER: Final = 4096
-"""Texts that are embedded in this process first: to start the others takes as long as some hundreds of texts."""
+"""The number of texts that this process embeds before it starts others. Starting them takes as long as embedding some
+hundreds of texts.
+"""
 
 PROCESS_BYTES: Final = 1_000_000_000
-"""Memory that each process may take, beside the weights, which all share."""
+"""Memory that each process may take, beside the weights, which all processes share."""
 
 MOST_PROCESSES: Final = 16
 
 _LOOK_S: Final = 0.5
-"""Seconds between two looks of a process at whether the one that started it lives."""
+"""Seconds between two checks by an embedding process whether the process that started it still runs."""
 
 
 def processes_for(cores: int, memory: int) -> int:
-    """Return the number of embedding processes for this many cores and bytes of memory; 1 means this process alone."""
+    """Return the number of embedding processes for a number of cores and bytes of memory; 1 means that this process
+    embeds alone.
+    """
     return max(1, min(cores, memory // PROCESS_BYTES, MOST_PROCESSES))
 
 
@@ -44,7 +50,9 @@ class EmbeddingPool:
         self._stop: Callable[[dict[str, Any]], None]
 
     def encode(self, model: Any, texts: Sequence[str], **options: Any) -> npt.NDArray[np.float32]:
-        """Return what `model.encode` gives for the texts with these options. Raises EngineError if a process fails."""
+        """Return the result of `model.encode` for the texts with the given options. Raises EngineError if a process
+        fails.
+        """
         self._embedded += len(texts)
         if self._processes < 2 or self._embedded <= BEGINS_AFTER or model.device.type != "cpu":
             vectors: npt.NDArray[np.float32] = model.encode(texts, **options)
@@ -59,7 +67,7 @@ class EmbeddingPool:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise EngineError(
                 f"A process that embeds has failed ({reason}). Run the same command again, with --threads 1 to embed "
-                "in a single process: what was finished stays."
+                "in a single process. Finished work is kept."
             ) from error
         return vectors
 
@@ -82,7 +90,9 @@ class EmbeddingPool:
 
 
 class _Leash:
-    """An object sent to an embedding process with the model, which ends that process when this process has ended."""
+    """An object sent to an embedding process together with the model; it ends that process when this process has
+    ended.
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _end_with_parent, ()
@@ -101,7 +111,7 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Block Ctrl-C in the processes that are started within this context: only this process handles it."""
+    """Block Ctrl-C in the processes that are started within this context, so that only this process handles it."""
     resource_tracker.ensure_running()  # it would unblock interrupts if it were started within
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

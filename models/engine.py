@@ -1,8 +1,8 @@
 """The interface of model runtimes. Implementations: `llama_cpp`, and the deterministic `fake` for tests.
 
 A *sequence* is one row of the batch: its own tokens, its own attention state, identified by a small integer in
-`range(EngineInfo.sequences)`. Positions count from 0. Engines know tokens and logits; they know no prompt and no text
-beyond the tokenizer.
+`range(EngineInfo.sequences)`. Positions count from 0. Engines work on tokens and logits; apart from the tokenizer, they
+are independent of prompts and text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,8 @@ class EngineInfo:
     its own key.
 
     `sliceable` says whether parts of a sequence's state can be kept: not with sliding windows, nor where that is not
-    exact. `movable` says whether they can be moved to other positions as well. `verdict` is that of `models.exactness`:
-    the engine does without the features that failed.
+    exact. `movable` says whether they can be moved to other positions as well. `verdict` is the result of the
+    self-tests in `models.exactness`: the engine does not use the features that failed.
 
     `repacks` says whether weights may be laid out again for this processor's kernels.
 
@@ -41,8 +41,8 @@ class EngineInfo:
     `bos` is the text of the beginning-of-text token, which some chat templates insert; "" if there is none.
 
     `adapter` is the hash of the adapter in use, or ""; `refused` says why a named adapter is not used; `asks` whether
-    it was taught to write questions; `abstention` is its threshold for answering that the files do not say, if it was
-    taught that and gives one.
+    it was trained to write questions; `abstention` is its threshold for answering that the files do not say, if it was
+    trained to abstain and contains a threshold.
     """
 
     model: str
@@ -98,7 +98,8 @@ class KVSlice:
 
 
 class Engine(Protocol):
-    """A loaded model. Not thread-safe: one caller at a time. Invalid calls raise EngineError, never abort.
+    """The interface of a loaded model. Not thread-safe: one caller at a time. Invalid calls raise EngineError, never
+    abort.
 
     `computed` counts the tokens computed in all sequences since the model was loaded.
     """
@@ -134,25 +135,25 @@ class Engine(Protocol):
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
         """Append the tokens to the sequence; return the logits after the last one.
 
-        Raises ContextFull when they do not fit. After that, or any other exception, KeyboardInterrupt included, the
+        Raises ContextFull if the tokens do not fit. After that, or any other exception, KeyboardInterrupt included, the
         sequence is as before.
         """
 
     def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
-        """Append one token to each named sequence, all in one batch; return the logits of each.
+        """Append one token to each named sequence, all in one batch; return the logits of each sequence.
 
-        Raises ContextFull when they do not fit; no sequence has changed then.
+        Raises ContextFull if the tokens do not fit; no sequence has changed then.
         """
 
     def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
         """Append one or several tokens to each named sequence, all in one batch; return the logits after each token.
 
-        At most `EngineInfo.verifies` tokens in all. Raises ContextFull when they do not fit; no sequence has changed
-        then. Whoever drafted the tokens rolls back those that the logits do not confirm.
+        At most `EngineInfo.verifies` tokens in all. Raises ContextFull if the tokens do not fit; no sequence has
+        changed then. The caller rolls back drafted tokens that the logits do not confirm.
         """
 
     def rollback(self, sequence: int, count: int) -> None:
-        """Cut the last `count` tokens off the sequence, without recomputing what is left."""
+        """Cut the last `count` tokens off the sequence; the remaining tokens are not computed again."""
 
     def fork(self, source: int, target: int) -> None:
         """Make `target` (emptied first) a copy of `source`."""
@@ -161,10 +162,14 @@ class Engine(Protocol):
         """Empty the sequence."""
 
     def exact(self, sequence: int) -> int:
-        """Return the number of leading tokens with exact state, which is those before the first moved token."""
+        """Return the number of leading tokens with exact attention state: those before the first token whose state was
+        moved.
+        """
 
     def slice(self, sequence: int, start: int, stop: int) -> KVSlice:
-        """Copy the attention state of positions [start, stop). Raises EngineError if part of it is not exact."""
+        """Copy the attention state of positions [start, stop) of a sequence. Raises EngineError if part of it is not
+        exact.
+        """
 
     def join(self, sequence: int, slices: Sequence[KVSlice]) -> None:
         """Append slices, in order, to the sequence; each must start where the one before it ends.
@@ -186,7 +191,7 @@ class Engine(Protocol):
 
 
 class Ends:
-    """The set of tokens that end a generation, tested through the engine; any thread may use it."""
+    """The set of tokens that end a generation; membership is tested through the engine. Any thread may use it."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -200,7 +205,7 @@ class Embedder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """The identity of model, pooling and length limit: vectors can be compared only between equal fingerprints."""
+        """An identifier of model, pooling and length limit: vectors can be compared only between equal fingerprints."""
 
     @property
     def dimensions(self) -> int:

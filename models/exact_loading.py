@@ -1,8 +1,8 @@
 """Loads a model with a setting under which its results are exact on this machine.
 
-Some builds of llama.cpp round otherwise from pass to pass with attention states of one type, but not of another, or
-only with weights that were repacked for the processor's kernels. Which do so can only be tried out. Imports no numpy
-before the weights are read.
+With attention states of one type, but not of another, or only with weights that were repacked for the processor's
+kernels, some builds of llama.cpp round differently from pass to pass. Which builds do so can only be tried out. Imports
+no numpy before the weights are read.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from models.llama_cpp import LlamaCppEngine
 
 VERDICTS: Final = "exactness.json"
-"""The file of verdicts and choices, in the folder of weights."""
+"""The name of the file of verdicts and choices, in the folder of weights."""
 
 _SMALL: Final = 500_000_000
-"""Parameters of a model whose checks all run when it is loaded. A larger one would keep a person waiting: it runs one
-check then, and the others in idle time.
+"""The most parameters of a model whose checks all run when it is loaded. A larger model would keep the user waiting: it
+runs one check then, and the others in idle time.
 """
 
 
@@ -43,43 +43,47 @@ class Setting:
 
     @classmethod
     def of(cls, info: EngineInfo) -> Setting:
-        """Return the setting of an engine."""
+        """Return the setting with which an engine was loaded."""
         return cls(info.kv_type, info.repacks)
 
 
 def settings(kv: KVType, *, may_repack: bool) -> list[Setting]:
-    """Return the settings to try, in order: other states cost little speed, weights that are not repacked cost much."""
+    """Return the settings to try, in order: states of another type cost little speed, weights that are not repacked
+    cost much.
+    """
     other: KVType = "q8_0" if kv == "f16" else "f16"
     return [Setting(each, repacks) for repacks in (True, False)[: 1 + may_repack] for each in (kv, other)]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The setting that was taken for a model on this machine, in the file of verdicts; `key` identifies both."""
+    """The setting chosen for a model on this machine, stored in the file of verdicts; `key` identifies model and
+    machine.
+    """
 
     file: FactsFile
     key: str
 
     def load(self) -> tuple[Setting, int] | None:
-        """Return the setting and what it loses (`Verdict.loss`); None if the configured one has not been replaced."""
+        """Return the chosen setting and how much it loses (`Verdict.loss`); None if the configured setting is used."""
         match self.file.load().get(self.key):
             case {"kv": "f16" | "q8_0" as kv, "repacks": bool(repacks), "loss": int(loss)}:
                 return Setting(kv, repacks), loss
         return None
 
     def keep(self, setting: Setting, loss: int) -> None:
-        """Store the setting."""
+        """Store the chosen setting."""
         self.file.keep(self.key, asdict(setting) | {"loss": loss})
 
 
 def load(
     build: Callable[[Setting], LlamaCppEngine], kv: KVType, choice: Choice, *, may_wait: bool = False
 ) -> LlamaCppEngine:
-    """Load a model with the first setting under which nothing is known to be inexact, else the one that loses least.
+    """Load a model with the first setting under which no check has failed, else with the setting that loses least.
 
-    `build` loads it with a setting; `kv` is the configured type of states. Verdicts are stored, and so is the setting
-    if it is not the configured one. Of a large model some checks are left for `finish`, unless the caller `may_wait`.
-    Raises EngineError and what `build` raises.
+    `build` loads the model with a setting; `kv` is the configured type of states. Verdicts are stored, and so is the
+    setting if it is not the configured one. For a large model some checks are left for `finish`, unless the caller
+    `may_wait`. Raises EngineError and the errors of `build`.
     """
     taken, accepted = choice.load() or (Setting(kv), 0)
     try:
@@ -112,9 +116,9 @@ def load(
 
 
 def finish(loaded: LlamaCppEngine, folder: Path, engine: Engine) -> None:
-    """Run the checks that were left for idle time, which empties the sequences, and act on their verdict.
+    """Run the checks that were left for idle time, which empties the sequences, and apply their verdict to the engine.
 
-    `engine` is the loaded one, or a wrapper that gives way. Another setting, if one is needed, is taken when the model
+    `engine` is the loaded one, or a wrapper that gives way. Another setting, if one is needed, is used when the model
     is next loaded. Raises EngineError, GaveWay; finished checks are stored even then.
     """
     from models.exactness import Verdicts
@@ -131,7 +135,9 @@ def finish(loaded: LlamaCppEngine, folder: Path, engine: Engine) -> None:
 
 
 def choice(folder: Path, path: Path, kv: KVType, adapter: Path | None, gpu_layers: int = 0) -> Choice:
-    """Return the choice for a model file with an adapter, in the folder of verdicts. Raises EngineError."""
+    """Return the stored choice of setting for a model file with an adapter; the file of verdicts is in `folder`. Raises
+    EngineError.
+    """
     from models.llama_bindings import arithmetic, build
 
     file, added = path.stat(), adapter.name if adapter else "-"
@@ -140,7 +146,9 @@ def choice(folder: Path, path: Path, kv: KVType, adapter: Path | None, gpu_layer
 
 
 def explained(setting: Setting, kv: KVType, verdict: Verdict) -> str:
-    """Return in plain words what the checks found under a setting, and that it is not the configured type of states."""
+    """Return a plain sentence about the checks' result under a setting, and that the setting is not the configured
+    one.
+    """
     taken = []
     if setting.kv != kv:
         taken.append(f"{setting.kv} attention states are used in place of {kv}")
@@ -154,7 +162,7 @@ def explained(setting: Setting, kv: KVType, verdict: Verdict) -> str:
 def described(
     folder: Path, path: Path, kv: KVType, adapter: Path | None, adapter_hash: str, gpu_layers: int
 ) -> dict[str, Any]:
-    """Return what is known about the exactness of a model file, without loading it. Raises EngineError."""
+    """Return the stored facts about the exactness of a model file, without loading the model. Raises EngineError."""
     from models.exactness import Verdicts, verdict_key
     from models.llama_bindings import arithmetic, offloads
     from models.llama_info import kv_key
@@ -186,14 +194,14 @@ def _restricted(engine: LlamaCppEngine, choice: Choice, may_wait: bool) -> Llama
 
 
 def _may_repack() -> bool:
-    """Return whether this build can repack weights, so that leaving them as they are is a choice."""
+    """Return whether this build of llama.cpp can repack weights, so that there is a choice not to."""
     from models.llama_bindings import bindings, has_tiles
 
     return b"REPACK = 1" in bindings().llama_print_system_info() and not has_tiles()
 
 
 def _has_room(info: EngineInfo, setting: Setting) -> bool:
-    """Return whether there is memory for this setting's states in place of an engine's."""
+    """Return whether there is memory for the states of a setting once those of the current engine are freed."""
     from models.kv import BLOCKS
 
     (size, values), (new_size, new_values) = BLOCKS[info.kv_type], BLOCKS[setting.kv]

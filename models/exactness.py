@@ -21,25 +21,29 @@ _PROMPT, _MORE, _REST = 24, 16, 8
 """The token counts of a test: two parts that are cached as slices, then a part that is computed after them."""
 
 _HEAD, _FIRST, _SECOND = 12, 8, 11
-"""The token counts of a head, and of two passages that may follow it."""
+"""The token counts of a common head, and of two passages that may follow the head."""
 
 _PASSES = (2, 3, 4, 5, 7, 11)
-"""Sizes of passes: kernels compute 2, 4 or 8 tokens at a time, and the remainder otherwise. One token is never read by
-itself after others (`kv.parts`).
+"""Sizes of passes to try: kernels compute 2, 4 or 8 tokens at a time, and the remainder in another way. A token is
+never read alone after other tokens (`kv.parts`).
 """
 
 _STEPS = 3
-"""Tokens that are decoded in several rows at once."""
+"""The number of tokens that are decoded in several rows at once."""
 
 
 def _ids(engine: Engine, *counts: int) -> list[list[int]]:
-    """Return lists of so many tokens each, spread over the vocabulary without repetition."""
+    """Return one list of token ids for each length in the arguments; the ids are spread over the vocabulary without
+    repetition.
+    """
     tokens = (place * 7919 % engine.info.vocabulary for place in count())
     return [list(islice(tokens, size)) for size in counts]
 
 
 def _slices(engine: Engine) -> bool:
-    """Return whether two slices, cut and joined, give the same logits as a computed prompt."""
+    """Check that a prompt gives the same logits when two parts of it are cut as slices and joined as when it is
+    computed.
+    """
     prompt, more, rest = _ids(engine, _PROMPT, _MORE, _REST)
     engine.prefill(0, prompt)
     engine.prefill(0, more)
@@ -51,7 +55,7 @@ def _slices(engine: Engine) -> bool:
 
 
 def _rollback(engine: Engine) -> bool:
-    """Return whether tokens that were read and rolled back leave the logits unchanged."""
+    """Check that reading tokens and rolling them back leaves the logits unchanged."""
     prompt, more, rest = _ids(engine, _PROMPT, _MORE, _REST)
     engine.prefill(0, prompt)
     computed = engine.prefill(0, rest)
@@ -64,7 +68,9 @@ def _rollback(engine: Engine) -> bool:
 
 
 def _passes(engine: Engine) -> bool:
-    """Return whether reading in passes of other sizes gives the same logits: behind states, only the rest is read."""
+    """Check that reading a prompt in passes of other sizes gives the same logits. After cached states, only the rest is
+    read, in a smaller pass.
+    """
     (tokens,) = _ids(engine, sum(_PASSES))
     computed = engine.prefill(0, tokens)
     for sizes in (_PASSES, _PASSES[::-1]):
@@ -75,12 +81,12 @@ def _passes(engine: Engine) -> bool:
 
 
 def _read(engine: Engine, tokens: Sequence[int], sizes: Iterable[int]) -> Logits:
-    """Read the tokens in passes of these sizes; return the last pass's logits."""
+    """Read the tokens in passes of the given sizes; return the last pass's logits."""
     return [engine.prefill(0, tokens[start:stop]) for start, stop in pairwise(accumulate(sizes, initial=0))][-1]
 
 
 def _reordered(engine: Engine) -> bool:
-    """Return whether slices of two passages behind one head can be joined in another order than they were cut in."""
+    """Check that the slices of two passages after one head can be joined in another order than they were cut in."""
     head, first, second, rest = _ids(engine, _HEAD, _FIRST, _SECOND, _REST)
     computed, kept = zip(*(_prompt(engine, [head, passage], rest) for passage in (first, second)), strict=True)
     for passage in (1, 0):
@@ -92,7 +98,9 @@ def _reordered(engine: Engine) -> bool:
 
 
 def _prompt(engine: Engine, parts: Sequence[list[int]], rest: list[int]) -> tuple[Logits, list[KVSlice]]:
-    """Read a prompt at once in an empty sequence; return its logits and the slices of its parts but the rest."""
+    """Read a prompt at once in an empty sequence; return its logits, and the slices of all its parts except the
+    rest.
+    """
     engine.clear(0)
     logits = engine.prefill(0, [*(token for part in parts for token in part), *rest])
     borders = pairwise(accumulate(map(len, parts), initial=0))
@@ -100,7 +108,9 @@ def _prompt(engine: Engine, parts: Sequence[list[int]], rest: list[int]) -> tupl
 
 
 def _rows(engine: Engine) -> bool:
-    """Return whether passages in rows of their own, decoded in one pass, do as well with states of single prompts."""
+    """Check that states of single prompts give the same logits when they are joined in rows of their own and decoded in
+    one pass.
+    """
     if engine.info.sequences < 2:
         return True  # there are no rows
     head, first, second, rest = _ids(engine, _HEAD, _FIRST, _SECOND, _REST)
@@ -122,7 +132,9 @@ def _rows(engine: Engine) -> bool:
 
 
 def _in_rows(engine: Engine, states: Sequence[KVSlice], rest: list[int]) -> list[Logits]:
-    """Join each state, in a row of its own, behind the head that row 0 holds; read the rest, decode, return logits."""
+    """Join each state to a copy of the head in row 0, each in a row of its own; read the rest, decode, return the
+    logits.
+    """
     engine.fork(0, 1)
     logits = []
     for row, state in enumerate(states):
@@ -164,14 +176,14 @@ class Verdicts:
     folder: Path
 
     def kept(self, key: str) -> Verdict:
-        """Return the stored verdict on an engine; `key` is `verdict_key` of its `kv_key`."""
+        """Return the stored verdict on an engine; `key` is the result of `verdict_key` for its `kv_key`."""
         return verdict(self._load(key))
 
     def tested(self, engine: Engine, arithmetic: str, most: int | None = None) -> Verdict:
-        """Run the checks, at `most` so many, that were never run on this kind of engine, and store their results.
+        """Run at most `most` of the checks that were never run on this kind of engine, and store their results.
 
-        Return the whole verdict. The engine is empty and has no restrictions. `arithmetic` identifies the computing
-        code and the processor. Raises as `examine` does.
+        Return the whole verdict. The engine has to be empty and without restrictions. `arithmetic` identifies the
+        computing code and the processor. Raises the errors of `examine`.
         """
         key = verdict_key(engine.info.kv_key, arithmetic)
         exact = self._load(key)
@@ -187,10 +199,12 @@ class Verdicts:
 
 
 def verdict_key(kv_key: str, arithmetic: str) -> str:
-    """Return the key of an engine's verdict: model, adapter, state type, library, kernels and processor."""
+    """Return the key under which an engine's verdict is stored: model, adapter, state type, library, kernels and
+    processor.
+    """
     return f"{kv_key} {arithmetic}"
 
 
 def verdict(exact: Mapping[Check, bool]) -> Verdict:
-    """Return the verdict of checks that were exact or not; the others are untested."""
+    """Return the verdict for the given results of checks; checks without a result are untested."""
     return Verdict(frozenset(name for name in exact if not exact[name]), frozenset(CHECKS.keys() - exact.keys()))

@@ -1,4 +1,4 @@
-"""A deterministic engine and embedder without weights, for tests alone.
+"""A deterministic engine and embedder without weights, for tests only.
 
 The engine's tokens are bytes. Its logits are noise that depends on all previous tokens, with one token far ahead: it
 answers a prompt by repeating the first passage's last line. Its attention state is the running hash of the tokens; a
@@ -219,7 +219,9 @@ def _states(data: bytes) -> list[bytes]:
 
 
 def _next(held: Sequence[int]) -> int:
-    """Return the answer's next byte or END. The answer is the line before the question, or the prompt's last line."""
+    """Return the next byte of the answer, or END. The answer is the line before the question, or the prompt's last
+    line.
+    """
     text = bytes(token if token < END else 0 for token in held)
     prompt, _, said = text.rpartition(b"assistant\n")
     before, asked, _ = prompt.rpartition(b"Question: ")

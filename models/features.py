@@ -1,7 +1,7 @@
-"""The interface of engines that also give the features from which a draft network drafts.
+"""The interface of engines that also provide the features from which a draft network drafts.
 
-A *feature* is what the model's head computes a token's logits from: the hidden state after the last norm. Reading and
-decoding without features is `models.engine.Engine`'s part.
+A *feature* is the input from which the model's head computes a token's logits: the hidden state after the last norm.
+Reading and decoding without features is part of `models.engine.Engine`.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,9 @@ Features = npt.NDArray[np.float32]
 
 
 class FeatureEngine(Protocol):
-    """Gives features beside logits. Its `decode` and `verify` are `Engine`'s, with equal results."""
+    """An engine that provides features in addition to logits. Its `decode` and `verify` return the same as
+    `Engine`'s.
+    """
 
     @property
     def width(self) -> int:
@@ -26,11 +28,11 @@ class FeatureEngine(Protocol):
     def features(self, sequence: int) -> Features:
         """Return the features of the tokens that the last `decode` or `verify` appended to the sequence.
 
-        They cost nothing beyond a copy. Raises EngineError if that call appended none to it.
+        They cost only a copy. Raises EngineError if that call appended no token to the sequence.
         """
 
     def read(self, sequence: int, tokens: Sequence[int]) -> tuple[Logits, Features]:
-        """Append the tokens as `prefill` does; return the logits after the last, and the features of all.
+        """Append the tokens as `prefill` does; return the logits after the last token, and the features of all tokens.
 
         Unlike `prefill`, this computes the logits of every token. Raises ContextFull, with the sequence as before.
         """

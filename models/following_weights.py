@@ -1,8 +1,9 @@
-"""Weights of an answer's rows that follow its text, computed by the embedder beside decoding (DRAGON, equation 2).
+"""Weights of an answer's rows that follow its text, computed by the embedder while decoding goes on (DRAGON, equation
+2).
 
-A thread of its own embeds the text while the model decodes the next tokens. When new weights take effect is decided by
-`shared.aggregation.weights.basis` alone: decoding waits for them there, so that they depend on the tokens and not on
-the embedder's speed.
+A thread of its own embeds the text while the model decodes the next tokens. `shared.aggregation.weights.basis` alone
+decides when new weights take effect: decoding waits for them there, so that they depend on the tokens and not on the
+embedder's speed.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from shared.aggregation.weights import LATEST_TOKENS, basis, row_weights, simila
 
 
 class FollowingWeights:
-    """The log weights of the rows of one answer, a function for `Decoder`. Close it after the answer."""
+    """The log weights of the rows of one answer, as a function for `Decoder`. Close it after the answer."""
 
     def __init__(
         self,
@@ -27,8 +28,8 @@ class FollowingWeights:
     ) -> None:
         """Compute the weights again after every `every` tokens, at least 1.
 
-        `passages` are the texts to embed, one per row, and `similarities` theirs to the question, for the first
-        weights.
+        `passages` are the texts to embed, one per row. `similarities` are their similarities to the question, from
+        which the first weights are computed.
         """
         self._embedder, self._detokenize, self._every = embedder, detokenize, every
         self._texts = [question, *passages]
@@ -40,7 +41,7 @@ class FollowingWeights:
     def __call__(self, position: int, answer: Sequence[int]) -> Logits:
         """Return the log weights for the token at `position`, shape (rows,), given all tokens before it.
 
-        Begins to compute those of this text if it is their time. Raises WeightsError if the embedder fails.
+        Also starts to compute the next weights if enough tokens were added. Raises WeightsError if the embedder fails.
         """
         if position and position % self._every == 0:
             self._computing(answer)
@@ -48,7 +49,7 @@ class FollowingWeights:
         return self._computing(answer[:count]).result() if count else self._first
 
     def close(self) -> None:
-        """End the thread."""
+        """End the embedding thread."""
         self._pool.shutdown(cancel_futures=True)
 
     def _computing(self, answer: Sequence[int]) -> "Future[Logits]":

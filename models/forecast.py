@@ -22,14 +22,14 @@ The model is then loaded only once the user types.
 """
 
 _FIRST_PART = re.compile(r"-00001-of-(\d{5})\.gguf$")
-"""The end of the name of a split model's first part, which llama.cpp opens together with the others."""
+"""The end of the file name of a split model's first part; llama.cpp opens all parts together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The memory that an engine takes beside its weights.
+    """The settings that decide how much memory an engine takes beside its weights.
 
-    `context` is the number of tokens, at most those that the model was trained for unless sequences share them
+    `context` is the number of tokens, at most those for which the model was trained unless sequences share them
     (`shared`). `kv` is the number format of attention states. `kept` is the bytes of states cached outside the context.
     """
 
@@ -58,8 +58,9 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A forecast in bytes. `weights`, `attention` and `kept` are of memory, `weights` None where the file's contents
-    are unknown; `fetch` is of the disk, 0 for a model that is here; `free_memory` and `free_disk` are available now.
+    """A forecast of memory and disk space, in bytes. `weights`, `attention` and `kept` are memory; `weights` is None if
+    the file's contents are unknown. `fetch` is disk space, 0 for a model that is on this machine. `free_memory` and
+    `free_disk` are available now.
     """
 
     weights: int | None
@@ -76,15 +77,15 @@ class Forecast:
         return None if self.weights is None else self.weights + self.attention + self.kept
 
     def times(self, count: int) -> Forecast:
-        """Return the forecast for `count` processes with this model on one machine."""
+        """Return the forecast for `count` processes that load this model on one machine."""
         weights = None if self.weights is None else self.weights * count
         return replace(self, weights=weights, attention=self.attention * count, kept=self.kept * count)
 
     @property
     def needs(self) -> str:
-        """A clause for the user with the memory that the model needs, its parts, and the free memory."""
+        """A clause for the user that names the memory the model needs, its parts, and the free memory."""
         if self.weights is None or self.memory is None:
-            return f"needs memory that is known once it is here; {megabytes(self.free_memory)} are free"
+            return f"needs memory that is known only after its download; {megabytes(self.free_memory)} are free"
         parts = [f"{megabytes(self.weights)} of weights"]
         if self.attention:
             parts.append(f"{megabytes(self.attention)} for {self.tokens:,} tokens of context")
@@ -105,7 +106,7 @@ class Forecast:
 
 
 def forecast(weights: Weights, entry: Entry, room: Room) -> Forecast:
-    """Forecast the memory and disk space of an entry. Opens the file if it is a person's own.
+    """Forecast the memory and disk space of a catalog entry. Opens the file if it is the user's own.
 
     Raises WeightsDamaged or EngineError if that file is no model.
     """
@@ -129,13 +130,13 @@ def forecast(weights: Weights, entry: Entry, room: Room) -> Forecast:
 
 
 def memory_of(entry: Entry, room: Room) -> int:
-    """Return the approximate bytes of memory that a catalog's engine takes while it runs."""
+    """Return the approximate bytes of memory that a model of the catalog takes while it runs."""
     assert entry.shape
     return entry.shape.file + bytes_per_token(entry.shape.kv_values, room.kv) * room.tokens(entry.shape.context)
 
 
 def megabytes(size: int) -> str:
-    """Return a size in megabytes."""
+    """Return a size in bytes as text in megabytes."""
     return f"{size / 1e6:,.0f} MB"
 
 
@@ -170,7 +171,7 @@ def opened(weights: Weights, name: str) -> tuple[str, Entry]:
 
 
 def looked_into(weights: Weights, entry: Entry) -> Inside:
-    """Read the facts in a model file. Raises WeightsDamaged or EngineError if it is no model that can answer."""
+    """Read the facts in a model file. Raises WeightsDamaged or EngineError if it is no model that can write answers."""
     from models.llama_model import LlamaModel
     from models.soundness import require_sound
 

@@ -1,4 +1,5 @@
-"""Reads the header of a GGUF file: keys, values, names and shapes of tensors. Knows no weights and no llama.cpp.
+"""Reads the header of a GGUF file: keys, values, names and shapes of tensors. Independent of llama.cpp; reads no
+weights.
 
 The file is not trusted: counts and lengths are checked before they are used. Layout: ggml's `docs/gguf.md`.
 """
@@ -18,10 +19,10 @@ _DIMENSIONS = 4
 
 UINT32, FLOAT32, STRING, ARRAY = 4, 6, 8, 9
 _SCALARS = dict(zip((0, 1, 2, 3, UINT32, 5, FLOAT32, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
-"""The `struct` format letter for each of GGUF's type numbers."""
+"""The `struct` format letter of each scalar type, by GGUF's number of the type."""
 
 _BLOCKS = {0: ("F32", 4, 1), 1: ("F16", 2, 1), 8: ("Q8_0", 34, 32), 30: ("BF16", 2, 1)}
-"""For each of ggml's tensor type numbers: its name, the bytes of a block, and the values in a block."""
+"""The name of each tensor type, the bytes of a block, and the values in a block, by ggml's number of the type."""
 
 
 class Malformed(ValueError):
@@ -30,7 +31,7 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value and GGUF's number of its type. For an array, `held` is the number of elements."""
+    """A value and GGUF's number of its type. For an array, `held` is its number of elements."""
 
     type: int
     held: str | float
@@ -38,7 +39,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor's name and its shape in GGUF's order: the length of a row first."""
+    """A tensor's name and its shape in GGUF's order, which begins with the length of a row."""
 
     name: str
     shape: tuple[int, ...]
@@ -46,16 +47,16 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header's keys with values, and its tensors."""
+    """The keys with their values, and the tensors, that a GGUF header lists."""
 
     values: dict[str, Value]
     tensors: tuple[Tensor, ...]
 
 
 def read_values(file: BinaryIO) -> Iterator[tuple[str, Value]]:
-    """Yield keys and values from the start of the file. Raises Malformed.
+    """Yield the keys with their values from the start of the file. Raises Malformed.
 
-    An array is skipped only when the next key is requested: skipping a vocabulary takes 20 ms.
+    An array is skipped only when the next key is requested, because skipping a vocabulary takes 20 ms.
     """
     _, count = _counts(file)
     return _values(file, count)
@@ -71,9 +72,9 @@ def read_header(file: BinaryIO) -> Header:
         tensor, kind, offset = _tensor(file)
         size = _bytes(tensor, kind)
         if tensor.name in tensors:
-            raise Malformed(f"{tensor.name} stands in it twice")
+            raise Malformed(f"it has the tensor {tensor.name} twice")
         if offset != stop:
-            raise Malformed(f"{tensor.name} is not where it should be")
+            raise Malformed(f"the tensor {tensor.name} is at a wrong offset")
         tensors[tensor.name] = tensor
         end = stop + size
         stop = _padded(end, padding)
@@ -83,25 +84,25 @@ def read_header(file: BinaryIO) -> Header:
         if size < begin + end:
             raise Malformed(f"it is cut short: {begin + end:,} bytes were written, {size:,} are there")
         if size > begin + stop:
-            raise Malformed("something stands behind its last tensor")
+            raise Malformed("data follows its last tensor")
     return Header(values, tuple(tensors.values()))
 
 
 def read_outline(file: BinaryIO) -> Header:
-    """Read the header of a model, whose tensors may have any type; whether the file holds them is not checked. Raises
-    Malformed.
+    """Read the header of a model, whose tensors may have any type. Does not check that the file holds the tensors.
+    Raises Malformed.
     """
     tensor_count, values = _head(file)
     return Header(values, tuple(_tensor(file)[0] for _ in range(tensor_count)))
 
 
 def _head(file: BinaryIO) -> tuple[int, dict[str, Value]]:
-    """Return the number of tensors, and the values by key."""
+    """Return the number of tensors, and the values by their keys."""
     tensor_count, count = _counts(file)
     values: dict[str, Value] = {}
     for key, value in _values(file, count):
         if key in values:
-            raise Malformed(f"{key} stands in it twice")
+            raise Malformed(f"it has the key {key} twice")
         values[key] = value
     return tensor_count, values
 
@@ -146,7 +147,7 @@ def _pass_over(file: BinaryIO, of: int, length: int) -> None:
 
 
 def _tensor(file: BinaryIO) -> tuple[Tensor, int, int]:
-    """Read a tensor's name and shape; return it with ggml's number of its type and its offset."""
+    """Read a tensor's name and shape; return them with ggml's number of its type and its offset."""
     name = _text(file)
     (dimensions,) = _numbers(file, "I")
     if not 1 <= dimensions <= _DIMENSIONS:
@@ -157,14 +158,14 @@ def _tensor(file: BinaryIO) -> tuple[Tensor, int, int]:
 
 
 def _bytes(tensor: Tensor, kind: int) -> int:
-    """Return the size of a tensor of an adapter."""
+    """Return the size in bytes of an adapter's tensor."""
     if kind not in _BLOCKS:
         known = ", ".join(name for name, _, _ in _BLOCKS.values())
         raise Malformed(f"its numbers are of a type (ggml's {kind}) that is none of {known}")
     _, block, values = _BLOCKS[kind]
     shape = tensor.shape
     if not all(shape) or shape[0] % values:
-        raise Malformed(f"a tensor of {' x '.join(map(str, shape))} cannot be")
+        raise Malformed(f"a tensor cannot have the shape {' x '.join(map(str, shape))}")
     return math.prod(shape) // values * block
 
 

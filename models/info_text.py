@@ -1,4 +1,4 @@
-"""Spells the facts about a model for `models info`."""
+"""Writes the facts about a model as text for `models info`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,12 +8,12 @@ from shared.printable import safe_line
 
 
 def spelled_size(size: int) -> str:
-    """Return a size in megabytes; 0 stands for an unknown one."""
+    """Return a size in bytes as text in megabytes; 0 stands for an unknown size."""
     return megabytes(size) if size else "unknown"
 
 
 def spelled(title: str, value: object) -> str:
-    """Return a fact as `models info` shows it; `title` is the fact's key."""
+    """Return a fact as text for `models info`; `title` is the fact's key."""
     if value is None and title != "adapter":
         return "unknown"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Wraps an engine so that it stops between batches when something else needs the machine."""
+"""Wraps an engine so that it stops between batches when another task needs the machine."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -8,10 +8,10 @@ from models.engine import Engine, Logits
 from shared.errors import GaveWay
 
 PART = 128
-"""Tokens computed between two checks whether to stop, about 100 to 200 ms.
+"""Tokens computed between two checks whether to stop, which take about 100 to 200 ms.
 
-llama.cpp computes as many per batch anyway, so the logits stay the same to the bit; they also do with fewer tokens,
-except a single one.
+llama.cpp computes as many per batch anyway, so the logits stay the same to the bit. They also do with smaller parts,
+except parts of a single token.
 """
 
 
@@ -53,7 +53,8 @@ class _Interruptible:
 
 
 def interruptible(engine: Engine, give_way: Callable[[], bool], part: int = PART) -> Engine:
-    """Return the engine; once `give_way()` is true, its computing methods raise GaveWay, with its sequences unchanged.
+    """Return a wrapper of the engine. Once `give_way()` is true, its computing methods raise GaveWay and leave its
+    sequences unchanged.
 
     `part` is the number of tokens computed between two checks, at least two.
     """

@@ -1,6 +1,6 @@
 """The bookkeeping of attention state that all engines share: cells in use, and cutting and checking slices.
 
-A *cell* holds the state of one token; after a fork it belongs to several sequences. Knows no model runtime.
+A *cell* holds the state of one token; after a fork it belongs to several sequences. Independent of the model runtime.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from models.engine import KVSlice, KVType
 from shared.errors import ContextFull, SliceRejected
 
 BLOCKS = {"f16": (2, 1), "q8_0": (34, 32)}
-"""For each KV type: the bytes of a block and the values in a block."""
+"""The bytes of a block and the values in a block, for each type of KV state."""
 
 
 def bytes_per_token(values: int, kv_type: KVType) -> int:
@@ -23,7 +23,8 @@ def bytes_per_token(values: int, kv_type: KVType) -> int:
 
 
 class Cells:
-    """The tokens of each sequence and their cells. All sequences share the capacity, which is counted in cells.
+    """The tokens of each sequence and the cells that hold them. All sequences share the capacity, which is counted in
+    cells.
 
     Every change of a sequence is one step, so that an interrupt leaves the state before or after the change.
     """
@@ -44,7 +45,7 @@ class Cells:
         return tuple(token for _, token in self._held[sequence])
 
     def require(self, tokens: int) -> None:
-        """Raise ContextFull unless this many more tokens fit."""
+        """Raise ContextFull unless the given number of further tokens fits."""
         if tokens <= self._capacity - sum(map(len, self._held)):  # even if no cell were shared
             return
         if self._used is None:
@@ -56,7 +57,7 @@ class Cells:
             )
 
     def exact(self, sequence: int) -> int:
-        """Return the number of tokens before the first moved one."""
+        """Return the number of tokens before the first one whose state was moved."""
         held = self._held[sequence]
         return next((place for place, (cell, _) in enumerate(held) if cell in self._moved), len(held))
 
@@ -75,7 +76,7 @@ class Cells:
         self._changed()
 
     def renew(self, sequence: int) -> None:
-        """Give the sequence new cells that it shares with no other. Raises ContextFull, with nothing changed."""
+        """Give the sequence new cells that it shares with no other sequence. On ContextFull, nothing has changed."""
         held = self._held[sequence]
         self._held[sequence] = []
         self._changed()
@@ -88,12 +89,14 @@ class Cells:
         self.append(sequence, [token for _, token in held])
 
     def share(self, source: int, target: int) -> None:
-        """Make the target hold the same cells as the source."""
+        """Make the target sequence hold the same cells as the source sequence."""
         self._held[target] = self._held[source].copy()
         self._changed()
 
     def _changed(self) -> None:
-        """Invalidate the count of used cells. It takes milliseconds, so it is counted again only when room is short."""
+        """Invalidate the count of used cells. Counting takes milliseconds, so they are counted again only when room is
+        short.
+        """
         self._used = None
         if self._moved:
             self._moved &= self._taken()
@@ -103,7 +106,8 @@ class Cells:
 
 
 def parts(count: int, most: int) -> Iterator[int]:
-    """Yield the sizes of the batches for `count` tokens: at most `most`, and no batch of one after others.
+    """Yield the sizes of the batches for `count` tokens: at most `most` each, and no batch of a single token after
+    others.
 
     A single token is computed by other kernels, which round f16 sums differently from all larger batches.
     """
@@ -122,13 +126,13 @@ def cut(
     data: bytes | memoryview,
     planes: tuple[tuple[str, int], ...],
 ) -> KVSlice:
-    """Return the slice [start, stop) of a sequence that holds `tokens`; `data` is the slice's state."""
+    """Return the slice [start, stop) of a sequence that holds `tokens`; `data` is the attention state of that range."""
     within = tuple(tokens[start:stop])
     return KVSlice(key, _digest(tokens[:start]), start, within, data, _checksum(within, data), planes)
 
 
 def check(key: str, before: Sequence[int], slices: Sequence[KVSlice]) -> list[int]:
-    """Return the slices' tokens, in order, if the slices may follow the tokens `before`; else raise SliceRejected."""
+    """Return the slices' tokens, in order, if the slices fit after the tokens `before`; else raise SliceRejected."""
     tokens = list(before)
     for kv_slice in slices:
         check_alone(key, kv_slice)
@@ -139,7 +143,7 @@ def check(key: str, before: Sequence[int], slices: Sequence[KVSlice]) -> list[in
 
 
 def check_alone(key: str, kv_slice: KVSlice) -> None:
-    """Raise SliceRejected unless the slice is undamaged and from an engine with that key."""
+    """Raise SliceRejected unless the slice is undamaged and from an engine with the given key."""
     if kv_slice.kv_key != key:
         raise SliceRejected("Cached attention state is of another model or setting; it has to be computed again.")
     if not is_whole(kv_slice):

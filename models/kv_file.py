@@ -1,4 +1,5 @@
-"""The file format of one slice: a header about its origin, then its planes (`q`, `k`, `v` and others).
+"""The file format of a slice of attention states: a header about its origin, then its planes (`q`, `k`, `v` and
+others).
 
 The file may be damaged, so everything in it is checked before use.
 """
@@ -30,7 +31,7 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def pack(kv_slice: KVSlice) -> Iterator[bytes | memoryview]:
-    """Yield the file's content in parts."""
+    """Yield the content of a slice's file in parts."""
     header = msgspec.json.encode(
         _Header(kv_slice.kv_key, kv_slice.prefix, kv_slice.start, kv_slice.tokens, kv_slice.planes, kv_slice.checksum)
     )
@@ -40,7 +41,9 @@ def pack(kv_slice: KVSlice) -> Iterator[bytes | memoryview]:
 
 
 def unpack(content: bytes) -> KVSlice:
-    """Return the slice in a file's content. Its checksum is compared when an engine joins it. Raises SliceRejected."""
+    """Return the slice in a file's content. Its checksum is not compared here, but when an engine joins it. Raises
+    SliceRejected.
+    """
     begin = len(MAGIC) + _HEADER.size
     if len(content) < begin or not content.startswith(MAGIC):
         raise SliceRejected("Cached attention state is of another format; it has to be computed again.")

@@ -1,6 +1,6 @@
-"""llama.cpp's C functions with their log silenced, and its error messages. Knows no model and no engine.
+"""llama.cpp's C functions with their log silenced, and its error messages. Independent of models and engines.
 
-They are bound by the installed `llama.h` (`models.llama_header`), as on a phone nothing else can; or by
+The functions are bound by the installed `llama.h` (`models.llama_header`), which is the only way on a phone; or by
 llama-cpp-python's module of C functions, if no header is found, or if `BINDINGS_VARIABLE` says so.
 """
 
@@ -23,13 +23,13 @@ LOG_VARIABLE = "LLAMA_CPP_LOG"
 """The environment variable that lets llama.cpp log to stderr."""
 
 BINDINGS_VARIABLE = "LLAMA_CPP_BINDINGS"
-"""The environment variable that chooses what binds llama.cpp: `header` or `package`."""
+"""The environment variable that chooses how llama.cpp is bound: `header` or `package`."""
 
 FOLDER_VARIABLE = "LLAMA_CPP_FOLDER"
-"""The environment variable that names the folder in which what was read of `llama.h` is kept."""
+"""The environment variable that names the folder in which the declarations read from `llama.h` are cached."""
 
 STATE_VERSIONS = frozenset((3,))
-"""The versions of serialised attention state whose layout `models.llama_state` knows."""
+"""The versions of llama.cpp's serialised attention state whose layout `models.llama_state` knows."""
 
 _INSTALL = "Run: pip install llama-cpp-python (on Termux: pkg install llama-cpp)"
 _PACKAGE = "llama_cpp"
@@ -46,7 +46,7 @@ def bindings() -> Any:
 
 
 def build() -> str:
-    """Identify this build of llama.cpp: another build may compute and store attention state differently.
+    """Return an identifier of this build of llama.cpp: another build may compute and store attention state differently.
 
     It stays the same while the program runs, also when the library's file is replaced meanwhile.
     """
@@ -54,21 +54,23 @@ def build() -> str:
 
 
 def described() -> str:
-    """Return which library is loaded and what binds it."""
+    """Return a text that names the loaded library and how it is bound."""
     api = bindings()
     return f"{api._lib._name}, bound by {getattr(api, 'header', _PACKAGE)}"
 
 
 def keeps_states() -> bool:
-    """Return whether attention states can be cut and joined: whether the layout that this build gives them is known."""
+    """Return whether attention states can be cut and joined, which requires that their layout in this build is
+    known.
+    """
     return bindings().LLAMA_STATE_SEQ_VERSION in STATE_VERSIONS
 
 
 @cache
 def arithmetic() -> str:
-    """Identify the compute kernels: the library's files and the processor instructions that they use.
+    """Return an identifier of the compute kernels: the library's files and the processor instructions that they use.
 
-    Together with `build` and a model, this decides whether an exactness verdict is still valid.
+    Together with `build` and a model, it decides whether an exactness verdict is still valid.
     """
     folder = Path(bindings()._lib._name).resolve().parent
     kernels = sorted(
@@ -93,7 +95,7 @@ def has_tiles() -> bool:
 
 
 def why(call: Callable[[], object]) -> str:
-    """Repeat a failed call and return the errors that llama.cpp logs meanwhile.
+    """Repeat a failed call and return the errors that llama.cpp logs during it.
 
     The log is not read during the first call, as Ctrl-C during a callback from C would be lost.
     """
@@ -114,9 +116,10 @@ def why(call: Callable[[], object]) -> str:
 
 
 def set_environment(folder: Path | None = None) -> None:
-    """Set the environment variables that are read when llama.cpp is loaded; `folder` is to keep facts about it.
+    """Set the environment variables that are read when llama.cpp is loaded; facts about llama.cpp are cached in
+    `folder`.
 
-    A program with threads calls this before it starts the first one: in C, changing the environment while another
+    A program with threads has to call this before it starts the first one: in C, changing the environment while another
     thread reads it ends the process.
     """
     # OpenMP's threads wait for each other by spinning, by default so long that another busy process stalls them all:
@@ -137,7 +140,7 @@ def _silence(api: Any) -> None:
 
 @cache
 def _loaded() -> tuple[Any, str]:
-    """Return the bindings and what identifies the build."""
+    """Return the bindings and the identifier of the build."""
     set_environment()
     choice = os.environ.get(BINDINGS_VARIABLE, "")
     if choice not in ("", "header", "package"):

@@ -1,4 +1,5 @@
-"""What Jackdaw uses of llama.cpp: functions, fields and constants of `llama.h`, and two functions of `ggml-backend.h`.
+"""The parts of llama.cpp that Jackdaw uses: functions, fields and constants of `llama.h`, and two functions of
+`ggml-backend.h`.
 
 Nothing else is called. An installed header has to declare all of it as here, except that whole numbers may have other
 sizes, and fields may stand in another order and among others.
@@ -113,7 +114,7 @@ size_t llama_state_seq_get_size(llama_context * context, int32_t sequence);
 size_t llama_state_seq_get_data(llama_context * context, uint8_t * data, size_t bytes, int32_t sequence);
 size_t llama_state_seq_set_data(llama_context * context, const uint8_t * data, size_t bytes, int32_t sequence);
 """
-"""Declarations, as `models.c_header` reads them."""
+"""The declarations of the functions, in C, as `models.c_header` reads them."""
 
 CONSTANTS = (
     "GGML_TYPE_F16",
@@ -128,7 +129,9 @@ CONSTANTS = (
 
 
 class Declarations(NamedTuple):
-    """What a header declares of what Jackdaw uses, by name. `structs` also holds those that are parts of others."""
+    """A header's declarations of the parts that Jackdaw uses, by name. `structs` also holds the structs that are
+    members of these.
+    """
 
     structs: Mapping[str, tuple[Field, ...]]
     functions: Mapping[str, Signature]
@@ -137,7 +140,9 @@ class Declarations(NamedTuple):
 
 
 def declarations(header: Header) -> Declarations:
-    """Return what the header declares of what Jackdaw uses. Raises HeaderError for what is missing or differs."""
+    """Return a header's declarations of the parts that Jackdaw uses. Raises HeaderError if a part is missing or
+    differs.
+    """
     ours = header.__class__(CALLS)
     structs: dict[str, tuple[Field, ...]] = {}
     for name in ours.names("struct"):
@@ -178,7 +183,7 @@ def _shown(signature: Signature) -> str:
 
 
 def _kind(type_: str) -> str:
-    """Return what a type has in common with those that are passed alike from Python."""
+    """Return the group of types to which a type belongs; values of one group are passed alike from Python."""
     if type_ in PRIMITIVES:
         return "float" if type_ in ("float", "double") else "number"
     base = type_.rstrip("*")
@@ -186,7 +191,7 @@ def _kind(type_: str) -> str:
 
 
 def _parts(*structs: tuple[Field, ...]) -> Iterator[str]:
-    """Yield the names of the structs that are parts of these, by value."""
+    """Yield the names of the structs that the given structs contain by value."""
     for field in (field for fields in structs for field in fields):
         single = field.type.partition("[")[0]
         if not (single.endswith("*") or single in PRIMITIVES):

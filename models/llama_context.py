@@ -1,6 +1,7 @@
-"""A llama.cpp context: the attention state of its sequences and the computations in them. Knows no engine.
+"""A llama.cpp context: the attention state of its sequences and the computations in them. Independent of engines.
 
-The C functions abort the process or fail silently on a bad argument: callers of these methods check arguments.
+The C functions abort the process or fail silently on a bad argument, so callers of these methods have to check
+arguments.
 """
 
 import ctypes
@@ -20,16 +21,19 @@ from models.llama_state import covers
 from shared.errors import ContextFull, EngineError, SliceRejected
 
 BATCH = 128
-"""Tokens computed in one call. Ctrl-C has to wait for the end of the call."""
+"""The most tokens computed in one call. Ctrl-C has to wait for the end of the call."""
 
 MOST_LOGITS = 32
-"""Tokens of one call whose logits can be had, if there are fewer sequences: drafts are verified so many at a time."""
+"""The most tokens of one call whose logits can be read, unless there are more sequences than that. Drafts are verified
+in calls of this size.
+"""
 
 _NO_ROOM = 1  # return code of llama_decode: no room in the KV buffer, nothing computed
 
 
 class LlamaContext:
-    """Sequences that share one KV buffer of `size` tokens; `scratch`, behind them, is for slices in transfer.
+    """Sequences that share one KV buffer of `size` tokens. The sequence `scratch`, after the others, is for slices in
+    transfer.
 
     `branches` more sequences come last. `handle` is llama.cpp's pointer, None once closed. Raises EngineError.
     """
@@ -55,19 +59,20 @@ class LlamaContext:
         self._batch = _Batch(self._api)
 
     def close(self) -> None:
-        """Free the context. Further calls do nothing."""
+        """Free the context. A second call does nothing."""
         handle, self.handle = self.handle, None
         if handle:
             self._api.llama_free(handle)
 
     def can_shift(self) -> bool:
-        """Return whether the positions of held tokens can be changed."""
+        """Return whether llama.cpp can change the positions of tokens in the KV buffer."""
         return bool(self._api.llama_memory_can_shift(self._memory))
 
     def compute(
         self, ids: npt.NDArray[np.int32], positions: npt.ArrayLike, sequences: npt.ArrayLike, outputs: npt.ArrayLike
     ) -> None:
-        """Compute tokens at these positions of these sequences; `outputs` marks the tokens whose logits are needed.
+        """Compute tokens at the given positions of the given sequences; `outputs` marks the tokens whose logits are
+        needed.
 
         Raises ContextFull, with nothing computed, and EngineError.
         """
@@ -76,8 +81,8 @@ class LlamaContext:
     def compute_shared(
         self, ids: npt.NDArray[np.int32], positions: npt.ArrayLike, sequences: Sequence[Sequence[int]]
     ) -> None:
-        """Compute tokens at these positions, each in several sequences; the logits of all can be had. Raises as
-        `compute`. The sequences that share a token have to hold the same positions.
+        """Compute tokens at the given positions, each in several sequences; the logits of all can be read. Raises the
+        errors of `compute`. The sequences that share a token have to hold the same positions.
         """
         self._decode(self._batch.filled_shared(ids, positions, sequences), ids.size)
 
@@ -96,7 +101,9 @@ class LlamaContext:
         return np.ctypeslib.as_array(logits, (self._vocabulary,)).copy()
 
     def give_features(self, is_on: bool) -> None:
-        """Let `compute` give features, too, or not. With them, all its tokens are outputs: at most `MOST_LOGITS`."""
+        """Switch on or off that `compute` also computes features. With features, all its tokens are outputs: at most
+        `MOST_LOGITS`.
+        """
         self._api.llama_set_embeddings(self.handle, is_on)
 
     def features(self, first: int, count: int, width: int) -> npt.NDArray[np.float32]:
@@ -128,15 +135,17 @@ class LlamaContext:
         return [[self.logits(next(rows)) for _ in part] for part in parts]
 
     def copy(self, source: int, target: int, start: int = -1, stop: int = -1) -> None:
-        """Share these positions of the source with the target; -1 stands for the first, or last, position."""
+        """Let the target sequence share the given positions of the source; -1 stands for the first, or last,
+        position.
+        """
         self._api.llama_memory_seq_cp(self._memory, source, target, start, stop)
 
     def remove(self, sequence: int, start: int = -1, stop: int = -1) -> bool:
-        """Remove these positions from a sequence; return whether that was possible."""
+        """Remove the given positions from a sequence; return whether that was possible."""
         return bool(self._api.llama_memory_seq_rm(self._memory, sequence, start, stop))
 
     def shift(self, sequence: int, start: int, stop: int, by: int) -> None:
-        """Move these positions of a sequence, and of every other sequence that shares their cells, by `by`."""
+        """Move the given positions of a sequence, and of every other sequence that shares their cells, by `by`."""
         self._api.llama_memory_seq_add(self._memory, sequence, start, stop, by)
 
     def first_position(self, sequence: int) -> int:
@@ -144,13 +153,13 @@ class LlamaContext:
         return int(self._api.llama_memory_seq_pos_min(self._memory, sequence))
 
     def state(self, sequence: int) -> npt.NDArray[np.uint8] | None:
-        """Return a sequence's state, serialised; None if llama.cpp does not provide it."""
+        """Return a sequence's attention state, serialised; None if llama.cpp does not provide it."""
         data = np.empty(self._api.llama_state_seq_get_size(self.handle, sequence), np.uint8)
         got = self._api.llama_state_seq_get_data(self.handle, _pointer(data), data.size, sequence)
         return data if got == data.size else None
 
     def load(self, piece: KVSlice) -> None:
-        """Load the slice's state into the scratch sequence at its original positions. Raises SliceRejected."""
+        """Load a slice's state into the scratch sequence at its original positions. Raises SliceRejected."""
         data = np.frombuffer(piece.data, np.uint8)
         if not covers(data, piece.start, piece.stop) or data.size != self._api.llama_state_seq_set_data(
             self.handle, _pointer(data), data.size, self.scratch

@@ -1,7 +1,7 @@
-"""An engine that runs llama.cpp through its low-level interface. Knows no prompt and no sampling.
+"""An engine that runs llama.cpp through its low-level interface. Independent of prompts and sampling.
 
 The C functions abort the process or fail silently on a bad argument, so all arguments are checked before. All sequences
-share one KV buffer (`kv_unified`), without which copying a part of a sequence aborts; one extra sequence is scratch
+share one KV buffer (`kv_unified`), as copying a part of a sequence would abort otherwise; one more sequence is scratch
 space for slices.
 """
 
@@ -79,9 +79,9 @@ class LlamaCppEngine:
         return self._info
 
     def restrict(self, verdict: Verdict) -> None:
-        """Do without the features that are not exact here: slices, and rollbacks without recomputing.
+        """Stop using the features that are not exact here: slices, and rollbacks without recomputing.
 
-        It replaces an earlier verdict (see `models.exactness`).
+        The verdict replaces an earlier one (see `models.exactness`).
         """
         able, keeps = self._able, verdict.keeps_states
         self._info = replace(
@@ -231,9 +231,9 @@ class LlamaCppEngine:
             self._model.close()
 
     def _whole(self, sequence: int) -> int:
-        """Return the sequence's length, after recomputing state that llama.cpp lost.
+        """Return the sequence's length, after recomputing attention state that llama.cpp dropped.
 
-        Raises ContextFull if recomputing needs cells of its own in place of shared ones and none are free.
+        Raises ContextFull if recomputing needs new cells in place of shared ones and none are free.
         """
         length = self.length(sequence)
         if sequence in self._lost:
@@ -246,7 +246,7 @@ class LlamaCppEngine:
 
     @contextmanager
     def _appending(self, *sequences: int) -> Iterator[None]:
-        """Let sequences grow in this context; on any exception, also Ctrl-C, cut each back to its present length."""
+        """Let sequences grow in this context; on any exception, also Ctrl-C, cut each back to its previous length."""
         self._unsettled.update({sequence: self._cells.length(sequence) for sequence in sequences})
         try:
             yield
@@ -256,7 +256,7 @@ class LlamaCppEngine:
         self._unsettled.clear()
 
     def _settle(self) -> None:
-        """Cut unsettled sequences to their lengths. If Ctrl-C interrupts this, the next call does it again."""
+        """Cut sequences that an interrupt left too long. If Ctrl-C interrupts this, the next call does it again."""
         for sequence, length in self._unsettled.items():
             cut = self._context.remove(sequence, length)
             self._cells.truncate(sequence, length)
@@ -267,7 +267,7 @@ class LlamaCppEngine:
         self._unsettled.clear()
 
     def _holds(self, sequence: int, length: int) -> bool:
-        """Return whether llama.cpp holds all state that the next token of a sequence of this length reads.
+        """Return whether llama.cpp still holds all state that the next token of a sequence of this length needs.
 
         A sliding window's old cells are reused for other sequences, so state needed after a rollback may be lost.
         """
@@ -288,7 +288,7 @@ class LlamaCppEngine:
         return self._model
 
     def _require(self, length: int) -> None:
-        """Raise ContextFull if a sequence may not become this long."""
+        """Raise ContextFull if a sequence may not grow to the given length."""
         if length > self._info.prompt_room:
             raise ContextFull(
                 f"{self._info.model} was trained for {self._info.prompt_room} tokens at most. "

@@ -1,6 +1,6 @@
-"""An engine of llama.cpp that also gives features. Knows no draft network.
+"""An engine of llama.cpp that also provides features. Independent of draft networks.
 
-Through `llama.h`, features come by `llama_set_embeddings`, which makes every token of a pass an output. Decoding and
+llama.cpp computes features after `llama_set_embeddings`, which makes every token of a pass an output. Decoding and
 verifying need the logits of all their tokens in any case: there features cost nothing, and the logits are the same to
 the bit. Reading a prompt would compute its logits, too (a fifth more time with the default model): so `prefill` leaves
 features out, and `read` computes them.
@@ -16,7 +16,7 @@ from shared.errors import EngineError
 
 
 class LlamaFeatureEngine(LlamaCppEngine):
-    """`LlamaCppEngine` as a `models.features.FeatureEngine`; takes the same arguments."""
+    """A `LlamaCppEngine` that implements `models.features.FeatureEngine`; it takes the same arguments."""
 
     _features: Mapping[int, Features] = {}
 
@@ -59,9 +59,10 @@ class LlamaFeatureEngine(LlamaCppEngine):
 
     @contextmanager
     def _giving(self, sequences: Iterable[int]) -> Iterator[None]:
-        """Have features computed in this context alone: with them, a prefill would compute the logits of all tokens.
+        """Have features computed within this context only: outside it, a prefill would needlessly compute the logits of
+        all tokens.
 
-        The sequences' lost state is recomputed before that: as outputs, so many tokens would end the process.
+        State that the sequences lost is recomputed before that: as outputs, so many tokens would end the process.
         """
         self._open()
         self._features = {}
@@ -74,7 +75,9 @@ class LlamaFeatureEngine(LlamaCppEngine):
             self._context.give_features(False)
 
     def _keep(self, counts: Iterable[tuple[int, int]]) -> None:
-        """Copy the features of the last pass, in which sequences had so many tokens each, in this order."""
+        """Copy the features of the last pass; `counts` has each sequence and its number of tokens in the pass, in
+        order.
+        """
         first, kept = 0, {}
         for sequence, count in counts:
             kept[sequence] = self._context.features(first, count, self.width)

@@ -1,7 +1,7 @@
-"""Bindings to an installed llama.cpp, made at start-up out of the `llama.h` that was installed with it; no compiler.
+"""Binds an installed llama.cpp at start-up, by the `llama.h` that was installed with it; no compiler is needed.
 
 llama.cpp changes its structs every few weeks, also without changing their size. So the header decides where a field
-lies, and the library has to confirm it: its default parameters are looked at through that layout.
+lies, and the library has to confirm it: its default parameters are read through that layout and checked.
 """
 
 import ctypes
@@ -22,10 +22,10 @@ from models.llama_calls import CALLS, CONSTANTS, Declarations, declarations
 from shared.errors import EngineError
 
 FILE = "llama-header.json"
-"""The file, in a folder of the caller's choice, that keeps what was read."""
+"""The name of the file, in a folder of the caller's choice, that caches the declarations read from the headers."""
 
 HEADERS = ("llama.h", "ggml.h", "ggml-backend.h")
-"""The headers that are read, the first including the others."""
+"""The headers that are read. The first one includes the others."""
 
 _LIBRARIES = ("libllama.so", "libllama.dylib")
 _MOST_BYTES = 4_000_000  # of a file; llama.cpp's headers have a tenth of a million
@@ -51,7 +51,9 @@ _PACKAGE_REMEDY = "Run: pkg upgrade. If that does not help, update Jackdaw, whic
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A library and the folder of its headers; `remedy` is what a person does if they do not fit."""
+    """An installed library and the folder of its headers; `remedy` tells the user what to do if they do not fit each
+    other.
+    """
 
     library: Path
     headers: Path
@@ -67,7 +69,7 @@ def find() -> Installed | None:
 
 
 def load(installed: Installed, folder: Path | None = None) -> Any:
-    """Return the functions, struct types and constants of llama.cpp by name; `folder` keeps what is read.
+    """Return the functions, struct types and constants of llama.cpp by name; declarations are cached in `folder`.
 
     Raises EngineError, without having called anything but functions that return defaults, if headers and library do not
     fit each other or Jackdaw.
@@ -87,20 +89,23 @@ def load(installed: Installed, folder: Path | None = None) -> Any:
 
 
 def load_kernels(api: Any, installed: Installed) -> Path | None:
-    """Load the library that computes, if llama.cpp was built to load it when it runs; return its path, else None.
+    """Load the library with the compute kernels, if llama.cpp was built to load it at run time; return its path, else
+    None.
 
-    It is named by its full path: llama.cpp's own search includes the current directory. Raises EngineError.
+    The library is named by its full path, as llama.cpp's own search includes the current directory. Raises EngineError.
     """
     if api.ggml_backend_reg_count():
         return None
     kernels = installed.library.with_name(f"libggml-cpu{installed.library.suffix}")
     if not api.ggml_backend_load(os.fsencode(kernels)):
-        raise EngineError(f"llama.cpp cannot load {kernels}, which computes. {installed.remedy}")
+        raise EngineError(f"llama.cpp cannot load its compute kernels, {kernels}. {installed.remedy}")
     return kernels
 
 
 def declared(installed: Installed, file: FactsFile | None) -> Declarations:
-    """Return what the headers declare; the file keeps it while they stay the same. Raises HeaderError and OSError."""
+    """Return the headers' declarations, from the cache file as long as the headers are unchanged. Raises HeaderError
+    and OSError.
+    """
     texts = [_read(installed.headers / name) for name in HEADERS]
     kept = file.load().get(HEADERS[0]) if file else None
     if (
@@ -119,7 +124,9 @@ def declared(installed: Installed, file: FactsFile | None) -> Declarations:
 
 
 def _from_wheel() -> Installed | None:
-    """Return what llama-cpp-python's wheel installed, by its record of files."""
+    """Return the llama.cpp that llama-cpp-python's wheel installed, located by the wheel's record of files; None if
+    there is none.
+    """
     spec = find_spec("llama_cpp")
     if spec is None or not spec.submodule_search_locations or os.environ.get("LLAMA_CPP_LIB_PATH"):
         return None  # with that variable, llama-cpp-python takes another library, whose header is not known
@@ -136,7 +143,7 @@ def _from_wheel() -> Installed | None:
 
 
 def _from_package(prefix: str) -> Installed | None:
-    """Return what Termux's package llama-cpp installed under the prefix."""
+    """Return the llama.cpp that Termux's package llama-cpp installed under the prefix; None if there is none."""
     library, headers = Path(prefix, "lib", _LIBRARIES[0]), Path(prefix, "include")
     if prefix and library.is_file() and (headers / HEADERS[0]).is_file():
         return Installed(library, headers, _PACKAGE_REMEDY)
@@ -149,7 +156,7 @@ def _read(file: Path) -> bytes:
 
 
 def _digest(*texts: bytes) -> str:
-    """Return a hash of the headers' texts, what was read in them, and what decides how they are read."""
+    """Return a hash of the headers' texts, of the declarations read from them, and of the code that reads them."""
     digest = hashlib.blake2b(digest_size=16)
     for text in (*texts, _FORMAT, CALLS.encode(), *(name.encode() for name in CONSTANTS)):
         digest.update(text + b"\0")
@@ -179,7 +186,9 @@ def _bound(library: ctypes.CDLL, declared: Declarations) -> SimpleNamespace:
 
 
 def _check(library: ctypes.CDLL, api: Any) -> None:
-    """Raise HeaderError unless what the library returns by default reads as it has to through the header's structs."""
+    """Raise HeaderError unless the library's default parameters, read through the header's structs, have the expected
+    values.
+    """
     for name, expected in _DEFAULTS.items():
         defaults = _guarded(library, getattr(api, name))
         for field, value in expected.items():
@@ -191,11 +200,13 @@ def _check(library: ctypes.CDLL, api: Any) -> None:
     batch = _guarded(library, api.llama_batch_get_one, tokens, 1)
     pointers = {name: ctypes.cast(getattr(batch, name), ctypes.c_void_p).value for name in _BATCH}
     if batch.n_tokens != 1 or pointers != {**dict.fromkeys(_BATCH), "token": ctypes.addressof(tokens)}:
-        raise HeaderError("does not describe this library: a batch of one token is another one")
+        raise HeaderError("does not describe this library: a batch of one token differs")
 
 
 def _guarded(library: ctypes.CDLL, function: Any, *arguments: object) -> Any:
-    """Call a function that returns a struct, with spare room: the library's struct may be longer than the header's."""
+    """Call a function that returns a struct, with spare memory after it: the library's struct may be longer than the
+    header's.
+    """
     guarded = type("Guarded", (ctypes.Structure,), {"_fields_": [("value", function.restype), ("_", _SPARE)]})
     twin = library[function.__name__]
     twin.argtypes, twin.restype = function.argtypes, guarded

@@ -11,7 +11,7 @@ from models.llama_model import LlamaModel
 def described(
     model: LlamaModel, context: LlamaContext, kv_type: KVType, adapter: Adapter | None, refused: str
 ) -> EngineInfo:
-    """Return the engine's facts; `refused` is why an adapter was not loaded."""
+    """Return the facts about an engine; `refused` is the reason why an adapter was not loaded."""
     model_hash = model.model_hash()
     adapting = adapter.hash if adapter else ""
     sliceable = model.sliceable() and keeps_states()
@@ -39,7 +39,7 @@ def described(
 
 
 def kv_key(model_hash: str, kv_type: KVType, adapter: str, *, gpu_layers: int, repacks: bool) -> str:
-    """Return `EngineInfo.kv_key`; `adapter` is the hash of the adapter in use, or ""."""
+    """Return the value of `EngineInfo.kv_key`; `adapter` is the hash of the adapter in use, or ""."""
     parts = [model_hash, kv_type, build()]
     parts += [f"gpu {gpu_layers}"] if gpu_layers else []
     parts += [] if repacks else ["unpacked"]

@@ -1,4 +1,4 @@
-"""A GGUF file in llama.cpp: its weights, vocabulary and metadata. Knows no context and no sequence.
+"""A GGUF file in llama.cpp: its weights, vocabulary and metadata. Independent of contexts and sequences.
 
 The C functions end the process on a token id out of range, so ids are checked here. numpy is imported on first use: its
 import takes as long as loading the weights and can run meanwhile.
@@ -63,7 +63,7 @@ class LlamaModel:
             self._api.llama_model_free(handle)
 
     def load_adapter(self, path: Path) -> Adapter:
-        """Load an adapter's weights, before a context is made. Raises AdapterRejected, with the model as before."""
+        """Load an adapter's weights, before a context is made. If AdapterRejected is raised, the model is as before."""
         from models.adapter import fitting, rejected
 
         adapter = fitting(path, self.path)
@@ -104,8 +104,8 @@ class LlamaModel:
     def detokenize(self, tokens: Sequence[int]) -> bytes:
         """Return the bytes of the tokens; control tokens give none.
 
-        Each token is converted alone: llama.cpp's own function cleans up spaces and drops the one before the first
-        word.
+        Each token is converted alone: llama.cpp's own function for several tokens cleans up spaces and drops the one
+        before the first word.
         """
         return b"".join([self._piece(token) for token in self.ids(tokens).tolist()])
 
@@ -131,11 +131,11 @@ class LlamaModel:
         return digest.hexdigest()
 
     def model_hash(self) -> str:
-        """Return an identifier of the weights (`model_hash`)."""
+        """Return an identifier of the weights, by the function `model_hash`."""
         return model_hash(self.path)
 
     def trained_context(self) -> int:
-        """Return the number of tokens of context that the model was trained for."""
+        """Return the number of tokens of context for which the model was trained."""
         return int(self._api.llama_model_n_ctx_train(self.handle))
 
     def parameters(self) -> int:
@@ -168,11 +168,13 @@ class LlamaModel:
         return int(api.llama_model_n_layer(model) * api.llama_model_n_head_kv(model) * both)
 
     def window(self) -> int:
-        """Return how many tokens back its sliding-window layers attend; 0 without a window, when all are visible."""
+        """Return how many earlier tokens its sliding-window layers attend to; 0 if it has no such layers."""
         return int(self._api.llama_model_n_swa(self.handle))
 
     def sliceable(self) -> bool:
-        """Return whether a range of its attention state can be kept: no sliding window, one position per token."""
+        """Return whether a range of its attention state can be kept: it needs no sliding window, and one position per
+        token.
+        """
         rope = self._api.llama_model_rope_type(self.handle)
         return self.window() == 0 and (rope < 0 or not rope & _MROPE)
 
@@ -231,7 +233,7 @@ def model_hash(path: Path) -> str:
 
 
 def check_file(path: Path) -> None:
-    """Raise WeightsMissing, WeightsDamaged or WeightsError unless the file exists and starts like a GGUF file."""
+    """Raise WeightsMissing, WeightsDamaged or WeightsError unless the file exists and begins like a GGUF file."""
     try:
         with path.open("rb") as file:
             magic = file.read(4)

@@ -1,4 +1,6 @@
-"""The layout of the attention state that llama.cpp serialises for one sequence, in `STATE_VERSIONS` of the bindings."""
+"""The layout of the attention state that llama.cpp serialises for one sequence, in the versions
+`llama_bindings.STATE_VERSIONS`.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,7 +9,9 @@ _HEADER = 16  # bytes: magic, sequence, streams, cells; then 12 for each cell: p
 
 
 def covers(data: npt.NDArray[np.uint8], start: int, stop: int) -> bool:
-    """Return whether the state holds each position of [start, stop) once: llama.cpp accepts gaps silently."""
+    """Return whether the state holds each position of [start, stop) exactly once. llama.cpp itself would accept gaps
+    silently.
+    """
     count = stop - start
     head = data[: _HEADER + 12 * count]
     if head.size < _HEADER + 12 * count:
@@ -18,7 +22,7 @@ def covers(data: npt.NDArray[np.uint8], start: int, stop: int) -> bool:
 
 
 def planes(data: npt.NDArray[np.uint8], count: int) -> tuple[tuple[str, int], ...]:
-    """Return name and bytes of each part of a state with `count` cells: a header, K of every layer, then V."""
+    """Return the name and the bytes of each part of a state with `count` cells: a header, K of every layer, then V."""
     begin = _HEADER + 12 * count
     layers = int(data[begin + 4 : begin + 8].view(np.int32)[0])
     row = int(data[begin + 12 : begin + 20].view(np.int64)[0])

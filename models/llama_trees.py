@@ -1,7 +1,8 @@
 """An engine that runs llama.cpp and computes a tree of drafted tokens in one pass (Dovetail, section 3.1).
 
-llama.cpp masks by sequence: a token sees the cells that share a sequence with it. So each chain of a tree is a sequence
-of its own, a node belongs to the sequences of all chains that go through it, and the prefix is shared, not copied.
+llama.cpp masks attention by sequence: a token attends to the cells that share a sequence with it. So each chain of a
+tree is a sequence of its own, a node belongs to the sequences of all chains that go through it, and the prefix is
+shared, not copied.
 """
 
 from collections.abc import Sequence
@@ -15,10 +16,11 @@ from shared.errors import EngineError
 
 
 class LlamaTreeEngine(LlamaCppEngine):
-    """A GGUF model in llama.cpp, see `models.token_tree.TreeEngine`: `branches` more sequences hold a tree's chains.
+    """A GGUF model in llama.cpp that computes trees of tokens (`models.token_tree.TreeEngine`); `branches` more
+    sequences hold a tree's chains.
 
-    With q8_0 states, the logits of all nodes equal those of each path read one token at a time, to the bit, and so do
-    those of tokens behind an appended chain: the main path lies directly behind the sequence, and the cells of the
+    With q8_0 states, the logits of all nodes equal, to the bit, those of reading each path token by token; so do those
+    of tokens after an appended chain. For this, the main path lies directly behind the sequence, and the cells of the
     other chains are free again after the pass.
     """
 
@@ -62,7 +64,7 @@ class LlamaTreeEngine(LlamaCppEngine):
         return ComputedTree([rows[node] for node in range(ids.size)], states)
 
     def _states(self, branch: int, held: Sequence[int], tree: TokenTree, chain: Sequence[int]) -> KVSlice:
-        """Return the attention states of a chain and empty its sequence, `branch`; the tree follows `held`."""
+        """Return the attention states of a chain and empty its sequence, `branch`; the tree follows `held` tokens."""
         tokens = [*held, *(tree.tokens[node] for node in tree.path(chain[-1]))]
         start, stop = len(tokens) - len(chain), len(tokens)
         self._context.remove(branch, 0, start)

@@ -3,7 +3,7 @@
 The model is BERT with six layers, then mean pooling over the mask and L2 normalisation. Attention, bias with GELU, and
 residual with layer normalisation are operators of onnxruntime's own `com.microsoft` set, which every standard build
 has; they are faster than its optimised plain operators. The weights are in a separate file, which onnxruntime maps
-instead of copying: the session starts in a quarter of the time. Knows no tokenizer and no session.
+instead of copying: the session starts in a quarter of the time. Independent of tokenizers and sessions.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def read_safetensors(path: Path) -> dict[str, npt.NDArray[np.float32]]:
 
 
 def write(source: Path, graph: Path, weights: Path) -> None:
-    """Write the model in `source` (safetensors) as `graph` and, beside it, its `weights`.
+    """Write the model in `source` (safetensors) as the ONNX file `graph`, with its `weights` in a second file.
 
     Inputs `ids` and `mask`, int64 of shape (batch, tokens), padded on the right, at most 256 tokens; output
     `embedding`, float32 of shape (batch, 384), unit length. Raises WeightsDamaged.
@@ -122,7 +122,7 @@ def _embeddings(graph: _Graph) -> str:
 
 
 def _layer(graph: _Graph, x: str, lengths: str, name: str) -> str:
-    """Add one of BERT's layers; `lengths` are the numbers of tokens without padding in each row."""
+    """Add one of BERT's layers to the graph; `lengths` are the numbers of tokens without padding in each row."""
     own = f"{name}attention.self"
     parts = [f"{own}.{part}" for part in ("query", "key", "value")]
     matrix = np.concatenate([graph.tensors[f"{part}.weight"].T for part in parts], axis=1)

@@ -1,6 +1,7 @@
-"""Writes ONNX files without the package of that name: the part of its format that a graph with weights beside it needs.
+"""Writes ONNX files without the package onnx: only the part of the format that a graph with a separate file of weights
+needs.
 
-The format is protobuf; field numbers are those of onnx.proto, which never change. Knows no model.
+The format is protobuf; field numbers are those of onnx.proto, which never change. Independent of models.
 """
 
 import struct
@@ -12,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 FLOAT, INT32, INT64 = 1, 6, 7
-"""Types of elements, as TensorProto.DataType numbers them."""
+"""Types of elements, by their numbers in TensorProto.DataType."""
 
 _TYPES = {np.dtype("<f4"): FLOAT, np.dtype("<i8"): INT64}
 _INLINE_BYTES = 1024
-"""Tensors shorter than this are in the graph's file."""
+"""Tensors of fewer bytes are stored in the graph's file itself."""
 
 Weights = Sequence[tuple[str, npt.NDArray[Any]]]
 
@@ -30,14 +31,16 @@ def node(operator: str, inputs: Iterable[str], output: str, domain: str | None =
 
 
 def value(name: str, kind: int, shape: Iterable[str | int]) -> bytes:
-    """Return a ValueInfoProto: an input or output of this element type; a dimension is its length or its name."""
+    """Return a ValueInfoProto: an input or output with the given element type; a dimension is given by its length or
+    its name.
+    """
     dimensions = (_number(1, length) if isinstance(length, int) else _bytes(2, length) for length in shape)
     tensor = _number(1, kind) + _bytes(2, b"".join(_bytes(1, dimension) for dimension in dimensions))
     return _bytes(1, name) + _bytes(2, _bytes(1, tensor))
 
 
 def opset(domain: str, version: int) -> bytes:
-    """Return an OperatorSetIdProto."""
+    """Return an OperatorSetIdProto: a set of operators and its version."""
     return _bytes(1, domain) + _number(2, version)
 
 
@@ -68,7 +71,7 @@ def model(
     opsets: Iterable[bytes],
     ir_version: int,
 ) -> bytes:
-    """Return a ModelProto with a graph of these parts."""
+    """Return a ModelProto with a graph of the given parts."""
     graph = [_bytes(1, part) for part in nodes] + [_bytes(2, name)]
     for field, parts in ((5, tensors), (11, inputs), (12, outputs)):
         graph += [_bytes(field, part) for part in parts]

@@ -1,4 +1,4 @@
-"""Requantises weights with llama.cpp's quantiser. Knows no catalog.
+"""Requantises weights with llama.cpp's quantiser. Independent of the catalog.
 
 Q8_0 made from Q4_1 holds the same numbers except for a small rounding error of its own, and is computed faster.
 """
@@ -22,7 +22,8 @@ _FTYPE = {
 
 
 def requantise(source: Path, target: Path, to: Quantisation = "q8_0", *, threads: int = 4) -> None:
-    """Write the weights in `source` as type `to` into `target`, which appears complete or not at all.
+    """Convert the weights in `source` to the quantisation type `to`, and write them to `target`, which appears complete
+    or not at all.
 
     Raises WeightsMissing or WeightsDamaged for the source, WeightsError if the target cannot be written.
     """

@@ -1,7 +1,7 @@
 """Draws a token from logits, by pure functions.
 
-Truncation comes before the draw, so that tokens are drawn exactly from the result of `distribution` (DRAGON, section 4,
-needs both sides to use the same one).
+Truncation comes before the draw, so that tokens are drawn exactly from the result of `distribution`. DRAGON, section 4,
+needs device and server to use the same distribution.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from models.engine import Logits
 from shared.errors import EngineError, UsageError
 
 _LEAST = float(np.finfo(np.float32).tiny)
-"""Smaller weights are zero, or would not survive a division."""
+"""Weights below this are set to zero, because a division would not preserve them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingSettings:
     """Sampling settings. Temperature 0 takes the likeliest token.
 
-    0 turns `top_k` and `min_p` off, 1 `top_p` and `repetition_penalty`.
+    The value 0 turns off `top_k` and `min_p`, the value 1 `top_p` and `repetition_penalty`.
     """
 
     temperature: float = 0.0
@@ -68,8 +68,8 @@ def penalised(logits: Logits, settings: SamplingSettings, drawn: Sequence[int]) 
 def distribution(logits: Logits, settings: SamplingSettings, drawn: Sequence[int] = ()) -> Distribution:
     """Return the next token's distribution after temperature, top-k, top-p and min-p, renormalised.
 
-    Among equally likely tokens at a border the lowest ids stay. At temperature 0 only the likeliest token is left.
-    Raises EngineError if a logit is NaN or infinite upwards, or if none is finite.
+    Where only some of several equally likely tokens can stay, those with the lowest ids stay. At temperature 0 only the
+    likeliest token is left. Raises EngineError if a logit is NaN or positive infinity, or if none is finite.
     """
     logits = penalised(logits, settings, drawn)
     likeliest = int(np.argmax(logits))
@@ -109,7 +109,7 @@ def likeliest(logits: Logits, count: int) -> list[int]:
 
 
 def _largest(weights: Logits, count: int) -> npt.NDArray[np.intp]:
-    """Return the ascending indices of the `count` largest weights."""
+    """Return the indices of the `count` largest weights, in ascending order."""
     if count >= len(weights):
         return np.arange(len(weights))
     border = np.partition(weights, -count)[-count]
@@ -118,7 +118,7 @@ def _largest(weights: Logits, count: int) -> npt.NDArray[np.intp]:
 
 
 def _nucleus(weights: Logits, share: float) -> npt.NDArray[np.intp]:
-    """Return the ascending indices of the fewest largest weights that together reach this share."""
+    """Return, in ascending order, the indices of the fewest largest weights that together reach the given share."""
     total = weights.sum(dtype=np.float64)
     # All weights below this bound together hold less than the share that top-p drops: they need no sorting.
     candidates = np.sort(weights[weights >= (1 - share) * total / len(weights)])[::-1]

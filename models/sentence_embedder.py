@@ -1,7 +1,7 @@
 """A sentence-transformers model as an embedder. Only this module uses that library (the extra `embedders`).
 
 Only safetensors are opened, no code of a model is run, and nothing is downloaded: a model is in a folder, or in the
-hub's cache on this machine. Knows no index.
+hub's cache on this machine. Independent of the index.
 """
 
 import hashlib
@@ -27,7 +27,9 @@ from shared.extras import remedy
 
 Side = Literal["query", "passage"]
 _PROMPTS: dict[Side, tuple[str, ...]] = {"query": ("query",), "passage": ("document", "passage")}
-"""The keys of each side's prefix in a model's configuration, in the order of preference."""
+"""The keys under which a model's configuration may hold the prefix of questions or of passages, in the order of
+preference.
+"""
 
 _READ = {".safetensors", ".json", ".txt", ".model"}
 _CAN_RUN_CODE = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
@@ -35,13 +37,15 @@ _LONGEST_NAME = 80
 
 _LIBRARY = "sentence_transformers."
 _KINDS = {"Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout"}
-"""Module classes that may be loaded; others could name further modules and files in their own configurations."""
+"""The classes of modules that may be loaded; other classes could name further modules and files in their own
+configurations.
+"""
 
 _Form = TypeVar("_Form")
 
 
 class _Module(msgspec.Struct):
-    """An entry of modules.json: the module's folder, and its class."""
+    """An entry of the file modules.json: the module's folder, and its class."""
 
     path: str
     type: str
@@ -59,7 +63,7 @@ class SentenceEmbedder:
     """
 
     def __init__(self, name: str, prefixes: dict[Side, str], side: Side, threads: int = 0) -> None:
-        """Open the model `name`, a folder or OWNER/MODEL.
+        """Open the model `name`, given as a folder or as OWNER/MODEL.
 
         Raises UsageError if the extra is not installed or the model may not be opened, WeightsMissing if it is not on
         this machine.
@@ -150,9 +154,9 @@ class SentenceEmbedder:
 
 
 def prefixes_of(name: str) -> dict[Side, str]:
-    """Return the prefixes in the model's own configuration; "" for a side without one.
+    """Return the prefixes of questions and of passages in the model's own configuration; "" if there is none.
 
-    Raises as `SentenceEmbedder` does.
+    Raises the errors of `SentenceEmbedder`.
     """
     configuration = _read(_find(name) / "config_sentence_transformers.json", _Configuration)
     prompts = (configuration and configuration.prompts) or {}
@@ -192,7 +196,7 @@ def _find(name: str) -> Path:
 def _check(folder: Path) -> None:
     """Raise UsageError for a model that could run its own code when opened, and for a folder without a model.
 
-    Raises WeightsDamaged if its list of modules cannot be read.
+    Raises WeightsDamaged if the model's list of modules cannot be read.
     """
     if not (folder / "modules.json").is_file() and not (folder / "config.json").is_file():
         raise UsageError(f"{folder} is no sentence-transformers model: it has neither modules.json nor config.json.")
@@ -214,7 +218,7 @@ def _check(folder: Path) -> None:
 
 
 def _check_weights(folder: Path, *, may_be_split: bool) -> None:
-    """Raise UsageError if there are weights in files that can run code, and none in safetensors instead."""
+    """Raise UsageError if the weights are only in files that can run code, and not in safetensors."""
     names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
     known = ["model.safetensors", *(["model-*.safetensors"] if may_be_split else [])]
     is_safe = any(fnmatchcase(name, pattern) for name in names for pattern in known)

@@ -1,4 +1,6 @@
-"""Checks a model's header before llama.cpp reads the file, which ends the process on some contradictions in it."""
+"""Checks a model's header before llama.cpp reads the file, because llama.cpp ends the process on some contradictions in
+it.
+"""
 
 import math
 import re
@@ -10,7 +12,9 @@ from models.llama_model import check_file
 from shared.errors import WeightsDamaged
 
 _MOST = {"block_count": 512, "expert_count": 512, "context_length": 2**31 - 1}
-"""llama.cpp's limits: beyond the first two it ends the process, and the third becomes negative."""
+"""llama.cpp's limits for numbers in the header: beyond the first two it ends the process, and the third would become
+negative.
+"""
 
 _LAYER = re.compile(r"blk\.(\d+)\.")
 

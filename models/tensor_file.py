@@ -1,4 +1,4 @@
-"""Reads safetensors files without the package of that name: tensors, mapped, and the metadata in the header."""
+"""Reads safetensors files without the package safetensors: memory-mapped tensors, and the metadata in the header."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The number of threads to compute with."""
+"""Chooses the number of threads to compute with."""
 
 import os
 from collections.abc import Collection
@@ -8,14 +8,14 @@ from pathlib import Path
 _CORES = Path("/sys/devices/system/cpu")
 
 _BIG = {"cpu_capacity": 0.5, "cpufreq/cpuinfo_max_freq": 0.65}
-"""What Linux says of a core, and the share of the largest from which a core is big. Where it does not say the capacity,
-which counts work per cycle too, it says the clock: most phones' small cores have less than .65 of the largest one's,
-and a laptop's have more.
+"""The files in which Linux states a core's capacity or clock, and the share of the largest value from which on a core
+counts as big. The clock is used where the capacity, which also counts work per cycle, is not stated: most phones' small
+cores have less than .65 of the largest clock, and a laptop's have more.
 """
 
 
 def threads(setting: int) -> int:
-    """Return the setting or, if it is 0, the number of physical cores that this process may use, the big ones alone.
+    """Return the setting or, if it is 0, the number of big physical cores that this process may use.
 
     Each step of a model waits for the slowest thread: a thread on a small core of a phone slows all others.
     """
@@ -29,7 +29,9 @@ def threads(setting: int) -> int:
 
 
 def big_cores(usable: Collection[int], folder: Path = _CORES) -> Collection[int]:
-    """Return the big ones of these cores, by number: all of them where they are alike, or where Linux says nothing."""
+    """Return those of the given cores that are big, by number: all of them if they are alike, or if Linux states
+    nothing about them.
+    """
     for name, share in _BIG.items():
         with suppress(OSError, ValueError):
             sizes = {core: int((folder / f"cpu{core}" / name).read_text("ascii")) for core in usable}

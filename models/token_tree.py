@@ -1,4 +1,6 @@
-"""A tree of tokens that an engine computes in one pass, and what it gives for it. Knows no model runtime."""
+"""A tree of tokens that an engine computes in one pass, and the result of that pass. Independent of the model
+runtime.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +12,8 @@ from shared.errors import EngineError
 
 @dataclass(frozen=True, slots=True)
 class TokenTree:
-    """Tokens that follow a sequence: node 0 is the next one, and `parents[n]`, less than n, is the node before node n.
+    """Tokens that may follow a sequence, as a tree: node 0 is the next token, and `parents[n]`, less than n, is the
+    node before node n.
 
     `parents[0]` is -1. Raises EngineError for any other shape.
     """
@@ -19,20 +22,20 @@ class TokenTree:
     parents: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """Check the shape."""
+        """Raise EngineError unless the nodes form a tree."""
         is_tree = self.parents[:1] == (-1,) and all(0 <= parent < n for n, parent in enumerate(self.parents[1:], 1))
         if not is_tree or len(self.tokens) != len(self.parents):
             raise EngineError(f"{len(self.tokens)} tokens with the parents {self.parents} are no tree.")
 
     def depths(self) -> list[int]:
-        """Return the number of nodes before each node on its path."""
+        """Return, for each node, the number of nodes before it on its path from node 0."""
         depths = [0]
         for parent in self.parents[1:]:
             depths.append(depths[parent] + 1)
         return depths
 
     def path(self, node: int) -> list[int]:
-        """Return the nodes from the first one to this one."""
+        """Return the nodes on the path from node 0 to the given node."""
         nodes = [node]
         while nodes[-1]:
             nodes.append(self.parents[nodes[-1]])
@@ -74,6 +77,6 @@ class TreeEngine(Engine, Protocol):
         """Compute a tree after the sequence, in one pass, and append its main path, the first chain, to the sequence.
 
         At most `EngineInfo.verifies` nodes, and `branches` chains beside the main path. A chain beside it is appended
-        by `join`, once the sequence is rolled back to the node before it. Raises ContextFull when the nodes do not
-        fit; nothing has changed then.
+        by `join`, once the sequence is rolled back to the node before it. Raises ContextFull if the nodes do not fit;
+        nothing has changed then.
         """

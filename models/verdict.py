@@ -1,4 +1,4 @@
-"""What the self-test of an engine found (`models.exactness`), and what the engine therefore does without."""
+"""The result of an engine's self-test (`models.exactness`), and the features that the engine therefore does not use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Check = Literal["slices", "rollback", "passes", "reordered", "rows"]
-"""A check whether something gives the same logits as reading the prompt from its start, to the bit.
+"""The name of a self-test: whether a feature gives the same logits, to the bit, as reading the prompt from its start.
 
 `slices` are joined as they were cut; `rollback` drops tokens; `passes` reads a prompt in passes of other sizes;
 `reordered` joins slices in another order than they were computed in; `rows` joins them for several sequences, which are
@@ -15,7 +15,7 @@ then computed in one pass.
 """
 
 OF_STATES: Final[frozenset[Check]] = frozenset({"slices", "passes", "reordered", "rows"})
-"""The checks of kept states, which do not matter for an engine that keeps none."""
+"""The checks of cached attention states, which do not matter for an engine that caches none."""
 
 _CHANGES: Final[dict[Check, str]] = {
     "slices": "reusing saved attention states",
@@ -28,7 +28,9 @@ _CHANGES: Final[dict[Check, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The checks of an engine that failed, and those that have not been run yet. It does without their features."""
+    """The checks that an engine failed, and those that have not been run yet. The engine does not use their
+    features.
+    """
 
     inexact: frozenset[Check] = frozenset()
     untested: frozenset[Check] = frozenset()
@@ -49,12 +51,14 @@ class Verdict:
 
     @property
     def loss(self) -> int:
-        """How much the engine does without because it is inexact; the higher, the worse. What is untested costs 0."""
+        """How much of its features the engine does not use because they are inexact; a higher number is worse. Untested
+        features count 0.
+        """
         failed = Verdict(self.inexact)
         return 4 * (not failed.keeps_states) + 2 * (not failed.trusts("rows")) + (not failed.trusts("rollback"))
 
     def sentences(self) -> Iterator[str]:
-        """Yield what was found, and what the engine does about it, in plain words."""
+        """Yield plain sentences about the checks' results, and about what the engine does because of them."""
         if self.inexact:
             changes = " and ".join(text for check, text in _CHANGES.items() if check in self.inexact)
             yield f"{changes} would change this model's answers on this machine, so it is avoided: slower, never wrong"
@@ -66,4 +70,4 @@ class Verdict:
 
 
 EXACT: Final = Verdict()
-"""The verdict on an engine whose checks were all run, and exact."""
+"""The verdict on an engine that passed all checks."""

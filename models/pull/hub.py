@@ -1,8 +1,8 @@
 """Downloads weights from a model hub over plain HTTPS: interrupted downloads resume, and hashes are checked.
 
-The hub names a file's SHA-256 in its answer (`X-Linked-Etag`). For an entry without a pinned hash, that is trusted the
-first time and then stored in the manifest. The hub's own client is not used: it needs a compiled transfer library that
-does not exist for phones, for just two requests.
+The hub names a file's SHA-256 in its answer (`X-Linked-Etag`). For an entry without a pinned hash, that sum is trusted
+the first time and then stored in the manifest. The hub's own client is not used: for just two requests, it needs a
+compiled transfer library that does not exist for phones.
 """
 
 import os
@@ -25,7 +25,7 @@ _MOVES = 5
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A file on the hub: `owner/repository/file`, at a revision."""
+    """The address of a file on the hub: `owner/repository/file`, at a revision."""
 
     repository: str
     file: str
@@ -33,7 +33,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """Parse `owner/repository/path/to/file[@revision]`. Raises PullFailed."""
+        """Parse `owner/repository/path/to/file[@revision]`. Raises PullFailed if the text has another form."""
         path, _, revision = text.partition("@")
         parts = path.split("/")
         if len(parts) < 3 or not all(parts) or ".." in parts:
@@ -57,14 +57,14 @@ class Offer:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Leaves redirects to the caller: the person's token must not be sent to the target host."""
+    """A handler that does not follow redirects, because the user's token must not be sent to the target host."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def ask(address: Address) -> Offer:
-    """Return the hub's offer at the address. Raises PullFailed."""
+    """Request a file's URL, size and hash from the hub. Raises PullFailed."""
     return _ask(address.url(), _MOVES)
 
 
@@ -90,7 +90,7 @@ def _ask(url: str, moves: int) -> Offer:
 
 
 def fetch(offer: Offer, target: Path, sha256: str | None, progress: Progress) -> str:
-    """Download into `target`, resuming an earlier download; return the SHA-256 that was checked.
+    """Download a file of the hub into `target`, resuming an earlier download; return its SHA-256 after checking it.
 
     Raises PullFailed (the partial file stays for the next try) and WeightsDamaged (the file is deleted).
     """

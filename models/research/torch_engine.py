@@ -1,7 +1,8 @@
 """A torch implementation of the Engine protocol, to compare PerCache's published method with llama.cpp. For research.
 
 Its slices hold Q, K and V (§4.1.1). The paper's prototype skips the projections of cached positions and computes the
-rest for them; under causal attention, cached K and V make all of that unnecessary. Needs the research extra.
+rest of the layers for them; under causal attention, cached K and V make all of that unnecessary. Needs the research
+extra.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,9 @@ from models.research.torch_llama import TorchLlama
 from shared.errors import EngineError, SliceRejected
 
 Reuse = Literal["prefix", "projections", "none"]
-"""The work that prefill saves for tokens already in the sequence: all, only their projections (the paper), or none."""
+"""The work that prefill skips for tokens already in the sequence: all of it, only their projections (the paper), or
+none.
+"""
 
 _FORMAT = "torch 1"
 

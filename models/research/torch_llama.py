@@ -1,7 +1,7 @@
 """A plain Llama in torch with external attention state: RMSNorm, rotary positions, grouped queries, SwiGLU.
 
-It can take Q, K and V of the first positions from the caller, as PerCache does (§4.2.2, figure 24), and still compute
-everything else for them. Knows no sequence and no file. Needs the research extra.
+The caller can provide Q, K and V of the first positions, as in PerCache (§4.2.2, figure 24); everything else is still
+computed for these positions. Independent of sequences and files. Needs the research extra.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,9 @@ class _Layer:
 
 
 class TorchLlama:
-    """Float32 weights on a device and the forward pass. `planes` is the number of heads of q, k and v in a state."""
+    """A Llama's float32 weights on a device, and its forward pass. `planes` is the number of heads of q, k and v in a
+    state.
+    """
 
     def __init__(self, shape: Shape, tensors: Tensors, device: str = "cpu") -> None:
         def weights(*names: str) -> torch.Tensor:
@@ -52,7 +54,7 @@ class TorchLlama:
     def state(self, positions: int) -> torch.Tensor:
         """Allocate Q, K and V for `positions`, shape (layers, heads of all planes, positions, head width).
 
-        float16, as llama.cpp keeps K and V. Q and K are stored with their position rotation applied.
+        The type is float16, in which llama.cpp keeps K and V. Q and K are stored with their position rotation applied.
         """
         heads = sum(self.planes.values())
         return torch.empty(
@@ -63,8 +65,8 @@ class TorchLlama:
         """Compute the n tokens at positions [start, start + n); return the last token's logits, shape (vocabulary,).
 
         `state` already has Q, K and V of positions [0, known), with known ≥ start; those of later positions are written
-        into it. If known = start, only new positions are computed. If start = 0, all positions are, but those before
-        `known` take Q, K and V from the state.
+        into it. If known = start, only new positions are computed. If start = 0, all positions are computed, but those
+        before `known` take Q, K and V from the state.
         """
         stop = start + len(tokens)
         with torch.inference_mode():

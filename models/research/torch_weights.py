@@ -1,4 +1,5 @@
-"""Loads a GGUF file's weights as tensors, dequantised once and cached in a safetensors file. Computes nothing.
+"""Loads a GGUF file's weights as tensors; they are dequantised once and cached in a safetensors file. Computes nothing
+else.
 
 Needs the research extra. Reading and dequantising the default model takes some 8 s, reading the cached file 1 s.
 """
@@ -42,7 +43,8 @@ A Q8_0 weight's error is 2⁻⁸ of the largest in its block, float16's 2⁻¹¹
 
 
 def load(path: Path, model_hash: str, folder: Path) -> tuple[Shape, Tensors]:
-    """Return a GGUF file's weights, from the cache in `folder` under this hash, else dequantised and cached there.
+    """Return a GGUF file's weights: from the cache in `folder` under the given hash, else dequantised and then cached
+    there.
 
     Raises EngineError if the model is no plain Llama, WeightsDamaged, and WeightsError if the cache cannot be written.
     """
@@ -55,7 +57,7 @@ def load(path: Path, model_hash: str, folder: Path) -> tuple[Shape, Tensors]:
 
 
 def _read(path: Path) -> tuple[Shape, Tensors] | None:
-    """Return the cached weights; None if there are none, or they are damaged or of another format."""
+    """Return the cached weights; None if they are missing, damaged or of another format."""
     try:
         with safe_open(path, framework="pt") as file:
             said = file.metadata() or {}
@@ -67,7 +69,7 @@ def _read(path: Path) -> tuple[Shape, Tensors] | None:
 
 
 def _write(path: Path, shape: Shape, tensors: Tensors) -> None:
-    """Write the cache file, complete or not at all, readable by the person alone."""
+    """Write the cache file, complete or not at all, readable by the user alone."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".torch-") as room:
@@ -84,7 +86,7 @@ def _write(path: Path, shape: Shape, tensors: Tensors) -> None:
 
 
 def _about(shape: Shape, tensors: Tensors) -> dict[str, str]:
-    """Return the metadata in the file's header, with a CRC-32 of all its numbers."""
+    """Return the metadata for the cache file's header, with a CRC-32 of all its numbers."""
     checksum = 0
     for name in sorted(tensors):
         checksum = zlib.crc32(tensors[name].numpy().data, zlib.crc32(name.encode(), checksum))

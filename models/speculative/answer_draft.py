@@ -1,4 +1,4 @@
-"""Holds the draft of one answer.
+"""The draft of one answer: tokens that probably come next, and those of them that the model has verified.
 
 Each token is drawn from `AnswerDraft.mixture` as without drafts. A drawn token that equals the drafted token costs no
 pass; at the first other token, the rest of the draft is dropped. The text is therefore the same as without drafts, at
@@ -20,15 +20,15 @@ from shared.errors import GaveWay
 from shared.trace import DraftCounts
 
 LONGEST_DRAFT: Final = 15
-"""The most tokens drafted for a pass, of a tree on one path."""
+"""The most tokens that are drafted for a pass; of a tree, on one path."""
 
 Cost = Callable[[int], float]
-"""The time of a pass over so many tokens, relative to a pass over one."""
+"""A function that returns the time of a pass over a number of tokens, relative to a pass over one token."""
 
 
 @dataclass(slots=True, eq=False)
 class _Source:
-    """A drafter of the answer, what is learned about it, and what is left of its last draft."""
+    """A drafter of the answer, how often it was right, and the rest of its last draft."""
 
     drafter: Drafter
     learned: Acceptance | DraftModel
@@ -36,13 +36,15 @@ class _Source:
 
     @property
     def chances(self) -> list[float]:
-        """Each drafted token's chance to be accepted if all before it are."""
+        """The chance of each drafted token to be accepted if all before it are accepted."""
         return [self.learned.chance(degree) for degree in self.draft.degrees]
 
     def judge(self, token: int) -> bool:
-        """Learn from a drawn token whether the draft was right, and return that. What was wrong is dropped.
+        """Compare a drawn token with the draft: count it as right or wrong, and return whether it was right. A wrong
+        draft is dropped.
 
-        A token that was drafted and not verified teaches, too: else a low share would never rise again.
+        Tokens that were drafted but not verified are counted, too; otherwise a low share of right drafts would never
+        rise again.
         """
         if not self.draft.tokens:
             return False
@@ -53,7 +55,7 @@ class _Source:
 
 
 class AnswerDraft:
-    """The tokens drafted for one answer, some of them verified: computed by the model before they are drawn.
+    """The tokens drafted for one answer. Some of them are verified: the model has computed them before they are drawn.
 
     `mixture` holds the log probabilities of the answer's next token, shape (vocabulary,). `spent` is the time that the
     last draft took, relative to a pass over one token.
@@ -69,8 +71,9 @@ class AnswerDraft:
     ) -> None:
         """Start without a draft. `texts` are the tokens in the answer's rows; the answer continues the last text.
 
-        `decoder` computes the answer; verified tokens that are dropped are cut off it. `acceptance` is learned for
-        lookup; `model` drafts, too, where that pays. What the model does is added to `counts`.
+        `decoder` computes the answer; verified tokens that are dropped are cut off it. `acceptance` counts how often
+        lookup was right; `model` drafts, too, where that pays. The model's drafted and accepted tokens are added to
+        `counts`.
         """
         self.mixture, self.spent = decoder.mixture, 0.0
         self._decoder, self._model = decoder, model if model and model.drafts and texts else None
@@ -84,11 +87,13 @@ class AnswerDraft:
 
     @property
     def pending(self) -> int:
-        """The number of tokens that are verified and not drawn yet."""
+        """The number of verified tokens that are not drawn yet."""
         return len(self._verified)
 
     def accept(self, token: int) -> bool:
-        """Record a drawn token. Return whether it was verified as a draft: then `mixture` is now the one after it."""
+        """Record a drawn token. Return whether it had been verified as a draft: then `mixture` is already the one after
+        it.
+        """
         is_right = self._judge(token)
         for source in self._sources:
             source.drafter.append(token)
@@ -101,12 +106,12 @@ class AnswerDraft:
         return True
 
     def end(self, token: int) -> None:
-        """Record the drawn token that ends the answer, and drop what is verified, this token included."""
+        """Record the drawn token that ends the answer, and drop all verified tokens, this token included."""
         self._judge(token)
         self.drop()
 
     def close(self) -> None:
-        """Drop what is verified and not drawn, and learn how long the answer was."""
+        """Drop the verified tokens that were not drawn, and record how long the answer was."""
         self.drop()
         if self._model:
             self._model.ended(self._written)
@@ -121,10 +126,11 @@ class AnswerDraft:
             self._decoder.cut(self._decoder.position - pending)
 
     def propose(self, most: int, cost: Cost | None = None, left: int = 0) -> tuple[tuple[int, ...], list[float]]:
-        """Draft at most `most` next tokens. Return them and each one's chance to be accepted if all before it are.
+        """Draft at most `most` next tokens. Return them and the chance of each to be accepted if all before it are
+        accepted.
 
-        With the `cost` of passes, and at most `left` tokens to follow in the answer, the model drafts instead of lookup
-        where more tokens per unit of time are expected from it.
+        With the `cost` of passes, and at most `left` tokens to follow in the answer, the drafting model is used instead
+        of lookup if more tokens per unit of time are expected from it.
         """
         most, self.spent = max(0, min(most, LONGEST_DRAFT)), 0.0
         lookup = self._proposed = self._sources[0]
@@ -150,9 +156,9 @@ class AnswerDraft:
         return self._proposed is not self._sources[0]
 
     def _consult(self, model: DraftModel, most: int, cost: Cost, left: int) -> None:
-        """Let the model draft if that is expected to pay, see `propose`; then the better draft is proposed.
+        """Let the model draft if that is expected to pay (see `propose`), and propose the better of the two drafts.
 
-        A token that is reached with so small a chance that its time would generate more without it is not drafted.
+        The model stops before a token that is reached so rarely that plain decoding would use the time better.
         """
         costs, rows, (lookup, source) = model.costs, len(self._decoder.sequences), self._sources
         if costs is None:
@@ -175,7 +181,7 @@ class AnswerDraft:
         self._proposed = max(self._sources, key=lambda each: pace(each.chances, rows, cost, room)[1])
 
     def _judge(self, token: int) -> bool:
-        """Learn from a drawn token which drafts were right; return whether the proposed one was."""
+        """Record which drafts a drawn token proves right; return whether the proposed draft was right."""
         proposed = self._proposed
         right = [source for source in self._sources if source.judge(token)]
         return proposed in right

@@ -1,4 +1,6 @@
-"""Chooses how many drafted tokens a pass verifies: as many as generate the most tokens per unit of time. Pure."""
+"""Chooses how many drafted tokens a pass verifies: as many as generate the most tokens per unit of time. Pure
+functions.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,35 +11,41 @@ from typing import Final
 from models.speculative.drafter import DEGREES
 
 BY_MATCH: Final = (0.30, 0.50, 0.62, 0.70, 0.75, 0.80, 0.84, 0.88)
-"""The share of looked up tokens accepted after a match of 1 to `DEGREES` tokens, assumed before any are counted."""
+"""The assumed share of accepted tokens, of those looked up after a match of 1 to `DEGREES` tokens, before any are
+counted.
+"""
 
 BY_PROBABILITY: Final = tuple((place + 0.5) / DEGREES for place in range(DEGREES))
-"""The same of a model's tokens, by the probability that it gives them: it is believed until it is known better."""
+"""The assumed share of accepted tokens, of those drafted by a model, by the probability that the model gives them: its
+probabilities are believed until tokens are counted.
+"""
 
 _PRIOR_WEIGHT: Final = 8.0
-"""The number of drafted tokens that the prior weighs as much as."""
+"""The number of counted tokens to which the assumed shares are equivalent."""
 
 _KEPT: Final = 0.98
-"""The share of earlier counts that is kept with each token: acceptance changes with the kind of text."""
+"""The factor by which earlier counts shrink with each token, because acceptance changes with the kind of text."""
 
 _FADED: Final = 0.1
-"""The share of counts that `Acceptance.fade` replaces by the prior."""
+"""The share of counts that `Acceptance.fade` replaces by the assumed shares."""
 
 _MODEL_PASSES: Final = 0.5
-"""The share of an answer's tokens for which a model is assumed to draft, once it has read the prompt."""
+"""The assumed share of an answer's tokens for which a model drafts, once it has read the prompt."""
 
 
 class Acceptance:
-    """The share of a drafter's tokens that are accepted, by how sure it was of them (`Draft.degrees`)."""
+    """The share of a drafter's tokens that are accepted, by how sure the drafter was of them (`Draft.degrees`)."""
 
     def __init__(self, prior: Sequence[float] = BY_MATCH) -> None:
-        """`prior` are the shares assumed for degrees 1, 2, …, before any tokens are counted."""
+        """Start with the shares `prior`, assumed for degrees 1, 2, …, before any tokens are counted."""
         self._prior = tuple(prior)
         self._accepted = [_PRIOR_WEIGHT * share for share in prior]
         self._drafted = [_PRIOR_WEIGHT] * len(prior)
 
     def chance(self, degree: int) -> float:
-        """Return the probability that a token drafted with this degree is accepted, given that those before it are."""
+        """Return the probability that a token drafted with the given degree is accepted, given that those before it
+        are.
+        """
         place = self._place(degree)
         return self._accepted[place] / self._drafted[place]
 
@@ -49,18 +57,20 @@ class Acceptance:
 
     @property
     def tally(self) -> tuple[tuple[float, float], ...]:
-        """The weighted numbers of tokens accepted and drafted, for degrees 1, 2, …; they include the prior's."""
+        """The weighted numbers of tokens accepted and drafted, for degrees 1, 2, …; they include the assumed ones."""
         return tuple(zip(self._accepted, self._drafted, strict=True))
 
     @tally.setter
     def tally(self, tally: Sequence[tuple[float, float]]) -> None:
-        """Go on from counts of an earlier run. Raises ValueError if they are for other degrees."""
+        """Continue with the counts of an earlier run. Raises ValueError if they are for other degrees."""
         if len(tally) != len(self._prior):
             raise ValueError(f"{len(tally)} counts do not fit {len(self._prior)} degrees.")
         self._accepted, self._drafted = map(list, zip(*tally, strict=True))
 
     def fade(self) -> None:
-        """Move all counts a little towards the prior, so that a drafter that was rarely right is tried again."""
+        """Move all counts a little towards the assumed shares, so that a drafter that was rarely right is tried
+        again.
+        """
         for place, share in enumerate(self._prior):
             self._accepted[place] += _FADED * (_PRIOR_WEIGHT * share - self._accepted[place])
             self._drafted[place] += _FADED * (_PRIOR_WEIGHT - self._drafted[place])
@@ -81,10 +91,11 @@ def shares(
     `chances[a]` are the probabilities that answer a's drafted tokens are accepted, each given that those before it are;
     `rows[a]` is the number of rows of the answer, each of which computes every token. `cost(n)` is the time of a pass
     over n tokens, relative to a pass over one; `most` is the most tokens of a pass. `spent` is the time that drafting
-    took before the pass, in the same unit. A pass over k drafted tokens of an
-    answer is expected to generate 1 + p(1) + p(1) p(2) + … tokens (EAGLE-2's product of confidences, with acceptance
-    shares instead of a draft model's probabilities). The likeliest tokens are taken first, as many as generate the most
-    tokens per unit of time.
+    took before the pass, in the same unit.
+
+    A pass over k drafted tokens of an answer is expected to generate 1 + p(1) + p(1) p(2) + … tokens (EAGLE-2's product
+    of confidences, with acceptance shares instead of a draft model's probabilities). The likeliest tokens are taken
+    first, as many as generate the most tokens per unit of time.
     """
     candidates = [
         (reached / own_rows, answer, reached)
@@ -107,7 +118,8 @@ def shares(
 def pace(
     chances: Sequence[float], rows: int, cost: Callable[[int], float], most: int, step: float = 0.0
 ) -> tuple[int, float]:
-    """Return how many of an answer's next tokens to draft, and the tokens expected per unit of time then.
+    """Return how many of an answer's next tokens to draft, and the tokens per unit of time that this is expected to
+    give.
 
     `chances`, `rows`, `cost` and `most` are as in `shares`; `step` is the time of drafting one token.
     """
@@ -122,10 +134,11 @@ def pace(
 
 
 def repays(slower: float, faster: float, left: int, spent: float) -> bool:
-    """Return whether a model is to read what it has not read yet, so as to draft the rest of an answer.
+    """Return whether a model should read the text it has not read yet, in order to draft the rest of an answer, because
+    that saves time.
 
-    `slower` and `faster` are the tokens per unit of time now, without it and with it; `left` is the number of tokens
-    expected to follow; `spent` is the time of reading, in the same unit. Of the tokens to follow, only some are assumed
-    to be drafted by the model, as what was read says the others.
+    `slower` and `faster` are the tokens per unit of time without the model and with it; `left` is the number of tokens
+    expected to follow; `spent` is the time of reading, in the same unit. Only some of the following tokens are assumed
+    to be drafted by the model, the others by lookup.
     """
     return faster > slower and _MODEL_PASSES * left * (1 / slower - 1 / faster) > spent

@@ -1,4 +1,6 @@
-"""Reads the setting `model.draft`, which may name a model that drafts. Imports little: it runs before models load."""
+"""Reads the setting `model.draft`, which may name a model that drafts. Imports little, because it runs before models
+load.
+"""
 
 from typing import Final, Literal, TypeGuard, get_args
 
@@ -12,12 +14,12 @@ _WITHOUT_MODEL: Final = get_args(WithoutModel)
 
 
 def names_no_model(chosen: str) -> TypeGuard[WithoutModel]:
-    """Return whether the setting's value names no model."""
+    """Return whether the value of the setting `model.draft` names no model."""
     return chosen in _WITHOUT_MODEL
 
 
 def drafter_entry(chosen: str) -> Entry | None:
-    """Return the catalog entry that the setting names: a name, `file:PATH` or the path of a GGUF file.
+    """Return the catalog entry that the setting `model.draft` names: a name, `file:PATH` or the path of a GGUF file.
 
     Returns None if it names no model. Raises UsageError.
     """
@@ -28,15 +30,16 @@ def drafter_entry(chosen: str) -> Entry | None:
 
 
 def free_memory(chosen: str) -> int:
-    """Return the bytes that are free before the model that answers is loaded; 0 if no model is to draft."""
+    """Return the free bytes of memory before the answering model is loaded; 0 if no model is to draft."""
     return 0 if names_no_model(chosen) else available()
 
 
 def described(weights: Weights, chosen: str, answers: Entry) -> dict[str, str | None]:
-    """Return the setting's value, the model that it names or None, and why that model does not draft ("" if it does).
+    """Return the value of the setting `model.draft`, the model that it names or None, and why that model does not draft
+    ("" if it does).
 
-    `answers` is the model that answers. What memory the other takes is not looked at. Raises WeightsMissing,
-    WeightsDamaged, UsageError and EngineError for the model that answers.
+    `answers` is the model that answers. The memory that the drafting model needs is not checked here. Raises
+    WeightsMissing, WeightsDamaged, UsageError and EngineError for the model that answers.
     """
     from models.forecast import looked_into
 

@@ -27,7 +27,9 @@ FILE: Final = "passes.json"
 
 _SIZES: Final = (1, 2, 3, 4, 6, 8, 12, 16)
 _NEAR, _FAR = 192, 704
-"""The tokens before the measured passes: two places show what each further token costs."""
+"""The numbers of tokens before the measured passes. Measuring at two distances shows how much each further token before
+a pass costs.
+"""
 
 _ROUNDS, _SPREAD = 5, 1.5
 
@@ -36,10 +38,10 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True, slots=True)
 class PassCosts:
-    """The times of passes relative to a pass over one token: pairs (tokens, ratio), neither of which ever falls.
+    """The times of passes relative to a pass over one token: pairs (tokens, ratio), both ascending.
 
-    They hold `_NEAR` tokens after a sequence's start. From there on, each token of a pass takes `attention` more for
-    each token before it: computing several tokens at once saves nothing of that.
+    They hold for a pass after `_NEAR` tokens. From there on, each token of a pass takes `attention` more for each
+    further token before it: computing several tokens at once saves nothing of that.
 
     `is_exact`: a pass over several tokens gives the same logits, to the bit, as passes over one token.
     """
@@ -57,9 +59,9 @@ class PassCosts:
             )
 
     def ratio(self, tokens: int, context: int = 0) -> float:
-        """Return the relative time of a pass over `tokens` tokens with `context` tokens before them.
+        """Return the time of a pass over `tokens` tokens after `context` tokens, relative to a pass over one token.
 
-        It is inter- or extrapolated from the measured passes.
+        The ratio is inter- or extrapolated from the measured passes.
         """
         sizes = [size for size, _ in self.ratios]
         place = min(max(bisect_left(sizes, tokens), 1), len(sizes) - 1)
@@ -71,28 +73,28 @@ class PassCosts:
 
 @dataclass(frozen=True, slots=True)
 class DraftCosts:
-    """The times of a model that drafts, relative to the target's pass over one token.
+    """The times of a drafting model, relative to a pass of the answering model over one token.
 
-    `step` is that of drafting one token, `read` that of reading one token of a prompt.
+    `step` is the time of drafting one token, `read` that of reading one token of a prompt.
     """
 
     step: Annotated[float, Meta(gt=0, le=1e6)]
     read: Annotated[float, Meta(gt=0, le=1e6)]
 
     def reading(self, unread: int) -> float:
-        """Return the time of reading so many tokens before drafting, beyond that of the first draft itself."""
+        """Return the time of reading a number of tokens before drafting, in addition to the first draft's own time."""
         return self.read * max(0, unread - 1)
 
 
 Samples = dict[tuple[int, int], list[float]]
-"""The seconds of passes, by the tokens before them and the tokens in them."""
+"""The measured seconds of passes, by the number of tokens before the pass and in it."""
 
 
 def measured(engine: Engine, samples: Samples) -> PassCosts:
-    """Measure the costs on the engine, and leave its sequences empty. Raises EngineError, GaveWay.
+    """Measure the costs of passes on the engine, and leave its sequences empty. Raises EngineError, GaveWay.
 
-    `samples` keeps what was measured, so that the next call goes on where this one gave way. Of five passes the median
-    counts: beside other processes the fastest would make long passes too dear, as only short ones are ever undisturbed.
+    `samples` keeps the measurements, so that the next call continues where this one gave way. Of five passes the median
+    counts: beside other processes, the fastest pass would be misleading, as only short passes are ever undisturbed.
     """
     for sequence in range(engine.info.sequences):
         engine.clear(sequence)
@@ -121,7 +123,7 @@ def measured(engine: Engine, samples: Samples) -> PassCosts:
 def measured_drafts(engine: Engine, start: Callable[[Sequence[int]], Drafter], samples: Samples) -> DraftCosts:
     """Measure how long a drafter takes beside the engine, whose sequences are left empty. Raises EngineError, GaveWay.
 
-    `start` returns a drafter that follows the tokens given to it. `samples` is as in `measured`.
+    `start` returns a drafter for the given tokens. `samples` is as in `measured`.
     """
     vocabulary, near = engine.info.vocabulary, min(_NEAR, engine.info.prompt_room - 2)
     alone, step, read = (samples.setdefault((0, kind), []) for kind in range(3))
@@ -172,7 +174,9 @@ def _time(engine: Engine, before: int, ids: Sequence[int], sizes: Sequence[int],
 
 
 def _is_exact(engine: Engine, rest: Sequence[int]) -> bool:
-    """Return whether passes over several tokens, and a token after rejected ones, give the logits of single passes."""
+    """Check that passes over several tokens, and a token after rejected ones, give the logits of passes over one
+    token.
+    """
     alone = [engine.decode({0: token})[0] for token in rest]
     engine.rollback(0, len(rest))
     accepted = len(rest) // 2
@@ -184,7 +188,7 @@ def _is_exact(engine: Engine, rest: Sequence[int]) -> bool:
 
 
 def known(engine: Engine, folder: Path, threads: int) -> "KnownCosts":
-    """Return the stored costs of this engine on this machine, whose file is in the folder of weights."""
+    """Return the stored costs of an engine on this machine; their file is in the folder of weights."""
     from models.llama_bindings import arithmetic
 
     return KnownCosts(FactsFile(folder, FILE), f"{engine.info.kv_key} {arithmetic()} {threads}")
@@ -198,13 +202,13 @@ class KnownCosts:
     key: str
 
     def load(self) -> PassCosts | None:
-        """Return the stored costs; None if there are none."""
+        """Return the stored costs of passes; None if none are stored."""
         with suppress(ValidationError):
             return convert(self.file.load().get(self.key), PassCosts)
         return None
 
     def keep(self, costs: PassCosts) -> None:
-        """Store the costs, replacing earlier ones."""
+        """Store the costs of passes, replacing earlier ones."""
         self.file.keep(self.key, to_builtins(costs))
 
     def load_fact(self, name: str, kind: type[Fact]) -> Fact | None:

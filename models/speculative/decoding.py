@@ -1,4 +1,4 @@
-"""Generates one answer in fewer passes of the model, for callers that draw it token by token."""
+"""A decoder that generates one answer in fewer passes of the model; the caller still draws token by token."""
 
 from functools import partial
 from typing import Self
@@ -12,13 +12,15 @@ from shared.trace import DraftCounts
 
 
 class DraftingDecoder:
-    """A `Decoder` that also computes drafted tokens, which are likely to follow, in the same pass as each token.
+    """A `Decoder` that computes drafted tokens, which will probably follow, in the same pass as each drawn token.
 
     Use it as a context manager: leaving the block drops the drafted tokens that were not drawn.
     """
 
     def __init__(self, decoder: Decoder, engine: Engine, drafting: Drafting, most: int, counts: DraftCounts) -> None:
-        """Draws at most `most` tokens in all, and adds to `counts`."""
+        """Create the decoder. The caller draws at most `most` tokens in all; drafted and accepted tokens are added to
+        `counts`.
+        """
         self._decoder, self._engine = decoder, engine
         self._costs = drafting.used_costs(engine)
         self._left, self._counts = most, counts
@@ -37,11 +39,11 @@ class DraftingDecoder:
 
     @property
     def mixture(self) -> Logits:
-        """Log probabilities of the next token, up to a constant; shape (vocabulary,)."""
+        """The log probabilities of the next token, up to a constant; shape (vocabulary,)."""
         return self._drafts.mixture
 
     def append(self, token: int) -> Logits:
-        """Append the drawn token to all rows; return the mixture after it. Raises ContextFull, with nothing changed."""
+        """Append the drawn token to all rows; return the mixture after it. On ContextFull, nothing has changed."""
         if self._drafts.accept(token):
             self._counts.accepted += 1
         else:

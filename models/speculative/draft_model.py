@@ -1,4 +1,4 @@
-"""A model that drafts beside the one that answers, and what was learned of it."""
+"""A drafting model beside the answering one, and its measured acceptance."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,22 +11,24 @@ from models.speculative.costs import DraftCosts
 from models.speculative.drafter import DEGREES, Drafter
 
 _TYPICAL: Final = (0.75,)
-"""The share of its tokens that a model is assumed to draft rightly, before any are counted: rather too many than too
-few, as only a model that is tried shows how good it is, and a few wrong tokens cost little."""
+"""The share of a model's drafted tokens that is assumed to be right before any are counted. It is set rather too high,
+as only a model that is tried shows how good it is, and a few wrong tokens cost little.
+"""
 
 _LENGTH, _LENGTH_KEPT, _LEAST_LEFT = 64.0, 0.9, 16
-"""The tokens of an answer, assumed before the first; the share that each answer leaves of the mean; the fewest tokens
-that an answer is expected to go on for."""
+"""The assumed tokens of an answer, before the first one; the factor by which each answer shrinks the earlier mean; the
+fewest tokens that an answer is expected to continue.
+"""
 
 
 Counts = tuple[Annotated[float, Meta(ge=0, le=1e3)], Annotated[float, Meta(gt=0, le=1e3)]]
-"""The weighted numbers of tokens accepted and drafted."""
+"""The decaying counts of tokens accepted and drafted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What was learned of a model in earlier runs: `Acceptance.tally` by its probabilities and of all its tokens, and
-    the mean length of an answer.
+    """The statistics of a drafting model from earlier runs: `Acceptance.tally` by its probabilities, the counts of all
+    its tokens, and the mean length of an answer.
     """
 
     counts: tuple[Counts, ...]
@@ -34,7 +36,9 @@ class Learned:
     length: Annotated[float, Meta(ge=0, le=1e6)]
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless there are counts for `DEGREES` degrees, and no more tokens accepted than drafted."""
+        """Raise ValueError unless there are counts for `DEGREES` degrees, and no count of accepted tokens exceeds that
+        of drafted ones.
+        """
         if len(self.counts) != DEGREES or any(accepted > drafted for accepted, drafted in (*self.counts, self.typical)):
             raise ValueError("These are no counts of a drafting model.")
 
@@ -44,8 +48,8 @@ class DraftModel:
     """A loaded model that drafts.
 
     `start` returns a drafter that follows the given tokens and the answer after them. `key` identifies the model in the
-    file of costs. `close` frees the model, and may be called again. `failed` is the reason why it drafts no more; ""
-    while it does.
+    file of costs. `close` frees the model, and may be called again. `failed` is the reason why the model no longer
+    drafts; "" while it drafts.
     """
 
     name: str
@@ -61,16 +65,16 @@ class DraftModel:
 
     @property
     def drafts(self) -> bool:
-        """Whether it can draft: its costs are known, and it has not failed."""
+        """Whether the model can draft: its costs are known, and it has not failed."""
         return self.costs is not None and not self.failed
 
     @property
     def typical(self) -> float:
-        """The probability that its next token is accepted, before it is drafted."""
+        """The probability that the model's next drafted token is accepted, before it is drafted."""
         return self._typical.chance(1)
 
     def chance(self, degree: int) -> float:
-        """Return the probability that a token of this degree (`Draft.degrees`) is accepted."""
+        """Return the probability that a drafted token of the given degree (`Draft.degrees`) is accepted."""
         return self._acceptance.chance(degree)
 
     def learn(self, degree: int, *, is_accepted: bool) -> None:
@@ -80,31 +84,31 @@ class DraftModel:
         self._typical.learn(1, is_accepted=is_accepted)
 
     def begin(self, text: Sequence[int]) -> Drafter:
-        """Return a drafter for an answer after this text."""
+        """Return a drafter for an answer after the given text."""
         self._typical.fade()
         return self.start(text)
 
     def left(self, written: int) -> int:
-        """Return how many tokens are expected to follow in an answer of so many."""
+        """Return how many tokens are expected to follow in an answer that has a given number of tokens."""
         return max(round(self._length) - written, _LEAST_LEFT)
 
     def ended(self, written: int) -> None:
-        """Learn how long an answer was."""
+        """Record how long an answer was."""
         self._length = _LENGTH_KEPT * self._length + (1 - _LENGTH_KEPT) * written
 
     def fail(self, error: Exception) -> None:
-        """Draft no more, for this reason, and free the model."""
-        self.failed = f"{self.name} drafts no more, and answers go on without it: {error}"
+        """Stop drafting for good, record the reason, and free the model."""
+        self.failed = f"{self.name} no longer drafts, and answers are written without it: {error}"
         self.close()
 
     @property
     def learned(self) -> Learned | None:
-        """What is to be known in the next run; None if nothing was learned in this one."""
+        """The statistics to store for the next run; None if nothing was drafted in this run."""
         if not self._has_learned:
             return None
         return Learned(self._acceptance.tally, self._typical.tally[0], self._length)
 
     def go_on(self, learned: Learned) -> None:
-        """Go on from what an earlier run learned."""
+        """Continue with the statistics of an earlier run."""
         self._acceptance.tally, self._typical.tally = learned.counts, (learned.typical,)
         self._length = learned.length

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 DEGREES: Final = 8
-"""The number of degrees to which a drafter may be sure of a token."""
+"""The number of degrees by which a drafter says how sure it is of a token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """Tokens that may come next, in order.
 
-    Looked up: they once followed the same last `matched` tokens. From a model: it gave each of them one of the
-    `log_probabilities`, if those before it came true.
+    Tokens that were looked up once followed the same last `matched` tokens. Tokens from a model have one of the
+    `log_probabilities` each, given those before them.
     """
 
     tokens: tuple[int, ...] = ()
@@ -22,32 +22,37 @@ class Draft:
 
     @property
     def degrees(self) -> list[int]:
-        """How sure each token is, from 1 to `DEGREES`: by the tokens matched before it, or by its probability."""
+        """How sure the drafter is of each token, from 1 to `DEGREES`: by the tokens matched before it, or by its
+        probability.
+        """
         if self.log_probabilities:
             return [min(int(math.exp(own) * DEGREES), DEGREES - 1) + 1 for own in self.log_probabilities]
         return [min(max(self.matched + place, 1), DEGREES) for place in range(len(self.tokens))]
 
     @property
     def rest(self) -> "Draft":
-        """The draft after its first token, which came true."""
+        """The draft without its first token, after that token was drawn."""
         return Draft(self.tokens[1:], self.matched + 1, self.log_probabilities[1:])
 
 
 class Drafter(Protocol):
-    """Follows one answer, and drafts its next tokens.
+    """The interface of a drafter, which follows one answer and drafts its next tokens.
 
-    It only guesses: whatever it drafts, the tokens are drawn as without it. Any exception of it drops it for good.
+    Drafts are only guesses: whatever is drafted, the tokens are drawn as without a drafter. After any exception the
+    drafter is not used again.
     """
 
     @property
     def unread(self) -> int:
-        """The number of tokens that it has to read before it can draft: none for what costs no time."""
+        """The number of tokens that the drafter has to read before it can draft: 0 if reading costs it no time."""
 
     def append(self, token: int) -> None:
-        """Append the drawn token to the answer. This takes no time; what was drafted and not drawn is forgotten."""
+        """Append the drawn token to the answer. This takes no time; drafted tokens that were not drawn are
+        forgotten.
+        """
 
     def draft(self, most: int, least: float = 0.0) -> Draft:
-        """Draft at most `most` next tokens, and none after one that is reached with a probability below `least`.
+        """Draft at most `most` next tokens, and stop before a token that is reached with a probability below `least`.
 
-        A drafter that has much to read may read a part of it, and draft nothing yet.
+        A drafter that has much to read may read only a part of it, and draft nothing yet.
         """

@@ -1,4 +1,4 @@
-"""Decides whether tokens are drafted for an engine's answers, by what was measured of the engine and the drafters."""
+"""Decides whether tokens are drafted for an engine's answers, by the measured costs of the engine and the drafters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,8 +19,8 @@ class Drafting:
     """Decides whether tokens are drafted for an engine's answers, by the measured costs of its passes.
 
     `auto` drafts if that saves time and leaves the text the same to the bit; `lookup` drafts if that saves time.
-    `acceptance` holds the share of looked up tokens that were right. `model` drafts, too, where lookup finds less;
-    `refused` says why the model that the settings name does not.
+    `acceptance` holds the share of looked up tokens that were right. `model` drafts, too, where lookup is worse;
+    `refused` says why the model that the settings name does not draft.
     """
 
     mode: WithoutModel = "off"
@@ -33,24 +33,24 @@ class Drafting:
     _draft_samples: Samples = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Load the costs that were measured earlier, and what was learned of the model."""
+        """Load the costs that were measured earlier, and the stored statistics of the drafting model."""
         self._load()
         if self.model and self.known and (learned := self.known.load_fact(f"{self.model.key} learned", Learned)):
             self.model.go_on(learned)
 
     def may(self, info: EngineInfo) -> bool:
-        """Return whether drafting is on, and possible: an engine that recomputes after a rollback gains nothing."""
+        """Return whether drafting is on and possible. With an engine that recomputes after each rollback, it is not."""
         return self.mode != "off" and info.sliceable and info.verdict.trusts("rollback")
 
     def is_worth_it(self, info: EngineInfo) -> bool:
-        """Return whether answers are drafted with this engine: costs are measured, and `auto` needs exact passes."""
+        """Return whether drafting pays with this engine: its costs are measured, and `auto` also needs exact passes."""
         return self.may(info) and self.costs is not None and (self.mode == "lookup" or self.costs.is_exact)
 
     def used_costs(self, engine: Engine) -> PassCosts | None:
-        """Return the costs for choosing drafts now; None if nothing is drafted.
+        """Return the costs by which drafts are chosen now; None if nothing is drafted now.
 
         `auto` drafts only while one sequence holds tokens: a rejected draft frees cells of the shared KV buffer, and
-        another sequence that fills them sums in another order.
+        another sequence that fills them would compute its sums in another order.
         """
         if not self.is_worth_it(engine.info):
             return None
@@ -58,17 +58,17 @@ class Drafting:
         return self.costs if self.mode == "lookup" or held == 1 else None
 
     def is_unmeasured(self, info: EngineInfo) -> bool:
-        """Return whether `measure` is needed, once no other process has measured the costs."""
+        """Return whether `measure` has to be called: neither this process nor another has measured the costs."""
         if not self.may(info) or self.known is None:
             return False
         self._load()
         return self.costs is None or self._is_model_unmeasured(info)
 
     def measure(self, engine: Engine) -> PassCosts:
-        """Measure the costs that are not known, which empties the engine's sequences. Raises EngineError, GaveWay.
+        """Measure the costs that are not known yet, which empties the engine's sequences. Raises EngineError, GaveWay.
 
-        They are stored unless other processes disturbed the measurement. A model that cannot draft, or would never do
-        so by these costs, is dropped and freed.
+        They are stored unless other processes disturbed the measurement. A drafting model that fails, or that would
+        never draft by these costs, is dropped and freed.
         """
         if self.costs is None:
             self.costs = measured(engine, self._samples)
@@ -85,11 +85,11 @@ class Drafting:
     def answer(
         self, texts: Sequence[Sequence[int]], decoder: Decoder, counts: DraftCounts | None = None
     ) -> AnswerDraft:
-        """Return the draft of an answer, see `AnswerDraft`."""
+        """Return the draft of an answer (see `AnswerDraft`)."""
         return AnswerDraft(texts, decoder, self.acceptance, self.model, counts)
 
     def close(self) -> None:
-        """Free the model that drafts, and store what was learned of it."""
+        """Free the drafting model, and store its statistics."""
         if self.model:
             if self.known and (learned := self.model.learned):
                 self.known.keep_fact(f"{self.model.key} learned", learned)

@@ -1,4 +1,4 @@
-"""Loads the model that drafts beside the one that answers, if the settings name one and it fits."""
+"""Loads the drafting model beside the answering one, if the settings name one and it fits."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from models.engine import Engine
 
 _LONGEST_TEXT: Final = 20
-"""The most characters of a token that a message quotes."""
+"""The most characters of a token that an error message quotes."""
 
 
 def drafting(weights: Weights, chosen: str, engine: Engine, path: Path, threads: int, free: int) -> Drafting:
-    """Return the drafting that the setting `model.draft` asks for, with the model that it names, if it names one.
+    """Return the drafting for the setting `model.draft`, together with the drafting model if the setting names one.
 
-    `path` is the file of the model that answers, in `engine`; `free` is what `free_memory` returned before it was
-    loaded. A model that cannot draft is named in `Drafting.refused`, and nothing else changes.
+    `path` is the file of the model that answers, in `engine`; `free` is the result of `free_memory` before it was
+    loaded. If the drafting model cannot be used, `Drafting.refused` says why, and nothing else changes.
     """
     costs = known(engine, weights.folder, threads)
     if names_no_model(chosen):
@@ -45,7 +45,7 @@ def drafting(weights: Weights, chosen: str, engine: Engine, path: Path, threads:
 
 
 def _loaded(weights: Weights, chosen: str, engine: Engine, path: Path, threads: int, free: int) -> DraftModel:
-    """Load the model. Raises DraftRejected."""
+    """Load the drafting model. Raises DraftRejected."""
     from models.llama_cpp import LlamaCppEngine
     from models.llama_model import LlamaModel
     from models.soundness import require_sound
@@ -73,7 +73,9 @@ def _loaded(weights: Weights, chosen: str, engine: Engine, path: Path, threads: 
 
 
 def require_room(needed: Forecast) -> None:
-    """Raise UsageError, with the figures, if the memory left beside the model that answers is too small."""
+    """Raise UsageError, with the figures, if too little memory is left for the drafting model beside the answering
+    one.
+    """
     if not needed.fits_memory:
         raise UsageError(f"it {needed.needs} beside the model that answers. Free some memory, or choose a smaller one.")
 
@@ -81,7 +83,8 @@ def require_room(needed: Forecast) -> None:
 def require_fit(engine: Engine, small: Engine) -> None:
     """Raise EngineError, with the reason, unless the small model can draft for the engine's.
 
-    Both need the same vocabulary, token by token; and the small one has to give numbers, and to forget single tokens.
+    Both need the same vocabulary, token by token; the small one has to give numbers, and has to be able to forget
+    single tokens.
     """
     if small.info.model_hash == engine.info.model_hash:
         raise EngineError("it is the model that answers, and cannot be faster than itself. Choose a smaller one.")
@@ -94,7 +97,7 @@ def require_fit(engine: Engine, small: Engine) -> None:
 
 
 def different_token(engine: Engine, small: Engine) -> str:
-    """Return a clause on the first token in which the vocabularies differ; "" if they are the same."""
+    """Return a clause that names the first token in which the vocabularies differ; "" if they are the same."""
     if engine.vocabulary_hash() == small.vocabulary_hash():
         return ""
     sizes = engine.info.vocabulary, small.info.vocabulary
@@ -104,7 +107,7 @@ def different_token(engine: Engine, small: Engine) -> str:
             return f"token {token:,} is {other} and not {own}"
     if sizes[0] != sizes[1]:
         return f"{sizes[1]:,} tokens and not {sizes[0]:,}"
-    return "a control token is another"
+    return "a control token differs"
 
 
 def _spelled(engine: Engine, token: int) -> str:

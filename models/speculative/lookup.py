@@ -1,6 +1,6 @@
-"""Drafts tokens by prompt lookup: those that followed the longest earlier occurrence of the last tokens.
+"""Drafts tokens by prompt lookup: the tokens that followed the longest earlier occurrence of the last tokens.
 
-Pure, and needs no draft model, as answers quote their passages and repeat their own words.
+No I/O, and no draft model: answers quote their passages and repeat their own words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,19 +15,19 @@ LONGEST: Final = DEGREES
 """The most tokens of a match: a longer match hardly makes a draft more likely to be accepted."""
 
 _EXAMINED: Final = 32
-"""The most earlier occurrences that are examined for different drafts."""
+"""The most earlier occurrences that are examined to find different drafts."""
 
 _BORDER: Final = -1
 """The separator between two texts; no token has this id."""
 
 
 class Lookup:
-    """Finds drafts in several texts and an answer, to which tokens are appended; see `Drafter`."""
+    """A drafter that searches several texts and an answer, to which tokens are appended; see `Drafter`."""
 
     unread = 0
 
     def __init__(self, texts: Sequence[Sequence[int]]) -> None:
-        """Copy the texts, which are token ids; the answer continues the last text."""
+        """Copy the texts, which are lists of token ids; the answer continues the last text."""
         ids = [token for text in texts for token in (_BORDER, *text)]
         self._size = len(ids)
         self._ids = np.empty(2 * self._size + 64, np.int64)
@@ -41,14 +41,15 @@ class Lookup:
         self._size += 1
 
     def draft(self, most: int, least: float = 0.0) -> Draft:  # noqa: ARG002 (a lookup takes no time to stop)
-        """Return at most `most` tokens that followed the longest earlier occurrence of the last tokens; of occurrences
-        of equal length, the latest counts.
+        """Return at most `most` tokens that followed the longest earlier occurrence of the last tokens; of several
+        occurrences of equal length, the latest.
         """
         return next(self._following(most), Draft())
 
     def drafts(self, most: int, count: int) -> list[Draft]:
-        """Return at most `count` different drafts, each of at most `most` tokens: what followed the longest earlier
-        occurrence of the last tokens, then the next one, and so on; of equal length, the latest comes first.
+        """Return at most `count` different drafts, each of at most `most` tokens: those that followed the longest
+        earlier occurrence of the last tokens, then the next longest, and so on; of equal length, the latest comes
+        first.
         """
         drafts: dict[tuple[int, ...], Draft] = {}
         for draft in islice(self._following(most), _EXAMINED):
@@ -59,7 +60,9 @@ class Lookup:
         return list(drafts.values())
 
     def _following(self, most: int) -> Iterator[Draft]:
-        """Yield what followed each earlier occurrence of the last tokens, the longest, then the latest, first."""
+        """Yield the tokens that followed each earlier occurrence of the last tokens, the longest first; of equal
+        length, the latest first.
+        """
         ids = self._ids[: self._size]
         if most < 1 or self._size < 2:
             return

@@ -1,4 +1,6 @@
-"""Drafts trees by prompt lookup: what followed several earlier occurrences of the last tokens, merged. Pure."""
+"""Drafts trees by prompt lookup: the continuations of several earlier occurrences of the last tokens, merged. No
+I/O.
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,14 +11,14 @@ from models.speculative.lookup import Lookup
 from models.speculative.tree import ROOT, DraftTree
 
 MOST_CONTINUATIONS: Final = 4
-"""The most continuations in a tree: further ones are hardly ever right."""
+"""The most continuations in a tree: more of them would hardly ever be right."""
 
 
 class LookupTree:
-    """Drafts trees for one answer, and learns from each drawn token which of their nodes were right.
+    """Drafts trees for one answer, and counts with each drawn token which of their nodes were right.
 
-    `first` is the acceptance of first children, so of every node of a chain; `later` that of other children whose
-    earlier siblings are wrong.
+    `first` is the acceptance of first children, so of every node of a chain; `later` is that of other children, given
+    that their earlier siblings are wrong.
     """
 
     def __init__(
@@ -26,8 +28,8 @@ class LookupTree:
         later: Acceptance,
         continuations: int = MOST_CONTINUATIONS,
     ) -> None:
-        """Copy the texts, which are token ids; the answer continues the last text. `continuations` are the most of a
-        tree.
+        """Copy the texts, which are lists of token ids; the answer continues the last text. A tree has at most
+        `continuations` continuations.
         """
         self._most = continuations
         self._lookup, self._first, self._later = Lookup(texts), first, later
@@ -44,7 +46,7 @@ class LookupTree:
     def tree(self, depth: int) -> DraftTree:
         """Return continuations of at most `depth` tokens as a tree.
 
-        A later sibling is right only if those before it are wrong, which its log probability says.
+        A later sibling can be right only if those before it are wrong; its log probability takes that into account.
         """
         tokens, parents, log_probabilities, matched = list[int](), list[int](), list[float](), list[int]()
         nodes: dict[tuple[int, int], int] = {}  # by parent and token
@@ -67,7 +69,7 @@ class LookupTree:
         return self._tree
 
     def _learn(self, parent: int, token: int) -> None:
-        """Count the children of the last token's node as right or wrong, up to the first that is right."""
+        """Count the children of the last token's node as right or wrong, up to the first child that is right."""
         acceptance = self._first
         for node, (own_parent, own_token) in enumerate(zip(self._tree.parents, self._tree.tokens, strict=True)):
             if own_parent == parent:
@@ -78,5 +80,7 @@ class LookupTree:
 
 
 def later_siblings() -> Acceptance:
-    """Return the acceptance of later siblings, before any are counted: about what answers of the default model had."""
+    """Return the assumed acceptance of later siblings before any are counted, about that measured with the default
+    model.
+    """
     return Acceptance((0.13, 0.18, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3))

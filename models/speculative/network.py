@@ -1,8 +1,8 @@
 """A draft network in NumPy: predicts a model's next features, and from them its next tokens (Dovetail, section 3.2).
 
-The input for a token is the model's feature of the token before it and the token's embedding. They are fused, and a few
-of the model's kind of blocks follow; the model's own head, for the tokens of a reduced vocabulary, gives logits. Knows
-no file and no engine.
+The input for a token is the model's feature of the token before it and the token's embedding. The two are fused, and a
+few blocks like the model's own follow; the model's own head, for the tokens of a reduced vocabulary, gives logits.
+Independent of files and engines.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 Fusion = Literal["gated", "plain"]
-"""Dovetail's dynamic gated fusion (section 3.2), or EAGLE's linear layer."""
+"""How the two inputs are fused: Dovetail's dynamic gated fusion (section 3.2), or EAGLE's linear layer."""
 
 Floats = npt.NDArray[np.float32]
 Weights = Mapping[str, npt.NDArray[Any]]
@@ -38,7 +38,7 @@ class Shape:
     rope_base: float
 
     def __post_init__(self) -> None:
-        """Raise ValueError for sizes that no network has."""
+        """Raise ValueError for sizes that a network cannot have."""
         sizes = (self.blocks, self.width, self.heads, self.kv_heads, self.head, self.inner, self.tokens, self.drafted)
         if min(sizes) < 1 or self.head % 2 or self.heads % self.kv_heads or self.epsilon < 0 or self.rope_base <= 0:
             raise ValueError(f"no draft network has the sizes {self}")
@@ -65,7 +65,9 @@ class Shape:
         return shapes
 
     def taken(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of what is the model's own: all embeddings, ids and head rows of drafted tokens."""
+        """Return the shapes of the arrays taken from the model: all embeddings, and the ids and head rows of the
+        drafted tokens.
+        """
         return {
             "embedding": (self.tokens, self.width),
             "head": (self.drafted, self.width),
@@ -74,14 +76,16 @@ class Shape:
 
 
 class Held:
-    """The network's keys and values of earlier tokens; `length` is their number, and can be set back."""
+    """The network's keys and values of earlier tokens; `length` is the number of tokens in use, and can be set back."""
 
     def __init__(self, shape: Shape) -> None:
         self.length = 0
         self._states = np.empty((shape.blocks, 2, shape.kv_heads, 64, shape.head), np.float32)
 
     def append(self, block: int, keys: Floats, values: Floats) -> tuple[Floats, Floats]:
-        """Put new states, shape (kv_heads, n, head), behind those held; return all. `length` is left to the caller."""
+        """Append the states of new tokens, shape (kv_heads, n, head), to those held; return all of them. The caller
+        updates `length`.
+        """
         stop = self.length + keys.shape[1]
         while stop > self._states.shape[3]:
             self._states = np.concatenate([self._states, np.empty_like(self._states)], 3)
@@ -90,7 +94,9 @@ class Held:
 
 
 class DraftNetwork:
-    """A network with weights as in `Shape.trained` and `Shape.taken`. Embeddings may stay in a mapped file."""
+    """A draft network with the weights that `Shape.trained` and `Shape.taken` describe. Embeddings may stay in a mapped
+    file.
+    """
 
     def __init__(self, shape: Shape, weights: Weights) -> None:
         self.shape = shape
@@ -110,8 +116,8 @@ class DraftNetwork:
     ) -> tuple[Floats, Floats]:
         """Return the features after n tokens, shape (n, width), and their logits, shape (n, drafted).
 
-        `features` are those before the tokens. `visible`, shape (n, held + n), marks the tokens that each attends to;
-        without it the tokens follow each other. Their states are appended to `held`.
+        `features` are the features before the tokens. `visible`, shape (n, held + n), marks the tokens to which each
+        token attends; without it the tokens follow each other. The tokens' states are appended to `held`.
         """
         hidden = self._fused(features, self._embedding[np.asarray(tokens)].astype(np.float32))
         count = len(hidden)
@@ -166,6 +172,6 @@ def _silu(values: Floats) -> Floats:
 
 
 def _turned(heads: Floats, turn: npt.NDArray[np.complex64]) -> Floats:
-    """Rotate by position; as in GGUF, the two numbers of a rotated pair are adjacent."""
+    """Rotate keys or queries by their positions; as in GGUF, the two numbers of a rotated pair are adjacent."""
     pairs = np.ascontiguousarray(heads).view(np.complex64) * turn
     return pairs.view(np.float32)

@@ -1,4 +1,4 @@
-"""Reads the file of a draft network, and refuses one that is damaged or made for another model."""
+"""Reads the file of a draft network, and refuses a file that is damaged or was made for another model."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,32 +17,34 @@ FORMAT: Final = "jackdaw draft network 1"
 
 
 def target_of(info: EngineInfo) -> str:
-    """Identify the model, with its adapter, whose text and features a draft network predicts."""
+    """Return an identifier of the model, with its adapter, whose text and features a draft network predicts."""
     return f"{info.model_hash} {info.adapter}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a file says of itself: the identity of its target, and the network's shape."""
+    """The metadata of a draft network's file: the identity of its target model, and the network's shape."""
 
     target: str
     shape: Shape
 
 
 def said(about: About) -> dict[str, str]:
-    """Return the metadata of a file, in one key: the package safetensors writes several in any order."""
+    """Return the metadata as a file stores them: in a single key, because the package safetensors writes several keys
+    in any order.
+    """
     return {FORMAT: json.encode(asdict(about)).decode()}
 
 
 def about(metadata: Mapping[str, str]) -> About:
-    """Return what the metadata say. Raises KeyError if the file is no draft network, and DecodeError."""
+    """Return the draft network's metadata, parsed. Raises KeyError if the file is no draft network, and DecodeError."""
     return json.decode(metadata[FORMAT], type=About)
 
 
 def load(path: Path, info: EngineInfo) -> DraftNetwork:
-    """Return the network in a file, for the engine with these facts.
+    """Return the network in a file, for the engine with the given facts.
 
-    Raises WeightsMissing, WeightsDamaged (cut short, a tensor missing, numbers that are none) and DraftRejected.
+    Raises WeightsMissing, WeightsDamaged (cut short, a tensor missing, not a number) and DraftRejected.
     """
     try:
         metadata, tensors = tensor_file.read(path)
@@ -73,7 +75,7 @@ def load(path: Path, info: EngineInfo) -> DraftNetwork:
         if name not in tensors or tensors[name].shape != expected:
             raise _damaged(path, f"the tensor {name} is missing or has another shape")
         if name != "embedding" and not np.isfinite(tensors[name]).all():  # the embeddings are not read as a whole
-            raise _damaged(path, f"the tensor {name} has numbers that are none")
+            raise _damaged(path, f"the tensor {name} has values that are not numbers")
     ids = tensors["vocabulary"]
     if ids.dtype.kind != "i" or not ((ids >= 0) & (ids < shape.tokens)).all():
         raise _damaged(path, "its vocabulary names tokens that do not exist")

@@ -1,5 +1,5 @@
 """Drafts tokens with a smaller model of the same vocabulary (Leviathan et al., "Fast inference from transformers via
-speculative decoding"): its own likeliest continuation, token by token.
+speculative decoding"): the draft is that model's own likeliest continuation, token by token.
 """
 
 import math
@@ -14,21 +14,23 @@ from models.speculative.drafter import Draft
 from shared.errors import ContextFull, EngineError
 
 _SEQUENCE: Final = 0
-"""The one sequence of the smaller model's engine."""
+"""The only sequence that the smaller model's engine uses."""
 
 _PIECE: Final = 128
-"""The most tokens that are read before the model that answers goes on: it looks whether it is to stop."""
+"""The most tokens that are read at a time. Between pieces the answering model continues, and checks whether it has to
+stop.
+"""
 
 
 class SmallModel:
     """The smaller model as the drafter of one answer, see `Drafter`.
 
-    Answers may share the engine. It keeps the text that it read last: only what differs from that is read again, be it
-    after rejected tokens, after tokens that others drafted, or for another answer with the same beginning.
+    Several answers may share its engine, which keeps the text that it read last. Only the part that differs is read
+    again: after rejected tokens, after tokens that others drafted, or for another answer with the same beginning.
     """
 
     def __init__(self, engine: Engine, text: Sequence[int]) -> None:
-        """Follow the text, which are token ids, and the answer after it. Nothing is computed yet."""
+        """Follow the text, a list of token ids, and the answer after it. Nothing is computed yet."""
         self._engine, self._text = engine, list(text)
 
     @property
@@ -39,7 +41,8 @@ class SmallModel:
         self._text.append(token)
 
     def draft(self, most: int, least: float = 0.0) -> Draft:
-        """Draft as `Drafter.draft` says, and no end of the answer. A text that does not fit the model is not drafted.
+        """Draft as `Drafter.draft` says, but never a token that ends the answer. A text that does not fit the model
+        gets no draft.
 
         Raises EngineError if the model fails or gives no numbers.
         """
@@ -64,14 +67,18 @@ class SmallModel:
         return Draft(tuple(tokens), log_probabilities=tuple(chances))
 
     def _read(self) -> Logits | None:
-        """Read a piece of what the engine lacks of the text; return the logits after the text, once all is read."""
+        """Read the next piece of the text that the engine has not read; return the logits after the text, once all of
+        it is read.
+        """
         common = self._common()
         self._engine.rollback(_SEQUENCE, self._engine.length(_SEQUENCE) - common)
         logits = self._engine.prefill(_SEQUENCE, self._text[common : common + _PIECE])
         return logits if common + _PIECE >= len(self._text) else None
 
     def _common(self) -> int:
-        """Return how many tokens of the text the engine holds, without the last, whose logits are needed."""
+        """Return how many tokens at the text's start the engine already holds. The last token never counts, as its
+        logits are needed.
+        """
         held = self._engine.tokens(_SEQUENCE)[: len(self._text) - 1]
         text = tuple(self._text[: len(held)])
         if held == text:  # mostly, and token by token a long text would take a part of a pass

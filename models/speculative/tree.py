@@ -1,7 +1,9 @@
-"""Draft trees: several continuations of a text at once, which share their common beginnings (EAGLE-2, section 4). Pure.
+"""Draft trees: several continuations of a text at once, which share their common beginnings (EAGLE-2, section 4). No
+I/O.
 
-A tree is verified in one pass. Each token is drawn as without drafts, and the child that equals it costs no pass of its
-own: `accepted` descends so. The text is therefore the same as without drafts, whatever the tree holds.
+A tree is verified in one pass. Each token is drawn as without drafts, and the child node that equals it costs no pass
+of its own: the function `accepted` descends in this way. The text is therefore the same as without drafts, whatever the
+tree holds.
 """
 
 import math
@@ -29,7 +31,7 @@ class DraftTree:
     log_probabilities: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a node before its parent, equal siblings, or a probability that is none."""
+        """Raise ValueError for a node before its parent, equal siblings, or an impossible probability."""
         nodes = list(zip(self.parents, self.tokens, strict=True))
         if any(not ROOT <= parent < node for node, parent in enumerate(self.parents)):
             raise ValueError(f"A parent does not come before its children: {self.parents}.")
@@ -40,22 +42,23 @@ class DraftTree:
 
     @classmethod
     def chain(cls, tokens: Sequence[int], log_probabilities: Sequence[float]) -> Self:
-        """Return the tree of one branch."""
+        """Return a tree that is a single chain of tokens."""
         return cls(tuple(tokens), tuple(range(ROOT, len(tokens) - 1)), tuple(log_probabilities))
 
     def __len__(self) -> int:
-        """The number of nodes."""
+        """Return the number of nodes."""
         return len(self.tokens)
 
     def behind(self, token: int) -> TokenTree:
-        """Return the tree to compute in a pass: the drawn token, which is node 0, and each node one index further on.
+        """Return the tree of tokens to compute in a pass: the drawn token as node 0, and each draft node with its index
+        raised by one.
 
-        Its main path is the one of first children.
+        Its main path consists of first children.
         """
         return TokenTree((token, *self.tokens), (-1, *(parent + 1 for parent in self.parents)))
 
     def scores(self) -> list[float]:
-        """Return for each node the log probability that all tokens on its path are drawn."""
+        """Return, for each node, the log probability that all tokens on its path are drawn."""
         scores: list[float] = []
         for parent, value in zip(self.parents, self.log_probabilities, strict=True):
             scores.append(value if parent == ROOT else scores[parent] + value)
@@ -67,10 +70,10 @@ class DraftTree:
         return next((child for child, pair in enumerate(pairs) if pair == (node, token)), None)
 
     def likeliest(self, count: int) -> Self:
-        """Return the tree of the `count` nodes with the highest scores, the likeliest first.
+        """Return a tree of the `count` nodes with the highest scores, the likeliest first.
 
-        Among equals an earlier node comes first, so each node's parent is kept and comes before it. The first child of
-        a node is its likeliest.
+        Of nodes with equal scores an earlier node comes first, so each node's parent is kept and comes before it. The
+        first child of a node is its likeliest.
         """
         scores = self.scores()
         kept = sorted(range(len(self)), key=lambda node: (-scores[node], node))[: max(0, count)]
@@ -83,8 +86,8 @@ class DraftTree:
 
 
 Proposer = Callable[[Sequence[tuple[int, ...]]], Sequence[Sequence[tuple[int, float]]]]
-"""Given the paths of a layer, returns for each the likeliest next tokens with their log probabilities, the likeliest
-first: a drafter computes a layer in one pass.
+"""A function that returns, for each path of a layer, the likeliest next tokens with their log probabilities, the
+likeliest first. A drafter computes a layer in one pass.
 """
 
 
@@ -132,10 +135,10 @@ def merged(trees: Sequence[DraftTree]) -> DraftTree:
 
 
 def worthwhile(tree: DraftTree, rows: int, cost: Callable[[int], float], most: int) -> DraftTree:
-    """Return the likeliest nodes, as many as generate the most tokens per unit of time.
+    """Return the likeliest nodes of a tree, as many as generate the most tokens per unit of time.
 
-    A pass is expected to generate one token and the sum of the nodes' probabilities: in order of these, nodes are
-    priced as the tokens of a chain are (`shares`, which says what `rows`, `cost` and `most` mean).
+    A pass is expected to generate one token plus the sum of the nodes' probabilities. Nodes are taken in the order of
+    these, and priced like the tokens of a chain (`shares` explains `rows`, `cost` and `most`).
     """
     scores = sorted(tree.scores(), reverse=True)
     steps = [math.exp(score - before) for before, score in zip([0.0, *scores], scores, strict=False)]
@@ -146,8 +149,9 @@ def worthwhile(tree: DraftTree, rows: int, cost: Callable[[int], float], most: i
 def accepted(tree: DraftTree, draw: Callable[[Sequence[int]], int]) -> tuple[list[int], int]:
     """Return the nodes whose tokens are drawn, and the token drawn after them, which is no node's.
 
-    `draw` draws the next token, given the nodes accepted so far, as it is drawn without drafts. A child is accepted if
-    it equals the draw, so with the probability that the model gives its token: as often as in the paper.
+    `draw` draws the next token, given the nodes accepted so far, as it would be drawn without drafts. A child is
+    accepted if it equals the drawn token, so with the probability that the model gives its token: as often as in the
+    paper.
     """
     nodes: list[int] = []
     while True:

@@ -1,4 +1,6 @@
-"""Generates one answer in fewer passes, each over a draft tree, for callers that draw it token by token."""
+"""A decoder that generates one answer in fewer passes, each over a draft tree; the caller still draws token by
+token.
+"""
 
 from functools import partial
 from typing import Protocol, Self
@@ -14,21 +16,21 @@ from shared.trace import DraftCounts
 
 
 class TreeDrafter(Protocol):
-    """Proposes draft trees for one answer, one after the other."""
+    """The interface of a drafter that proposes draft trees for one answer, one after the other."""
 
     def append(self, token: int) -> None:
         """Record the drawn token."""
 
     def tree(self, depth: int) -> DraftTree:
-        """Return what may follow the recorded tokens, in paths of at most `depth` tokens."""
+        """Return a tree of tokens that may follow the recorded tokens, in paths of at most `depth` tokens."""
 
 
 class TreeDecoder:
     """A `Decoder` of one row that also computes a draft tree in the pass of a drawn token.
 
-    Each token is drawn from `mixture` as without drafts, and costs no pass if it is a child of the last one's node. Use
-    it as a context manager: leaving the block drops the nodes that were not drawn. With a tree of one branch it does
-    what `DraftingDecoder` does.
+    Each token is drawn from `mixture` as without drafts, and costs no pass if it is a child of the last token's node.
+    Use it as a context manager: leaving the block drops the nodes that were not drawn. With a tree of one branch it
+    does the same as `DraftingDecoder`.
     """
 
     def __init__(
@@ -40,7 +42,9 @@ class TreeDecoder:
         most: int,
         counts: DraftCounts,
     ) -> None:
-        """Draws at most `most` tokens in all, verifies as many nodes a pass as pay by `costs`, and adds to `counts`."""
+        """Create the decoder. The caller draws at most `most` tokens in all; each pass verifies as many nodes as pay by
+        `costs`; drafted and accepted tokens are added to `counts`.
+        """
         (self._row,) = decoder.sequences
         self.mixture = decoder.mixture
         self._decoder, self._engine, self._drafter, self._costs = decoder, engine, drafter, costs
@@ -56,7 +60,7 @@ class TreeDecoder:
         self._drop()
 
     def append(self, token: int) -> Logits:
-        """Append the drawn token; return the mixture after it. Raises ContextFull, with nothing else changed."""
+        """Append the drawn token; return the mixture after it. On ContextFull, nothing else has changed."""
         self._drafter.append(token)
         child = self._tree.child(self._node, token)
         if child is None:
@@ -70,7 +74,7 @@ class TreeDecoder:
         return self.mixture
 
     def end(self, token: int) -> None:
-        """Record the drawn token that ends the answer, which is not computed, and drop the rest."""
+        """Record the drawn token that ends the answer, which is not computed, and drop the rest of the tree."""
         self._drafter.append(token)
         self._drop()
 
@@ -100,7 +104,9 @@ class TreeDecoder:
         self.mixture = computed.logits[0]
 
     def _descend(self, child: int) -> None:
-        """Go to a child of the last node; behind a chain beside the one that the row holds, the row gets that chain."""
+        """Go to a child of the last node. If the child lies on another chain than the row holds, the row gets that
+        chain.
+        """
         node = child + 1  # the drawn token is node 0 of the computed tree
         if node in self._computed.states:
             self._decoder.cut(self._position)

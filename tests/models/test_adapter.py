@@ -120,7 +120,7 @@ WRONG_TENSORS = {
     "of one dimension": ({**ONE, A: np.zeros(576, np.float16)}, "made for another model"),
     "of no rank": (
         {A: np.zeros((0, 576), np.float16), B: np.zeros((576, 0), np.float16)},
-        "a tensor of 576 x 0 cannot be",
+        "a tensor cannot have the shape 576 x 0",
     ),
 }
 
@@ -139,7 +139,7 @@ WRONG_BYTES = {
     "cut in its head": (WHOLE[:40], "cut short"),
     "cut in its keys": (WHOLE[:200], "cut short"),
     "cut in its weights": (WHOLE[:-5000], "cut short: .* bytes were written"),
-    "more behind it": (WHOLE + bytes(64), "something stands behind"),
+    "more behind it": (WHOLE + bytes(64), "data follows its last tensor"),
     "another version": (WHOLE[:4] + struct.pack("<I", 9) + WHOLE[8:], "GGUF of version 9"),
     "another byte order": (WHOLE[:4] + struct.pack(">I", 3) + WHOLE[8:], "GGUF of version 50,331,648|GGUF of version"),
     "enormous counts": (WHOLE[:8] + struct.pack("<QQ", 1 << 62, 1 << 62) + WHOLE[24:], "it claims 4,611,686"),
@@ -148,9 +148,12 @@ WRONG_BYTES = {
         "of a type .ggml's 24. that is none of F32, F16, Q8_0, BF16",
     ),
     "many dimensions": (WHOLE[:NAMED] + struct.pack("<I", 1 << 30) + WHOLE[NAMED + 4 :], "dimensions"),
-    "another place": (WHOLE[: NAMED + 24] + struct.pack("<Q", 64) + WHOLE[NAMED + 32 :], "not where it should be"),
-    "a key twice": (packed({**ADAPTER, "general.nome": "x"}, ONE).replace(b"nome", b"name"), "stands in it twice"),
-    "a tensor twice": (WHOLE.replace(B.encode(), A.encode()), "stands in it twice"),
+    "another place": (WHOLE[: NAMED + 24] + struct.pack("<Q", 64) + WHOLE[NAMED + 32 :], "is at a wrong offset"),
+    "a key twice": (
+        packed({**ADAPTER, "general.nome": "x"}, ONE).replace(b"nome", b"name"),
+        "it has the key general.name twice",
+    ),
+    "a tensor twice": (WHOLE.replace(B.encode(), A.encode()), "it has the tensor "),
 }
 
 

@@ -108,7 +108,7 @@ def test_a_changed_header_is_understood_as_the_compiler_does(copied: Installed) 
         ((r"(void \* cb_eval_user_data;)", r"\1 float more, most;"), "type_k by default is 0, not 1"),
         ((r"(bool vocab_only;)", r"bool more; \1"), "use_extra_bufts by default is False, not True"),
         ((r"(bool allow_requantize;)", r"bool more; \1"), "allow_requantize by default is True, not False"),
-        ((r"(struct llama_batch \{)", r"\1 int64_t more;"), "a batch of one token is another one"),
+        ((r"(struct llama_batch \{)", r"\1 int64_t more;"), "a batch of one token differs"),
     ],
 )
 def test_a_header_of_another_release_than_the_library_is_not_used(
@@ -234,7 +234,7 @@ def test_kernels_are_loaded_only_where_llama_cpp_has_none_yet(copied: Installed)
     assert not asked
     assert load_kernels(llama_cpp(0, 1), copied) == kernels
     assert asked == [os.fsencode(kernels)]
-    with pytest.raises(EngineError, match=r"cannot load .*libggml-cpu\.so, which computes"):
+    with pytest.raises(EngineError, match=r"cannot load its compute kernels, .*libggml-cpu\.so"):
         load_kernels(llama_cpp(0, None), copied)
 
 

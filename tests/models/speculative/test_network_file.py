@@ -82,8 +82,8 @@ def _no_such_token(arrays: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        (_nan, "block.0.ffn_up has numbers that are none"),
-        (_infinite, "head has numbers that are none"),
+        (_nan, "block.0.ffn_up has values that are not numbers"),
+        (_infinite, "head has values that are not numbers"),
         (_missing, "fusion.gate is missing"),
         (_other_shape, "fusion.gate is missing or has another shape"),
         (_no_such_token, "tokens that do not exist"),

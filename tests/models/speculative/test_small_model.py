@@ -191,7 +191,7 @@ def test_a_model_that_fails_in_the_middle_is_named_and_dropped(way: str, said: s
     tokens, trace = written(Fresh(), drafting, prompt, SamplingSettings())
     assert bytes(tokens) == shifted(NEW)
     assert trace.drafts.model_accepted > 0
-    assert "small drafts no more" in trace.drafts.model_failed
+    assert "small no longer drafts" in trace.drafts.model_failed
     assert said in trace.drafts.model_failed
     assert drafting.model
     assert drafting.model.failed == trace.drafts.model_failed
