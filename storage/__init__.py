@@ -1,4 +1,6 @@
-"""Data on disk: paths, the database and its migrations, keyword and vector indexes. Knows no policy and no model."""
+"""Data on disk: paths, the database and its migrations, keyword and vector indexes. Independent of policies and
+models.
+"""
 
 from shared.telemetry import switch_off
 

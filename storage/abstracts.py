@@ -1,4 +1,4 @@
-"""The abstract of a person's files: sentences that a model wrote, each about some passages.
+"""The abstract of the user's files: sentences that a model wrote, each about some passages.
 
 A sentence is deleted in the transaction that deletes one of its passages.
 """
@@ -11,12 +11,12 @@ from storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Abstracts:
-    """The table of sentences of one database."""
+    """The table of an abstract's sentences in one database."""
 
     database: Database
 
     def add(self, text: str, passages: Sequence[int]) -> bool:
-        """Store a sentence about these passages, in place of any about some of them.
+        """Store a sentence about the given passages, replacing any earlier sentence about some of them.
 
         Returns False, with nothing changed, if a passage is gone.
         """
@@ -37,7 +37,7 @@ class Abstracts:
         return True
 
     def about(self, passages: Sequence[int]) -> str | None:
-        """Return the sentence about exactly these passages; None if there is none."""
+        """Return the sentence about exactly the given passages; None if there is none."""
         rows = self.database.execute(
             "SELECT id, text FROM abstracts JOIN abstract_passages ON abstract_id = id WHERE passage_id = ?",
             (passages[0],),
@@ -49,7 +49,7 @@ class Abstracts:
         self.database.execute("DELETE FROM abstracts")
 
     def newest(self, count: int) -> list[str]:
-        """Return the last `count` sentences, oldest first."""
+        """Return the newest `count` sentences, oldest first."""
         rows = self.database.execute("SELECT text FROM abstracts ORDER BY id DESC LIMIT ?", (count,))
         return [text for (text,) in reversed(rows)]
 

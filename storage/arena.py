@@ -9,7 +9,9 @@ from storage.list_file import PAGE
 
 
 class Runs:
-    """A first-fit allocator for a range of `size` bytes: the free parts (*runs*), merged when they touch. Pure."""
+    """A first-fit allocator for a range of `size` bytes. It keeps the free parts (*runs*), merged when they touch. No
+    I/O.
+    """
 
     def __init__(self, size: int) -> None:
         self._free = [(0, size)] if size else []
@@ -45,7 +47,7 @@ class Runs:
 
 
 def pages_of_memory(size: int) -> mmap.mmap:
-    """Return page-aligned memory, which the kernel provides on the first write. Raises StoreError."""
+    """Return page-aligned memory, which the kernel provides page by page on the first write. Raises StoreError."""
     try:
         if hasattr(mmap, "MAP_PRIVATE"):  # MAP_SHARED pages would stay allocated after MADV_DONTNEED
             return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -55,7 +57,9 @@ def pages_of_memory(size: int) -> mmap.mmap:
 
 
 class Arena:
-    """About `size` bytes of memory in whole pages, which the kernel provides on the first write. Not thread-safe."""
+    """A block of about `size` bytes of memory in whole pages, which the kernel provides on the first write. Not
+    thread-safe.
+    """
 
     def __init__(self, size: int) -> None:
         self.size = max(size // PAGE, 1) * PAGE
@@ -69,7 +73,7 @@ class Arena:
         return self.size - self.runs.free
 
     def release(self) -> None:
-        """Return the free runs' pages to the kernel, if it takes them; a later write allocates them again."""
+        """Return the pages of the free runs to the kernel, if it takes them; a later write allocates them again."""
         if hasattr(mmap, "MADV_DONTNEED"):
             for start, length in self.runs:
                 self._pages.madvise(mmap.MADV_DONTNEED, start, length)

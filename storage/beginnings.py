@@ -1,20 +1,20 @@
-"""FTS5 expressions for words of which the last is still being typed.
+"""FTS5 expressions for words of which the last one is still being typed.
 
-FTS5 merges the rows of all words with a prefix before it returns the first. As there may be very many, only some words
-count.
+For a prefix, FTS5 merges the rows of all words that begin with it before it returns the first row. As there may be very
+many, only some of the words are used.
 """
 
 from storage.database import Database
 from storage.keywords import quoted
 
 MOST_WORDS = 200
-"""The most words looked up for a prefix, in alphabetical order."""
+"""The most words that are looked up for a prefix, in alphabetical order."""
 
 INDEXED = 3
-"""Prefixes up to this length have an index of their own (storage/migrations.py)."""
+"""The length in characters up to which prefixes have an index of their own (storage/migrations.py)."""
 
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
-"""The tokenizer of `turns_fts`."""
+"""The FTS5 tokenizer of the table `turns_fts`."""
 
 
 def prefix_expression(database: Database, word: str) -> str:

@@ -1,4 +1,5 @@
-"""Files named by a key of their content: written atomically, readable only by their owner. Knows no format.
+"""Files named by a key of their content, written atomically and readable only by their owner. Independent of the files'
+format.
 
 Files are not flushed to disk: after a power cut a file may be short or empty, so that readers have to check its
 content.
@@ -25,7 +26,9 @@ class Blobs:
     folder: Path
 
     def write(self, name: str, parts: Iterable[bytes | memoryview]) -> int:
-        """Write a file atomically, replacing one of that name. Return its bytes. Raises StoreFull, NotWritable."""
+        """Write a file atomically, replacing any file of the same name. Return its size in bytes. Raises StoreFull,
+        NotWritable.
+        """
         private_folder(self.folder)
         try:
             descriptor, unfinished = tempfile.mkstemp(dir=self.folder, prefix=_UNFINISHED)  # mode 0600
@@ -69,7 +72,7 @@ class Blobs:
         return {name for name in self._old(moment) if not name.startswith(_UNFINISHED)}
 
     def sweep(self, moment: float) -> int:
-        """Delete unfinished files of killed writers, last changed before `moment`. Return their number.
+        """Delete unfinished files of killed processes, last changed before `moment`. Return how many were deleted.
 
         Raises NotWritable.
         """

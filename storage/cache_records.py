@@ -1,6 +1,6 @@
 """Read-only queries on the caches' contents and savings, for display: by day, by words, by passage, one page at a time.
 
-Writes nothing; knows no policy.
+Decides nothing about the caches.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class StatesTotals:
-    """The totals of the KV state cache: slices, distinct passages, tokens and bytes."""
+    """The totals of the cache of KV states: slices, distinct passages, tokens and bytes."""
 
     slices: int
     passages: int
@@ -57,13 +57,13 @@ class PassageStates:
 
     @property
     def shown(self) -> str:
-        """The path as text; "" without a path."""
+        """The passage's path as text; "" without a path."""
         return show(self.path) if self.path else ""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheRecords:
-    """The queries on one database's caches."""
+    """Queries on the caches of one database."""
 
     database: Database
 
@@ -84,7 +84,7 @@ class CacheRecords:
         return StatesTotals(*rows[0])
 
     def unanswered(self, fingerprint: str) -> int:
-        """Return how many questions wait for an answer, or a new one, under the fingerprint."""
+        """Return how many questions wait for a first or a new answer, under the given fingerprint."""
         rows = self.database.execute(
             "SELECT COUNT(*) FROM qa_entries WHERE recipe = ? AND ((answer IS NULL AND record = '{}') OR stale)",
             (fingerprint,),
@@ -92,7 +92,9 @@ class CacheRecords:
         return int(rows[0][0])
 
     def entries(self, words: str = "") -> list[int]:
-        """Return the ids of questions that contain all the words, in the question or its answer; most used first."""
+        """Return the ids of cached questions that contain all the given words, in the question or its answer; most used
+        first.
+        """
         condition, parameters = _holding("question || ' ' || COALESCE(answer, '')", words)
         rows = self.database.execute(
             f"SELECT id FROM qa_entries WHERE {condition} ORDER BY uses DESC, used_at DESC, id DESC", parameters
@@ -111,7 +113,9 @@ class CacheRecords:
         return [row | {"stale": bool(row["stale"])} for row in rows]
 
     def predicted(self, fingerprint: str, limit: int) -> list[int]:
-        """Return the ids of questions predicted and answered under the fingerprint but never asked, latest first."""
+        """Return the ids of questions that were predicted and answered under the fingerprint, but never asked; latest
+        first.
+        """
         rows = self.database.execute(
             "SELECT id FROM qa_entries WHERE origin = 'predicted' AND recipe = ? AND answer IS NOT NULL AND NOT stale "
             "AND NOT uses ORDER BY id DESC LIMIT ?",
@@ -120,7 +124,9 @@ class CacheRecords:
         return [row[0] for row in rows]
 
     def predictions(self) -> list[tuple[str, str, int]]:
-        """Return each question that was predicted and answered: its text, when (ISO 8601, UTC), and its uses."""
+        """Return each question that was predicted and answered: its text, the time of the answer (ISO 8601, UTC), and
+        its uses.
+        """
         rows = self.database.execute(
             "SELECT question, answered_at, uses FROM qa_entries WHERE origin = 'predicted' AND answer IS NOT NULL"
         )
@@ -131,7 +137,7 @@ class CacheRecords:
         return [row[0] for row in self.database.execute(f"SELECT asked_at FROM turns WHERE {WITH_FILES} ORDER BY 1")]
 
     def asked(self, questions: Sequence[str]) -> dict[str, int]:
-        """Return the questions that have an answer, each with the id of the latest entry."""
+        """Return the questions that have an answer, each with the id of its latest entry."""
         marks = ", ".join("?" * len(questions))
         rows = self.database.execute(
             f"SELECT question, MAX(id) FROM qa_entries WHERE question IN ({marks}) AND answer IS NOT NULL "
@@ -157,7 +163,7 @@ class CacheRecords:
         return [row[0] for row in rows]
 
     def states(self, passages: Sequence[int]) -> dict[int, PassageStates]:
-        """Return the cached states by passage, for passages that have some."""
+        """Return the cached KV states by passage, for the passages that have any."""
         marks = ", ".join("?" * len(passages))
         rows = self.database.execute(
             f"SELECT {_PASSAGE}, COUNT(*), SUM(tokens), SUM(bytes), SUM(uses), MIN(created_at), MAX(used_at), title, "
@@ -167,7 +173,7 @@ class CacheRecords:
         return {row[0]: PassageStates(*row) for row in rows}
 
     def served(self, passage: int, limit: int) -> list[str]:
-        """Return the questions answered from the passage, most used first."""
+        """Return the questions that were answered from a passage, most used first."""
         rows = self.database.execute(
             "SELECT question FROM qa_sources JOIN qa_entries ON id = entry_id WHERE passage_id = ? "
             "AND answer IS NOT NULL ORDER BY uses DESC, id DESC LIMIT ?",
@@ -184,11 +190,11 @@ class CacheRecords:
         return int(count)
 
     def passages_after(self, identity: int) -> int:
-        """Return how many passages are newer than this id."""
+        """Return how many passages are newer than the given id."""
         return int(self.database.execute("SELECT COUNT(*) FROM passages WHERE id > ?", (identity,))[0][0])
 
     def turns_after(self, identity: int) -> int:
-        """Return how many questions were answered with files after this turn."""
+        """Return how many questions were answered with files after the given turn."""
         rows = self.database.execute(f"SELECT COUNT(*) FROM turns WHERE {WITH_FILES} AND id > ?", (identity,))
         return int(rows[0][0])
 

@@ -23,20 +23,25 @@ READERS: Final = 8
 """Concurrent reads of clusters: disks reach their full bandwidth only with several."""
 
 AHEAD: Final = 32
-"""Clusters pinned or being read before the one being scanned: enough to keep the readers busy."""
+"""The number of clusters that are pinned or being read before the one being scanned: enough to keep the readers
+busy.
+"""
 
 PATIENCE_S: Final = 0.01
-"""Seconds to wait for the oldest pending cluster before checking which of the others have arrived."""
+"""Seconds to wait for the oldest pending cluster before checking whether others have arrived."""
 
 AT_ONCE: Final = 16
-"""Clusters in memory that are pinned at once: to pin each by itself would spend a tenth of the time on the lock."""
+"""The number of clusters in memory that are pinned at once; pinning each by itself would spend a tenth of the time on
+the lock.
+"""
 
 
 class ClusterCache:
-    """A cache of clusters. `extent` returns a cluster's first byte in the file and its length, never 0. Thread-safe.
+    """A cache of an index's clusters. `extent` returns a cluster's first byte in the file and its length, never 0.
+    Thread-safe.
 
-    Holds at most `memory` bytes, plus one cluster per running question if all of it is pinned. Reads ahead at most
-    `rate` bytes a second.
+    Holds at most `memory` bytes; if all of these are pinned, it holds one more cluster per running question. Reads
+    ahead at most `rate` bytes a second.
     """
 
     def __init__(
@@ -57,7 +62,7 @@ class ClusterCache:
 
     @property
     def ahead(self) -> AheadReader:
-        """The reader of clusters ahead of questions."""
+        """The reader that reads clusters ahead of questions."""
         return self._ahead
 
     @property
@@ -71,11 +76,14 @@ class ClusterCache:
             return self._residents.is_ready(cluster)
 
     def read_ahead(self, on_arrival: Callable[[int], None] | None = None) -> ReadAhead:
-        """Begin to read ahead for a question; `on_arrival` is called with each cluster that was read for it."""
+        """Begin to read ahead for a question; `on_arrival` is called with each cluster that was read for the
+        question.
+        """
         return self._ahead.begin(on_arrival)
 
     def read(self, clusters: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
-        """Yield each cluster with its bytes, in this order; the bytes are valid until the next one is requested.
+        """Yield each cluster with its bytes, in the given order; the bytes are valid until the next cluster is
+        requested.
 
         Raises StoreCorrupt, StoreError, as `ListFile.read`; a later question tries again.
         """
@@ -99,7 +107,8 @@ class ClusterCache:
                 self._unpin(resident)
 
     def read_any(self, clusters: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
-        """Yield each cluster once with its bytes, as `read`, by time of arrival: those in memory while others are read.
+        """Yield each cluster once with its bytes, as `read` does, but in order of arrival: clusters in memory first,
+        while others are read.
 
         Raises the same errors.
         """
@@ -139,9 +148,9 @@ class ClusterCache:
                 self._unpin(resident)
 
     def ready(self, clusters: Sequence[int], gone: deque[int] | None = None) -> Iterator[tuple[int, memoryview]]:
-        """Yield the clusters that are in memory, in this order; append the others to `gone`.
+        """Yield the clusters that are in memory, in the given order; append the others to `gone`.
 
-        Reads nothing and does not count as a use.
+        Reads nothing from disk, and does not count as a use.
         """
         for start in range(0, len(clusters), AT_ONCE):
             pinned: list[Resident] = []
@@ -162,13 +171,15 @@ class ClusterCache:
                         self._residents.unpin(resident)
 
     def _pin_next(self, waiting: deque[int], pinned: deque[Resident], victims: deque[int]) -> None:
-        """Pin as many of the waiting clusters as fit, and start their reads."""
+        """Pin as many of the waiting clusters as fit into memory, and start their reads."""
         while waiting and len(pinned) < AHEAD and (resident := self._pinned(waiting[0], victims)):
             pinned.append(resident)
             waiting.popleft()
 
     def _pinned(self, cluster: int, victims: deque[int]) -> Resident | None:
-        """Pin a cluster, and start its read if necessary; None if the pinned clusters of others leave no room."""
+        """Pin a cluster, and start its read if necessary; return None if clusters pinned by other questions leave no
+        room.
+        """
         with self._changed:
             resident = self._residents.get(cluster)
             if resident is None:
@@ -193,7 +204,7 @@ class ClusterCache:
             self._residents.unpin(resident)
 
     def _unshared(self, cluster: int) -> memoryview:
-        """Read the cluster into memory of its own and return it. Raises StoreCorrupt, StoreError."""
+        """Read a cluster into separate memory, outside the cache, and return it. Raises StoreCorrupt, StoreError."""
         start, length = self._residents.extent(cluster)
         first, room = pages(start, length)
         memory = memoryview(pages_of_memory(room))
@@ -218,9 +229,9 @@ class ClusterCache:
             resident.loaded.set_result(None)
 
     def _fill(self, memory: memoryview, first: int, length: int) -> None:
-        """Read a cluster that a question waits for, ahead of all prefetching.
+        """Read a cluster that a question waits for; this has priority over all prefetching.
 
-        The caller has counted the read's start.
+        The caller has already recorded that the read has begun.
         """
         read = 0
         try:
@@ -242,7 +253,7 @@ def _first_done(pinned: deque[Resident]) -> Resident | None:
 
 
 def _scanned(resident: Resident) -> tuple[int, memoryview]:
-    """Wait for a pinned cluster and return it with its bytes. Raises the error of its read."""
+    """Wait until a pinned cluster is read, and return it with its bytes. Raises the error of its read."""
     if error := resident.loaded.exception():
         # A copy of the error: the raised one's traceback holds this frame, and thus all of the memory.
         raise type(error)(*error.args) from error

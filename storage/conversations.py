@@ -1,4 +1,4 @@
-"""The tables of conversations: questions and answers. Knows no rendering."""
+"""The tables of conversations: questions and answers. Independent of their display."""
 
 import json
 from collections.abc import Sequence
@@ -14,10 +14,12 @@ from storage.keywords import quoted
 from storage.passages import Ids
 
 WITH_FILES = "complete AND NOT COALESCE(json_extract(record, '$.model_only'), 0)"
-"""The condition of the turns that were answered with files: others tell nothing of the next question."""
+"""The SQL condition for turns that were answered with files; other turns do not help to predict the next question."""
 
 MOST_RANKED = 1_000
-"""The most matches that are ranked: ranking reads the index for each match, and ranks say little among more matches."""
+"""The most matches that are ranked: ranking reads the index for each match, and the ranks of more matches say
+little.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class ConversationStore:
         *,
         so_far: dict[str, Any] | None = None,
     ) -> None:
-        """Store an answer: complete if it has a record, else the part so far, with the record `so_far`."""
+        """Store the answer of a turn: complete if it has a record, else the part so far, with the record `so_far`."""
         kept = (so_far or {}) if record is None else record
         self.database.execute(
             "UPDATE turns SET answer = ?, complete = ?, record = ? WHERE id = ?",
@@ -86,7 +88,7 @@ class ConversationStore:
         )
 
     def replace(self, first: int, turn: Turn) -> None:
-        """Delete the conversation's turns from the id `first` on that came before `turn`, which replaces them."""
+        """Delete the turns that `turn` replaces: those of the conversation from the id `first` on, up to `turn`."""
         self.database.execute(
             "DELETE FROM turns WHERE conversation_id = ? AND id >= ? AND id < ?",
             (turn.conversation_id, first, turn.id),
@@ -97,7 +99,7 @@ class ConversationStore:
         self.database.execute("DELETE FROM turns WHERE id = ?", (turn.id,))
 
     def latest(self) -> int | None:
-        """Return the id of the conversation last added to; None if there is none."""
+        """Return the id of the conversation with the latest turn; None if there is no conversation."""
         rows = self.database.execute("SELECT id FROM conversations ORDER BY updated_at DESC, id DESC LIMIT 1")
         return rows[0][0] if rows else None
 
@@ -131,7 +133,7 @@ class ConversationStore:
         ]
 
     def last_asked(self, question: str) -> Turn | None:
-        """Return the last complete turn with this question, ignoring case; None if there is none."""
+        """Return the last complete turn with the given question, ignoring case; None if there is none."""
         rows = self.database.execute(
             f"SELECT {_COLUMNS} FROM turns WHERE complete AND folded(trim(question)) = ? ORDER BY id DESC LIMIT 1",
             (folded(question.strip()),),
@@ -150,7 +152,9 @@ class ConversationStore:
         return [_turn(row) for row in rows]
 
     def asked_between(self, first: str | None, end: str | None) -> Ids | None:
-        """Return the sorted ids of the turns asked from one moment on and before another; None without both."""
+        """Return the sorted ids of the turns asked from one moment on and before another; None if neither moment is
+        given.
+        """
         if first is None and end is None:
             return None
         rows = self.database.execute(

@@ -8,12 +8,12 @@ from storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """The totals of one database."""
+    """The running totals of one database."""
 
     database: Database
 
     def add(self, **amounts: float) -> None:
-        """Add to the totals, overall and of this day."""
+        """Add to the totals, overall and for a day."""
         added = [(name, amount) for name, amount in amounts.items() if amount]
         today = date.today().isoformat()
         with self.database.transaction():
@@ -27,7 +27,7 @@ class Counters:
             )
 
     def set(self, name: str, value: float) -> None:
-        """Set a total to this value, to mark the progress of some work."""
+        """Set a total to a value, which marks the progress of some work."""
         self.database.execute("INSERT OR REPLACE INTO cache_counters VALUES (?, ?)", (name, value))
 
     def forget(self, *names: str) -> None:

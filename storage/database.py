@@ -1,4 +1,4 @@
-"""One SQLite file: opens it safely, runs transactions, and converts SQLite's errors. Knows no table.
+"""One SQLite file: opens it safely, runs transactions, and converts SQLite's errors. Independent of the tables.
 
 Uses the standard library's driver directly wherever a question is answered: importing sqlite-utils
 (storage/wrapping.py) takes 0.05 to 0.15 s.
@@ -23,11 +23,11 @@ BUSY_SECONDS = 10.0
 _LEAST_FREE = 1 << 20
 
 _opening = threading.Lock()
-"""Held while a thread creates the file, so that no other thread has it open."""
+"""A lock that a thread holds while it creates the file, so that no other thread has the file open."""
 
 
 class Database:
-    """A connection to the store, migrated to the newest schema. For the thread that opened it.
+    """A connection to the store, migrated to the newest schema. For use by the thread that opened it.
 
     Its SQL has the function `folded`.
 
@@ -82,8 +82,8 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the block as one atomic transaction, even if the process is killed. Waits for other writers. Does not
-        nest.
+        """Run the block as one transaction, which is atomic even if the process is killed. Waits for other writers.
+        Does not nest.
         """
         with self._translated():
             if not self.is_here():  # writes to a removed file would be lost without an error
@@ -167,7 +167,8 @@ class Database:
 
 
 def _use_wal(connection: sqlite3.Connection, seconds: float) -> None:
-    """Switch to write-ahead logging. SQLite does not wait if another process does so at the same moment, so retry.
+    """Switch to write-ahead logging. SQLite does not wait if another process switches at the same moment, so this
+    retries.
 
     Raises sqlite3.OperationalError after `seconds`.
     """
@@ -184,7 +185,7 @@ def _use_wal(connection: sqlite3.Connection, seconds: float) -> None:
 
 
 def _create_private(path: Path) -> None:
-    """Create the file if it is missing; SQLite gives its -wal and -shm files the same mode.
+    """Create the database file if it is missing; SQLite gives its -wal and -shm files the same mode.
 
     Never opens an existing file: closing it would release all POSIX locks of this process on it, and another process
     could then remove the -wal file under active writers.

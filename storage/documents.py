@@ -24,7 +24,7 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class NewDocuments:
-    """The number of documents of each kind that are new, the most frequent kind first, and the newest of them."""
+    """The numbers of new documents by kind, the most frequent kind first, and the newest document."""
 
     kinds: Mapping[str, int]
     newest: StoredDocument
@@ -56,9 +56,9 @@ class DocumentStore(PassageStore):
     def new_since(self, moment: datetime, today: date) -> NewDocuments | None:
         """Return the documents first read since a moment, as far as that is known; None if there are none.
 
-        Ids grow with time: what is newer than every document of the files that were read before that moment, and not
-        since, is new. Without such files nothing is known, as a file that was read again holds old documents too. The
-        newest is the latest of those dated until today, else the last one read.
+        Ids grow with time: a document is new if its id is greater than the ids of all documents in files last read
+        before that moment. Without such files nothing is known, as a file that was read again holds old documents too.
+        The newest document is the latest of those dated until today, else the last one read.
         """
         parameters = (moment.astimezone(UTC).isoformat(timespec="seconds"),)
         ((last,),) = self.database.execute(
@@ -79,7 +79,7 @@ class DocumentStore(PassageStore):
         return NewDocuments(kinds, _document(rows[0]))
 
     def passages_of_documents(self, documents: Sequence[int], most: int = -1) -> list[StoredPassage]:
-        """Return at most `most` passages of each of these documents, in the order of the documents."""
+        """Return at most `most` passages of each of the given documents, in the order of the documents."""
         in_order = list[StoredPassage]()
         for document in documents:
             ids = self.database.execute(

@@ -1,4 +1,6 @@
-"""Durable files: on disk when the call returns, even after a power cut. Knows no format."""
+"""Writes durable files: they are on disk when the call returns, even after a power cut. Independent of the files'
+format.
+"""
 
 import os
 from collections.abc import Iterable
@@ -9,9 +11,9 @@ from storage.private import hand_over, to_be_written
 
 
 def emptied(file: Path) -> BinaryIO:
-    """Create or truncate the file and return it for writing; does not follow a link. Raises OSError.
+    """Create or truncate the file and return it, opened for writing; does not follow a link. Raises OSError.
 
-    If root creates the file in another user's folder, it becomes that user's.
+    If root creates the file in another user's folder, the file becomes that user's.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     stream = os.fdopen(os.open(file, flags, 0o666), "wb")
@@ -20,7 +22,9 @@ def emptied(file: Path) -> BinaryIO:
 
 
 def write_durably(file: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Write a file and wait for the disk. Before that, part of it may be there. Raises NotWritable."""
+    """Write a file and wait until it is on disk. If the process is killed before that, the file may be incomplete.
+    Raises NotWritable.
+    """
     with to_be_written(f"write {file}"), emptied(file) as stream:
         stream.writelines(parts)
         stream.flush()

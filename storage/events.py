@@ -1,4 +1,4 @@
-"""The table of when the entries of calendars take place. Knows no rule of recurrence: storage alone."""
+"""The table of the times of calendar entries. Independent of the rules of recurrence."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,9 @@ from storage.database import Database
 from storage.passages import show
 
 _ANYWHERE: Final = timedelta(days=2)
-"""Days are compared in the zones of the events: the device's day may be another one."""
+"""The margin by which a search for a day is widened, because an event's day in its own time zone may differ from the
+device's day.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class EventStore:
     database: Database
 
     def put(self, document_id: int, event: CalendarEvent | None) -> None:
-        """Store when a document takes place, in place of what was stored of it."""
+        """Store the calendar event of a document, replacing its earlier event; None deletes it."""
         if event is None:
             self.database.execute("DELETE FROM events WHERE document_id = ?", (document_id,))
             return
@@ -57,7 +59,9 @@ class EventStore:
         self.database.execute(f"INSERT OR REPLACE INTO events VALUES ({marks})", row)
 
     def between(self, first: date, last: date) -> Iterator[StoredEvent]:
-        """Yield the events that may take place on one of these days, with every version and replacement of each."""
+        """Yield the events that may take place on one of the given days, with every version and replacement of each
+        event.
+        """
         # ISO 8601 sorts as text, and "~" sorts after every time of day.
         rows = self.database.execute(
             f"{_SELECT} WHERE uid IN (SELECT uid FROM events WHERE start <= ? AND (last IS NULL OR "
@@ -104,5 +108,5 @@ def _moment(text: str) -> Moment:
 
 
 def _shifted(day: date, by: timedelta) -> str:
-    """Return the day moved by that, within the calendar."""
+    """Return the day moved by a number of days, limited to the days that the calendar type can hold, in ISO 8601."""
     return date.fromordinal(min(max(day.toordinal() + by.days, 1), date.max.toordinal())).isoformat()

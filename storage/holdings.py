@@ -1,4 +1,4 @@
-"""The stored folders and files, as users see them. Knows no document."""
+"""The stored folders and files, as users see them. Independent of documents."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _PASSAGES_OF_FILE = (
 
 
 def _in_folder(table: str) -> str:
-    """Return SQL for: the table's path is the folder or inside it."""
+    """Return an SQL condition: the table's path is the folder or lies inside it."""
     return (
         f"({table}.path = folders.path OR folders.path = x'2f' OR (substr({table}.path, 1, length(folders.path)) = "
         f"folders.path AND substr({table}.path, length(folders.path) + 1, 1) = x'2f'))"
@@ -20,7 +20,9 @@ def _in_folder(table: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """The stored contents at or under a path; `skipped` counts unreadable files. `changed_at` is "" without files."""
+    """The totals of the content stored at or under a path; `skipped` counts unreadable files. `changed_at` is ""
+    without files.
+    """
 
     path: bytes
     files: int
@@ -32,8 +34,8 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A stored file, or an unreadable file with the `reason`. `at` is when it was read; `complete` whether it was read
-    to its end.
+    """A stored file, or an unreadable file with the `reason`. `at` is the time of reading; `complete` says whether the
+    file was read to its end.
     """
 
     path: bytes
@@ -50,8 +52,8 @@ class Holdings:
     database: Database
 
     def all(self, words: str = "") -> list[Holding]:
-        """Return the folders that the user added, and files outside of them, by path, if their path contains all the
-        words.
+        """Return the folders that the user added, and files outside of them, sorted by path; only those whose path
+        contains all the words.
         """
         rows = self.database.execute(
             f"SELECT folders.path, COUNT(files.id), SUM({_PASSAGES_OF_FILE}), "
@@ -75,9 +77,10 @@ class Holdings:
         return sorted(held, key=lambda holding: holding.path)
 
     def files_under(self, path: bytes, limit: int, offset: int = 0, words: str = "") -> list[KnownFile]:
-        """Return files at or under a path: unreadable ones first, by reason, then the others; by path.
+        """Return files at or under a path: unreadable ones first, sorted by reason, then the others; each part sorted
+        by path.
 
-        Only files whose path below that path contains all the words.
+        Only files are returned whose path below the given one contains all the words.
         """
         parts = folded(words).split()
         whole, length, folder = under(path)

@@ -1,4 +1,4 @@
-"""Counts how often things are used, clusters or passages, with exponential decay. Pure."""
+"""Counts with exponential decay how often items, such as clusters or passages, are used. No I/O."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import nlargest
@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, Generic, TypeVar
 
 DECAY: Final = 0.995
-"""The factor by which a use loses weight per question.
+"""The factor by which a use loses weight with each further question.
 
 Over 4,118 unrelated questions, with an eighth of the clusters in memory, 0.219 of the clusters needed were in memory;
 with LRU eviction 0.146, with halving (TeleRAG, section 4.3) 0.147, with optimal eviction 0.232.
@@ -18,10 +18,10 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Hotness(Generic[Key]):
-    """Scores by key: how often each was used, recent uses counting more."""
+    """The scores of keys: how often each key was used, with more weight on recent uses."""
 
     def __init__(self, scores: Mapping[Key, float] = MappingProxyType({})) -> None:
-        """Begin with these scores, in which a use now has the weight 1."""
+        """Begin with the given scores, in which a use at the present moment counts 1."""
         self._scores = dict(scores)
         self._step = 1.0  # the weight of a use now: it grows instead of all scores shrinking
 
@@ -30,7 +30,7 @@ class Hotness(Generic[Key]):
         return len(self._scores)
 
     def ask(self, keys: Iterable[Key]) -> None:
-        """Count a use of these keys by one question."""
+        """Count that one question uses the given keys."""
         self._step /= DECAY
         for key in keys:
             self._scores[key] = self._scores.get(key, 0.0) + self._step
@@ -42,7 +42,7 @@ class Hotness(Generic[Key]):
         return self._scores.get(key, 0.0)
 
     def scores(self) -> dict[Key, float]:
-        """Return all scores, in which a use now has the weight 1."""
+        """Return all scores, scaled so that a use at the present moment counts 1."""
         return {key: score / self._step for key, score in self._scores.items()}
 
     def forget_coldest(self, most: int) -> None:

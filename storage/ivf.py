@@ -1,8 +1,9 @@
-"""Nearest-neighbour search in clusters: FAISS IVF with inner products, in float32 or float16, on memory of our own.
+"""Nearest-neighbour search in clusters: FAISS IVF with inner products, in float32 or float16, on memory that this
+project manages.
 
 The inverted lists are read from their file cluster by cluster, and the most used stay in memory, so that an index may
-exceed it. The file is not mapped, as access to a truncated mapped file would kill the process. Knows no passage and no
-model.
+exceed it. The file is not mapped, as access to a truncated mapped file would kill the process. Independent of passages
+and models.
 """
 
 import math
@@ -18,24 +19,25 @@ from storage.list_file import PAGE, ListFile
 from storage.nearest import Nearest
 
 ITERATIONS = 10
-"""Iterations of k-means.
+"""The number of iterations of k-means.
 
 Recall of the ten nearest was 0.982 with 10, 0.982 with 20 and 0.978 with 5 (40,000 overlapping vectors).
 """
 
 MEMORY = 1_000_000_000
-"""The default for the bytes of lists kept in memory."""
+"""The default limit, in bytes, of inverted lists kept in memory."""
 
 _LEAST_SEARCHED = 20_000
 
 
 def clusters_for(vectors: int) -> int:
-    """Return the number of clusters for this many vectors."""
+    """Return the number of clusters for a number of vectors."""
     return max(1, min(vectors, round(4 * math.sqrt(vectors))))
 
 
 def probes_for(clusters: int, vectors: int) -> int:
-    """Return the default number of probed clusters: four times the square root of all (TeleRAG, section 5.1).
+    """Return the default number of clusters that a search scans: four times the square root of their number (TeleRAG,
+    section 5.1).
 
     That was chosen for millions of vectors, and would miss passages of a small index for little gain. At least 20,000
     vectors are therefore scanned, in about 3 ms: of 10,000 passages, the right one was among the first five for 0.986
@@ -48,7 +50,9 @@ def probes_for(clusters: int, vectors: int) -> int:
 def train(
     sample: Vectors, clusters: int, *, threads: int, on_iteration: Callable[[int, int], None] = lambda _i, _n: None
 ) -> Vectors:
-    """Train k-means on unit vectors, with a fixed seed. Return the unit centroids, shape (clusters, dimensions)."""
+    """Train k-means on unit vectors, with a fixed seed. Return the centroids as unit vectors, shape (clusters,
+    dimensions).
+    """
     faiss = faiss_with(threads)
     centroids: Vectors | None = None
     for iteration in range(ITERATIONS):
@@ -70,21 +74,25 @@ def train(
 
 
 class FastShare(Protocol):
-    """The part of a search that a `FastTier` does."""
+    """The part of a search that a `FastTier` carries out."""
 
     @property
     def clusters(self) -> Collection[int]:
         """The clusters that the fast tier scans."""
 
     def candidates(self) -> Sequence[tuple[Codes, Numbers]]:
-        """Return, per question, codes and numbers of the vectors that may be its nearest; none if none was scanned."""
+        """Return, per question, codes and numbers of the vectors that may be the nearest; none if the tier scanned
+        none.
+        """
 
 
 class FastTier(Protocol):
-    """Holds some clusters where they are scanned faster, such as a GPU, whose sums may differ slightly from FAISS's."""
+    """A place, such as a GPU, that holds some clusters and scans them faster; its sums may differ slightly from
+    FAISS's.
+    """
 
     def begin(self, asking: Mapping[int, Sequence[int]], vectors: Vectors, k: int) -> AbstractContextManager[FastShare]:
-        """Start scanning the clusters that this tier holds, each for the vectors at the given positions."""
+        """Start scanning those of the clusters that this tier holds, each for the vectors at the given positions."""
 
 
 class Ivf:
@@ -128,13 +136,15 @@ class Ivf:
         return int(self.centroids.shape[1])
 
     def probe(self, vector: Vectors, nprobe: int) -> Numbers:
-        """Return the `nprobe` clusters with the centroids nearest to the vector, best first; all if there are fewer."""
+        """Return the `nprobe` clusters with the centroids nearest to the vector, best first; all clusters if there are
+        fewer.
+        """
         self._single(1)  # set per calling thread: a team of threads for each of many searches is slower than none
         clusters: Numbers = self._quantizer.search(vector[None], min(nprobe, self.clusters))[1][0]
         return clusters
 
     def present(self, clusters: Numbers) -> list[int]:
-        """Return the non-empty clusters, in the same order."""
+        """Return the clusters without the empty ones, in the same order."""
         return [cluster for cluster in clusters.tolist() if cluster >= 0 and self.sizes[cluster]]
 
     def bytes_of(self, cluster: int) -> int:
@@ -142,10 +152,10 @@ class Ivf:
         return self._layout.extent(cluster)[1]
 
     def scan(self, clusters: Numbers, vector: Vectors, k: int) -> tuple[Numbers, Vectors]:
-        """Return numbers and inner products of the `k` nearest vectors in these clusters (or fewer), best first.
+        """Return numbers and inner products of the `k` nearest vectors in the given clusters (or fewer), best first.
 
-        Scans the clusters in this order, so that ties end as in FAISS. Raises StoreCorrupt if the file was truncated
-        since it was opened, StoreError if it cannot be read.
+        Scans the clusters in the given order, so that ties are resolved as in FAISS. Raises StoreCorrupt if the file
+        was truncated since it was opened, StoreError if it cannot be read.
         """
         nearest = Nearest(vector, k)
         for cluster, data in self.cache.read(self.present(clusters)):
@@ -191,13 +201,15 @@ class Ivf:
         return nearest.ranked()
 
     def rank(self, codes: Codes, numbers: Numbers, vector: Vectors, k: int) -> tuple[Numbers, Vectors]:
-        """Return the `k` nearest of these stored vectors as `scan` does, scanned in the given order."""
+        """Return the `k` nearest of the given stored vectors as `scan` does, scanned in the given order."""
         nearest = Nearest(vector, k)
         nearest.scan(self._scanner(), codes, numbers)
         return nearest.ranked()
 
     def _scanner(self) -> Any:
-        """Return this thread's FAISS scanner, which is kept, as FAISS never frees the scanners that it returns."""
+        """Return this thread's FAISS scanner. It is kept and reused, as FAISS never frees the scanners that it
+        creates.
+        """
         if not hasattr(self._scanners, "scanner"):
             self._scanners.scanner = self._index.get_InvertedListScanner(False, None, None)
         return self._scanners.scanner

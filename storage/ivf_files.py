@@ -36,7 +36,8 @@ _BYTES: dict[Codec, int] = {"f32": 4, "f16": 2, "rabitq": 2}
 
 @dataclass(frozen=True)
 class Clusters:
-    """The part of an index held in memory: the centroids, shape (clusters, dimensions), and each cluster's size.
+    """The part of an index that is always in memory: the centroids, shape (clusters, dimensions), and each cluster's
+    size.
 
     `lists` is the file with the inverted lists.
     """
@@ -51,7 +52,7 @@ class Clusters:
 
     @property
     def layout(self) -> "Layout":
-        """The place of each cluster in the lists' file."""
+        """The layout of the lists' file, which gives the place of each cluster."""
         return Layout(self.sizes, self.centroids.shape[1], self.codec)
 
 
@@ -65,7 +66,7 @@ class Layout:
 
     @property
     def vector_bytes(self) -> int:
-        """The bytes of one vector."""
+        """The size of one vector in bytes."""
         return self.dimensions * _BYTES[self.codec]
 
     @cached_property
@@ -76,7 +77,7 @@ class Layout:
 
     @property
     def bytes(self) -> int:
-        """The bytes of the file."""
+        """The size of the lists' file in bytes."""
         return int(self.sizes.sum()) * (self.vector_bytes + NUMBER.itemsize)
 
     def extent(self, cluster: int) -> tuple[int, int]:
@@ -98,7 +99,7 @@ class Layout:
 
 
 def encoded(vectors: Vectors, codec: Codec) -> Codes:
-    """Return the vectors as stored in a file; float16 is rounded as by FAISS."""
+    """Return the vectors in the format of the file; float16 is rounded as by FAISS."""
     if codec == "f32":
         return np.ascontiguousarray(vectors, "<f4").view(np.uint8).reshape(len(vectors), -1)
     faiss = faiss_with()
@@ -107,7 +108,7 @@ def encoded(vectors: Vectors, codec: Codec) -> Codes:
 
 
 def inverted(held: Clusters) -> Any:
-    """Return a FAISS index with these clusters and empty lists."""
+    """Return a FAISS index with the given clusters and empty lists."""
     faiss = faiss_with()
     clusters, dimensions = held.centroids.shape
     quantizer = faiss.IndexFlatIP(dimensions)
@@ -122,7 +123,7 @@ def inverted(held: Clusters) -> Any:
 
 
 def write_clusters(file: Path, centroids: Vectors, layout: Layout) -> None:
-    """Write the file of the clusters and wait for the disk. Raises NotWritable."""
+    """Write the file of the clusters and wait until it is on disk. Raises NotWritable."""
     head, sizes = _HEAD.pack(_MAGIC[layout.codec], *centroids.shape), layout.sizes
     write_durably(file, [head, sizes.astype(NUMBER).tobytes(), centroids.astype("<f4").tobytes()])
 
@@ -144,7 +145,7 @@ def read_clusters(folder: Path) -> Clusters:
 
 
 def faiss_with(threads: int = 0) -> Any:
-    """Return the FAISS module, set to this many threads for the calling thread; 0 changes nothing.
+    """Return the FAISS module, set to a number of threads for the calling thread; 0 changes nothing.
 
     Raises UsageError.
     """

@@ -1,5 +1,5 @@
-"""Writes the files of an index's vectors in two passes, counting and then placing, so that a million vectors pass
-through little memory. Vectors are numbered from 0 in the order of their arrival.
+"""Writes the files of an index's vectors in two passes: the first counts each cluster's vectors, the second places
+them, so that a million vectors need little memory. Vectors are numbered from 0 in the order of their arrival.
 """
 
 import os
@@ -38,10 +38,11 @@ def write(
     threads: int,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Write clusters of the blocks' vectors, after those of `base` and in its codec. Each block is called twice.
+    """Write an index whose clusters hold the vectors of `base`, in its codec, and then those of the blocks.
 
-    `on_progress` gets the number of vectors done: each of the blocks' is counted twice, and if codes are written, each
-    vector of the index once more. Raises NotWritable, and StoreCorrupt if the lists of `base` are truncated.
+    Each function in `blocks` is called twice, and has to return the same vectors both times. `on_progress` gets the
+    number of vectors done: each of the blocks' vectors is counted twice, and if codes are written, each vector of the
+    index once more. Raises NotWritable, and StoreCorrupt if the lists of `base` are truncated.
     """
     if base:
         ListFile(base.lists, base.layout.bytes)
@@ -86,7 +87,7 @@ def _write_lists(
 
 
 class _Placing:
-    """The file of inverted lists while vectors are written into it."""
+    """The file of inverted lists, opened while vectors are written into it."""
 
     def __init__(self, descriptor: int, counts: Numbers, dimensions: int, base: Clusters | None, codec: Codec) -> None:
         self._descriptor = descriptor
@@ -99,7 +100,7 @@ class _Placing:
             self._copy(base.lists, base.layout)
 
     def add(self, vectors: Vectors, clusters: Numbers) -> None:
-        """Write the next vectors into these clusters."""
+        """Write the next vectors into the given clusters."""
         order = np.argsort(clusters, kind="stable")
         codes, numbers = encoded(vectors[order], self.layout.codec), (self._next + order).astype(NUMBER)
         present, firsts = np.unique(clusters[order], return_index=True)

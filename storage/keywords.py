@@ -1,4 +1,4 @@
-"""BM25 search over passages with SQLite's FTS5. Matches the given terms; does not choose them."""
+"""BM25 search over passages with SQLite's FTS5. The caller chooses the search terms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from storage.passages import Ids
 
 @dataclass(frozen=True, slots=True)
 class KeywordIndex:
-    """The keyword index of one database: titles, people and texts."""
+    """The keyword index of one database, over titles, people and texts."""
 
     database: Database
 
@@ -30,21 +30,21 @@ class KeywordIndex:
         return ids if among is None else ids[np.isin(ids, among, kind="table")][:count]
 
     def some(self, term: str, most: int) -> Ids:
-        """Return up to `most` passages that match the term, without ranking them."""
+        """Return up to `most` passages that match the term, unranked."""
         matching = "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? LIMIT ?"
         return np.array([row[0] for row in self.database.execute(matching, (quoted(term), most))], np.int64)
 
     def names(self, term: str) -> bool:
-        """Return whether the term, in any form, is part of the name or address of somebody in a document."""
+        """Return whether the term, in any form, is part of the name or address of a person in a document."""
         matching = "SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? LIMIT 1"
         return bool(self.database.execute(matching, (f"people : {quoted(term)}",)))
 
     def held(self, term: str, most: int) -> int:
-        """Return how many passages match the term, counting up to `most`, without ranking them."""
+        """Return how many passages match the term, counting only up to `most`."""
         counted = "SELECT COUNT(*) FROM (SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? LIMIT ?)"
         return int(self.database.execute(counted, (quoted(term), most))[0][0])
 
 
 def quoted(term: str) -> str:
-    """Return the term as an FTS5 string, in which nothing is query syntax."""
+    """Return the term quoted as an FTS5 string, so that nothing in it is query syntax."""
     return '"' + term.replace('"', '""').replace("\0", " ") + '"'

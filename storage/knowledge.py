@@ -1,4 +1,4 @@
-"""The tables of ingested content: folders, files, documents and passages. Knows no format, no model."""
+"""The tables of ingested content: folders, files, documents and passages. Independent of file formats and models."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -75,7 +75,7 @@ class KnowledgeStore(DocumentStore):
         return [row[0] for row in self.database.execute("SELECT path FROM folders ORDER BY path")]
 
     def forget_folders(self, path: bytes) -> int:
-        """Delete a folder and the folders inside it from the list. Return their number."""
+        """Delete a folder and the folders inside it from the list of folders. Return how many were deleted."""
         ((count,),) = self.database.execute(f"SELECT COUNT(*) FROM folders WHERE {UNDER}", under(path))
         self.database.execute(f"DELETE FROM folders WHERE {UNDER}", under(path))
         return int(count)
@@ -93,27 +93,27 @@ class KnowledgeStore(DocumentStore):
         return [(show(row["path"]), row["reason"]) for row in self.database.rows("SELECT path, reason FROM skipped")]
 
     def skipped_for(self, reason: str) -> list[bytes]:
-        """Return the paths of the files that could not be read for this reason."""
+        """Return the paths of the files that could not be read for the given reason."""
         return [row[0] for row in self.database.execute("SELECT path FROM skipped WHERE reason = ?", (reason,))]
 
     # Files and documents
 
     def file(self, path: bytes) -> FileState | None:
-        """Return the file's state when it was read, or None if it never was."""
+        """Return the file's state when it was last read, or None if it was never read."""
         rows = self.database.execute("SELECT path, size, mtime_ns, sha256, recipe FROM files WHERE path = ?", (path,))
         return FileState(*rows[0]) if rows else None
 
     def files_of(self, passages: Collection[int]) -> list[FileState]:
-        """Return the states of the files that contain these passages."""
+        """Return the states of the files that contain the given passages."""
         sql = "SELECT DISTINCT document_id FROM passages WHERE id IN (SELECT value FROM json_each(?))"
         return self.files_of_documents([row[0] for row in self.database.execute(sql, (json.dumps([*passages]),))])
 
     def files_of_documents(self, documents: Collection[int]) -> list[FileState]:
-        """Return the states of the files that contain these documents."""
+        """Return the states of the files that contain the given documents."""
         return self._files("id", documents)
 
     def files_with(self, kinds: Sequence[str]) -> list[FileState]:
-        """Return the states of the files that contain documents of these kinds."""
+        """Return the states of the files that contain documents of the given kinds."""
         return self._files("kind", kinds)
 
     def paths_under(self, path: bytes) -> list[bytes]:
@@ -127,7 +127,7 @@ class KnowledgeStore(DocumentStore):
         )
 
     def open_file(self, state: FileState) -> int:
-        """Return the id of the file's row, created if necessary and marked incomplete."""
+        """Return the id of the file's row, which is created if necessary and marked incomplete."""
         self.clear_skipped(state.path)
         self.database.execute(
             "INSERT INTO files (path, size, mtime_ns, sha256, recipe, ingested_at) VALUES (?, ?, ?, NULL, ?, ?) "
@@ -145,7 +145,7 @@ class KnowledgeStore(DocumentStore):
         )
 
     def hashes_of(self, path: bytes, keys: Sequence[str]) -> dict[str, str]:
-        """Return the hashes of the file's stored documents with these keys, by key."""
+        """Return the hashes of the file's stored documents with the given keys, by key."""
         rows = self.database.execute(
             "SELECT key, hash FROM documents JOIN files ON files.id = file_id "
             "WHERE path = ? AND key IN (SELECT value FROM json_each(?))",
@@ -154,7 +154,7 @@ class KnowledgeStore(DocumentStore):
         return dict(rows)
 
     def complete(self, state: FileState) -> None:
-        """Mark a file as read to its end, whatever documents it has."""
+        """Mark a file as read to its end, whichever documents it has."""
         self.open_file(state)
         self.database.execute(
             "UPDATE files SET sha256 = ?, recipe = ?, ingested_at = ? WHERE path = ?",
@@ -179,7 +179,7 @@ class KnowledgeStore(DocumentStore):
         return {(title, text): vector for title, text, vector in rows}
 
     def put(self, file_id: int, prepared: PreparedDocument) -> None:
-        """Store a document, replacing the one with its key.
+        """Store a document, replacing any document with the same key.
 
         An unchanged passage keeps its id, and with it the cached answers and KV states that depend on it.
         """
@@ -234,7 +234,7 @@ class KnowledgeStore(DocumentStore):
         return {passage.ordinal: identity for passage, identity in kept}
 
     def _files(self, column: str, values: Collection[int] | Sequence[str]) -> list[FileState]:
-        """Return the states of the files of the documents that have one of the values in a column."""
+        """Return the states of the files whose documents have one of the given values in a column."""
         rows = self.database.execute(
             "SELECT path, size, mtime_ns, sha256, recipe FROM files WHERE id IN (SELECT file_id FROM documents "
             f"WHERE {column} IN (SELECT value FROM json_each(?))) ORDER BY path",
@@ -275,8 +275,8 @@ class KnowledgeStore(DocumentStore):
         return Totals(*(self.database.execute(f"SELECT COUNT(*) FROM {table}")[0][0] for table in tables))
 
     def text_bytes(self) -> int:
-        """Return about the bytes of text in all files, without reading it: at most their size on disk (pictures in
-        documents are no text) and that of so many passages (archives hold more than their size).
+        """Return the approximate bytes of text in all files, without reading it: the smaller of their size on disk
+        (pictures in documents are no text) and the size of that many passages (archives hold more than their size).
         """
         size, passages = self.database.execute(
             "SELECT (SELECT COALESCE(SUM(size), 0) FROM files), (SELECT COUNT(*) FROM passages)"
@@ -285,7 +285,7 @@ class KnowledgeStore(DocumentStore):
 
 
 _MOST_OF_PASSAGE = 1000
-"""About the most bytes of a passage's text: the embedder reads 256 tokens of it."""
+"""The approximate limit of a passage's text in bytes: the embedder reads 256 tokens of it."""
 
 # Matches a path itself, or anything inside it.
 UNDER = "(path = ? OR substr(path, 1, ?) = ?)"

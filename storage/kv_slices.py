@@ -1,4 +1,4 @@
-"""The table of KV state slices: their place in the tree, size and uses. The states themselves are files."""
+"""The table of KV state slices: their place in the tree, size and uses. The states themselves are in files."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class SliceRow:
-    """One slice. `name` is its file's name; `parent` is None for a root; `passage_id` is None if it is not of a
-    passage.
+    """The row of a slice. `name` is its file's name; `parent` is None for a root; `passage_id` is None for a slice
+    without a passage.
     """
 
     name: str
@@ -31,7 +31,7 @@ class KVSlices:
     database: Database
 
     def known(self, names: Sequence[str]) -> set[str]:
-        """Return the names that have a slice."""
+        """Return which of the given names have a slice."""
         marks = ", ".join("?" * len(names))
         return {row[0] for row in self.database.execute(f"SELECT name FROM kv_slices WHERE name IN ({marks})", names)}
 
@@ -45,13 +45,13 @@ class KVSlices:
         )
 
     def used(self, names: Iterable[str]) -> None:
-        """Count a use of each slice."""
+        """Count a use of each of the given slices."""
         self.database.execute_many(
             "UPDATE kv_slices SET uses = uses + 1, used_at = ? WHERE name = ?", [(_now(), name) for name in names]
         )
 
     def forget(self, names: Iterable[str]) -> None:
-        """Delete rows of slices. Callers delete the files afterwards, as a row without a file would be trusted."""
+        """Delete rows of slices. Callers delete the files after that, never before: a row is trusted to have a file."""
         with self.database.transaction():
             self.database.execute_many("DELETE FROM kv_slices WHERE name = ?", [(name,) for name in names])
 

@@ -1,6 +1,6 @@
 """An immutable file that is read into the caller's memory, bypassing the page cache if possible.
 
-The lists of an index would only evict other pages from that cache.
+The inverted lists of an index are too large for the page cache, and would only evict other pages from it.
 """
 
 import errno
@@ -13,9 +13,10 @@ from typing import Final
 from shared.errors import StoreCorrupt, StoreError
 
 PAGE: Final = 4096
-"""Bytes of a page.
+"""The bytes of a page.
 
-Offsets, lengths and memory of unbuffered reads have to be multiples of the disk's block size, which divides it.
+Offsets, lengths and memory of unbuffered reads have to be multiples of the disk's block size, which divides the size of
+a page.
 """
 
 
@@ -23,7 +24,7 @@ _DIRECT = getattr(os, "O_DIRECT", 0)
 
 
 def pages(start: int, length: int) -> tuple[int, int]:
-    """Return the start and length of the whole pages that contain these bytes."""
+    """Return the start and the length of the whole pages that contain the given bytes."""
     first = start // PAGE * PAGE
     return first, -(-(start + length - first) // PAGE) * PAGE
 
@@ -69,14 +70,14 @@ class ListFile:
                 raise self._damaged()
 
     def _read_buffered(self) -> None:
-        """Read through the page cache from now on."""
+        """Switch to reading through the page cache from now on."""
         flags = fcntl.fcntl(self._descriptor, fcntl.F_GETFL)
         fcntl.fcntl(self._descriptor, fcntl.F_SETFL, flags & ~_DIRECT)
         self._is_direct = False
 
     def _unreadable(self, error: OSError) -> StoreError:
         reason = (error.strerror or str(error)).lower()
-        return StoreError(f"{self._path} cannot be read ({reason}). Look at the disk.")
+        return StoreError(f"{self._path} cannot be read ({reason}). Check the disk for errors.")
 
     def _damaged(self) -> StoreCorrupt:
         return StoreCorrupt(f"{self._path} is damaged or cut short. Build the index again.")

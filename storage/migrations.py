@@ -1,9 +1,9 @@
 """The migrations from one schema version to the next. A released step is never edited; a change is a new step.
 
 Steps 1 to 5 are SQL (storage/schema.py). From step 6 on, a step is a function of the connection, wrapped by
-sqlite-utils. It runs inside a transaction and must leave it open: `create`, `create_index`, `add_column`, `insert_all`,
-`upsert_all`, `query`, `execute` and `executescript` do (tests/storage/test_migrations.py). Steps must not use
-`transform`, which drops a table's triggers, nor `enable_fts`, which makes no prefix index.
+sqlite-utils. A step runs inside a transaction and must leave it open: `create`, `create_index`, `add_column`,
+`insert_all`, `upsert_all`, `query`, `execute` and `executescript` do (tests/storage/test_migrations.py). Steps must not
+use `transform`, which drops a table's triggers, nor `enable_fts`, which makes no prefix index.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 def step_6(database: sqlite_utils.Database) -> None:
-    """Add the tables of answers marked wrong. A mark holds while every source document of the answer is unchanged."""
+    """Add the tables of answers that the user marked wrong. A mark holds while every source document of the answer is
+    unchanged.
+    """
     database.executescript(_WRONG)
 
 
@@ -52,7 +54,7 @@ CREATE TABLE wrong_answer_documents (
 
 
 def step_7(database: sqlite_utils.Database) -> None:
-    """Add the table of the files' abstract. A sentence is deleted with the first of its passages that is."""
+    """Add the table of the files' abstract. A sentence is deleted as soon as one of its passages is deleted."""
     database.executescript(_ABSTRACTS)
 
 
@@ -77,7 +79,9 @@ END;
 
 
 def step_8(database: sqlite_utils.Database) -> None:
-    """Add the tables of people, and of what may be read on a phone. People are computed again from what was read."""
+    """Add the tables of people, and of the phone sources that may be read. People are computed again from the
+    documents.
+    """
     database.executescript(_PEOPLE)
 
 
@@ -113,7 +117,7 @@ CREATE TABLE phone_sources (
 
 
 def step_9(database: sqlite_utils.Database) -> None:
-    """Add the table of the events of calendars, and mark calendars as incomplete, so that they are read once more."""
+    """Add the table of calendar events, and mark calendars as incomplete, so that they are read once more."""
     database.executescript(_EVENTS)
 
 
@@ -143,7 +147,9 @@ UPDATE files SET sha256 = NULL WHERE id IN (SELECT file_id FROM documents WHERE 
 
 
 def step_10(database: sqlite_utils.Database) -> None:
-    """Add the rows of tables, whose cells are looked up and summed. They are deleted with their document."""
+    """Add the table of rows of tables and sheets, whose cells are looked up and summed. Rows are deleted with their
+    document.
+    """
     database.executescript(_TABLES)
 
 
@@ -216,7 +222,9 @@ def _take(step: Step, connection: sqlite3.Connection) -> None:
 
 
 def statements(script: str) -> Iterator[str]:
-    """Split a script into statements: `executescript` of the standard library would commit the transaction."""
+    """Split an SQL script into statements, because the standard library's `executescript` would commit the
+    transaction.
+    """
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

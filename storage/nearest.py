@@ -1,4 +1,4 @@
-"""Collects the nearest of the vectors that FAISS scans for a question. Reads no files."""
+"""Collects the nearest vectors among those that FAISS scans for a question. Reads no files."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from storage.ivf_files import Codes, Numbers, Vectors, faiss_with
 
 
 class Nearest:
-    """The `k` vectors nearest to `vector` among those scanned so far, in a heap of FAISS."""
+    """The `k` vectors nearest to `vector` among those scanned so far, kept in a FAISS heap."""
 
     def __init__(self, vector: Vectors, k: int) -> None:
         faiss = faiss_with()
@@ -22,7 +22,7 @@ class Nearest:
         self._heap.heapify()
 
     def scan(self, scanner: Any, codes: Codes, numbers: Numbers, cluster: int = 0) -> None:
-        """Scan stored vectors of a cluster; their numbers are int64."""
+        """Scan stored vectors of a cluster; their numbers have to be int64."""
         scanner.set_query(self._asked)
         scanner.set_list(cluster, 0.0)
         if len(numbers):
@@ -30,12 +30,14 @@ class Nearest:
             scanner.scan_codes(len(numbers), *pointers, *self._into, self._heap.k)
 
     def ranked(self, most: int | None = None) -> tuple[Numbers, Vectors]:
-        """Return numbers and inner products, best first. No scan may follow."""
+        """Return the vectors' numbers and inner products, best first. No scan may follow."""
         self._heap.reorder()
         is_hit = self._numbers >= 0
         return self._numbers[is_hit][:most], self._products[is_hit][:most]
 
     def is_tied(self) -> bool:
-        """Return whether the last two are equally near, so that another scan order might have kept another vector."""
+        """Return whether the last two vectors are equally near, so that another scan order might have kept another
+        vector.
+        """
         last = np.sort(self._products)[:2]
         return bool(len(last) == 2 and last[0] == last[1] and (self._numbers >= 0).all())

@@ -1,12 +1,12 @@
 """Limits the rate of reading ahead, and measures the disk's throughput.
 
-Pure: the caller passes the time, in seconds.
+No clock: the caller passes the time, in seconds.
 """
 
 from typing import Final
 
 _FORGET_S: Final = 2.0
-"""Seconds of reading after which earlier measurements count half."""
+"""Seconds of reading after which earlier measurements have half their weight."""
 
 
 class TokenBucket:
@@ -17,10 +17,11 @@ class TokenBucket:
         self._left, self._time = burst, 0.0
 
     def take(self, size: int, now: float) -> float:
-        """Return the seconds to wait before reading `size` bytes; if 0, the bytes are counted and may be read now.
+        """Return the seconds to wait before reading `size` bytes. If the result is 0, the bytes are counted and may be
+        read now.
 
         If too little is left, the wait is until the bucket is full: several reads may then follow each other, which
-        wakes the processor less often than a wait before each. More bytes than a burst leave the bucket in debt.
+        wakes the processor less often than a wait before each. A read larger than a burst leaves the bucket in debt.
         """
         self._left = min(self.burst, self._left + max(now - self._time, 0.0) * self.rate)
         self._time = max(now, self._time)
@@ -32,7 +33,7 @@ class TokenBucket:
 
 
 class Throughput:
-    """The disk's throughput while anything is read; overlapping reads count as one period of time."""
+    """The measured throughput of the disk; overlapping reads count as one period of time."""
 
     def __init__(self) -> None:
         self._reads, self._since = 0, 0.0

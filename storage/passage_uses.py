@@ -1,4 +1,6 @@
-"""How often answers were written from each public passage: one decayed count a passage in a file, no times."""
+"""How often answers were written from each public passage: one decaying count per passage, stored in a file without
+times.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +13,7 @@ from storage.blobs import Blobs
 from storage.hotness import Hotness
 
 MOST: Final = 20_000
-"""The most passages with a count; those used least lose theirs."""
+"""The most passages with a count; the least used ones lose their count."""
 
 _LARGEST: Final = 4 << 20
 
@@ -19,9 +21,9 @@ _Scores = dict[int, Annotated[float, Meta(ge=0)]]
 
 
 class PassageUses:
-    """The counts, by passage id. Thread-safe. If several processes count, the last one's counts stand.
+    """The counts of uses, by passage id. Thread-safe. If several processes write counts, those written last remain.
 
-    A file that is missing or damaged begins again with no counts.
+    If the file is missing or damaged, all counts begin at 0.
     """
 
     def __init__(self, file: Path) -> None:
@@ -30,7 +32,9 @@ class PassageUses:
         self._lock = Lock()
 
     def count(self, ids: Sequence[int]) -> None:
-        """Count a use of these passages by one answer, in the file too. Raises StoreFull, NotWritable."""
+        """Count that one answer used the given passages, and store the counts in the file. Raises StoreFull,
+        NotWritable.
+        """
         with self._lock:
             self._hotness.ask(ids)
             if len(self._hotness) > MOST:

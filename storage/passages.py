@@ -13,7 +13,7 @@ from shared.types import Filters, SearchFilters, StoredPassage
 from storage.database import Database, folded
 
 Ids = npt.NDArray[np.int64]
-"""Passage ids; sorted if they restrict a search."""
+"""Passage ids as an array; sorted if they restrict a search."""
 
 _MOST_PARAMETERS = 500
 
@@ -27,12 +27,12 @@ class PassageStore:
     database: Database
 
     def newest_passage(self) -> int:
-        """Return the highest id that any passage, even a deleted one, ever had; 0 if there was none."""
+        """Return the highest id that any passage ever had, including deleted ones; 0 if there was none."""
         rows = self.database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
         return int(rows[0][0]) if rows else 0
 
     def passages(self, ids: Iterable[int]) -> dict[int, StoredPassage]:
-        """Return the existing passages of these ids, by id."""
+        """Return the passages with the given ids, by id; ids without a passage are left out."""
         by_id: dict[int, StoredPassage] = {}
         for some in _chunks(list(ids)):
             rows = self.database.execute(f"{_SELECT_PASSAGE} WHERE passages.id IN ({_marks(some)})", some)
@@ -49,14 +49,14 @@ class PassageStore:
             below = rows[-1][0]
 
     def passages_after(self, identity: int, count: int) -> list[StoredPassage]:
-        """Return the oldest `count` passages with a greater id."""
+        """Return the `count` oldest passages with an id greater than the given one."""
         rows = self.database.execute(
             f"{_SELECT_PASSAGE} WHERE passages.id > ? ORDER BY passages.id LIMIT ?", (identity, count)
         )
         return [_passage(row) for row in rows]
 
     def passages_around(self, passage: StoredPassage, count: int) -> list[StoredPassage]:
-        """Return the passages of the same file whose ids are within `count` of this one's, in order."""
+        """Return the passages of the same file whose ids differ from the given one by at most `count`, in order."""
         rows = self.database.execute(
             f"{_SELECT_PASSAGE} WHERE passages.id BETWEEN ? AND ? AND file_id = "
             "(SELECT file_id FROM documents WHERE id = ?) ORDER BY passages.id",
@@ -72,7 +72,7 @@ class PassageStore:
         return [_passage(row) for row in rows]
 
     def spread(self, count: int) -> list[StoredPassage]:
-        """Return about `count` passages, equally many per kind of document, evenly spread over each kind."""
+        """Return about `count` passages: equally many from each kind of document, evenly spread over each kind."""
         ids: dict[str, list[int]] = {}
         for kind, identity in self.database.execute(
             "SELECT kind, passages.id FROM documents CROSS JOIN passages ON document_id = documents.id "
@@ -96,7 +96,7 @@ class PassageStore:
         return np.sort(np.array([row[0] for row in rows], dtype=np.int64))
 
     def passages_in(self, paths: Iterable[bytes]) -> Ids:
-        """Return the sorted ids of these files' passages."""
+        """Return the sorted ids of the passages in the given files."""
         ids: list[int] = []
         for some in _chunks(list(paths)):
             rows = self.database.execute(

@@ -1,4 +1,4 @@
-"""The paths of all files and folders, in one place. Knows nothing of their contents."""
+"""The paths of all files and folders, in one place. Independent of their contents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ HOME_VARIABLE = "JACKDAW_HOME"
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The four folders of one user: settings, data, cache (can be rebuilt), and state such as locks."""
+    """The four folders of one user: settings, data, cache (which can be rebuilt), and state such as locks."""
 
     config: Path
     data: Path
@@ -49,7 +49,7 @@ class Paths:
 
     @property
     def scans(self) -> Path:
-        """The folder of texts recognised on pages of scans that are not yet read to the end."""
+        """The folder of texts recognised so far in scanned documents that are not yet read to their end."""
         return self.cache / "scans"
 
     @property
@@ -79,17 +79,17 @@ class Paths:
 
     @property
     def add_paused(self) -> Path:
-        """The file whose existence ends a run of `jackdaw add`, which a notification's button makes."""
+        """The file whose existence ends a running `jackdaw add`; the button of a notification creates it."""
         return self.state / "add.paused"
 
     @property
     def awake(self) -> Path:
-        """The folder of those who keep a phone awake."""
+        """The folder in which each process that keeps a phone awake has a file."""
         return self.state / "awake"
 
     @property
     def phone_files(self) -> Path:
-        """The file with the hashes of what `jackdaw phone setup` wrote, JSON."""
+        """The file with the hashes of the files that `jackdaw phone setup` wrote, JSON."""
         return self.state / "phone.json"
 
     @property
@@ -104,7 +104,7 @@ class Paths:
 
     @property
     def app_report(self) -> Path:
-        """The report file written when the app last had to be closed because it stopped responding."""
+        """The file with the report that is written when the app had to be closed because it stopped responding."""
         return self.state / "app-report.txt"
 
     @property
@@ -119,7 +119,7 @@ class Paths:
 
     @property
     def dispatch(self) -> Path:
-        """The file with the measured speeds of companion server and device, and the budget spent."""
+        """The file with the measured speeds of companion server and device, and the budget spent so far."""
         return self.state / "dispatch.json"
 
     @property
@@ -169,7 +169,7 @@ class Paths:
 
     @property
     def server_passage_uses(self) -> Path:
-        """The file of how often answers were written from each public passage, JSON."""
+        """The file that counts how often answers were written from each public passage, JSON."""
         return self.data / "server" / "passage-uses.json"
 
     @property

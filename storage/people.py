@@ -1,4 +1,4 @@
-"""The tables of people, and of what the person whose files these are is called. Knows no rule of who is who."""
+"""The tables of the people named in the files, and of the user's own names. The rules for who is who are elsewhere."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from storage.database import Database
 
 State = tuple[int, int, tuple[str, ...]]
-"""What people are computed from: the newest passage, the passages removed, and what the person is called."""
+"""The data from which people are computed: the newest passage, the number of removed passages, and the user's own
+names.
+"""
 
 Name = tuple[str, str, int]
-"""A name as documents have it, its source, and the number of these documents."""
+"""A name as it is written in documents, its source, and the number of documents that contain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PersonRow:
-    """A person as stored: the name to show, and every name."""
+    """A stored person: the name to show, whether this is the user, and every name."""
 
     name: str
     is_me: bool
@@ -23,7 +25,7 @@ class PersonRow:
 
 @dataclass(frozen=True, slots=True)
 class PeopleStore:
-    """The people of one database. Raises StoreError."""
+    """The tables of people of one database. Raises StoreError."""
 
     database: Database
 
@@ -51,11 +53,11 @@ class PeopleStore:
             last = rows[-1][0]
 
     def is_current(self) -> bool:
-        """Return whether the people stored are those of the documents stored."""
+        """Return whether the stored people were computed from the documents that are stored now."""
         return self.database.execute("SELECT newest_passage, removals FROM people_read") == [self._documents()]
 
     def all(self) -> list[PersonRow]:
-        """Return everybody stored."""
+        """Return every stored person."""
         people = {
             identity: PersonRow(name, bool(is_me), [])
             for identity, name, is_me in self.database.execute("SELECT id, name, is_me FROM people ORDER BY id")
@@ -68,12 +70,14 @@ class PeopleStore:
         return [PersonRow(row.name, row.is_me, names.get(identity, ())) for identity, row in people.items()]
 
     def clear(self) -> None:
-        """Delete everybody stored, so that no name outlives the documents that it is from."""
+        """Delete every stored person, so that no name outlives its documents."""
         self.database.execute("DELETE FROM people")
         self.database.execute("DELETE FROM people_read")
 
     def replace(self, people: Iterable[PersonRow], state: State) -> bool:
-        """Replace everybody stored by people computed from a state; return False, and do nothing, if it has changed."""
+        """Replace the stored people by others, computed from the given state. Return False, and change nothing, if the
+        state has changed.
+        """
         rows = list(enumerate(people, 1))
         with self.database.transaction():
             if self.state() != state:
@@ -90,18 +94,18 @@ class PeopleStore:
         return True
 
     def own_names(self) -> list[str]:
-        """Return what the person is called, as confirmed."""
+        """Return the user's own names, which the user has confirmed."""
         return [row[0] for row in self.database.execute("SELECT written FROM own_names ORDER BY position")]
 
     def set_own_names(self, names: Iterable[str]) -> None:
-        """Replace what the person is called; the stored people are no longer current."""
+        """Replace the user's own names; the stored people are no longer current."""
         with self.database.transaction():
             self.database.execute("DELETE FROM own_names")
             self.database.execute_many("INSERT INTO own_names VALUES (?, ?)", list(enumerate(dict.fromkeys(names))))
             self.database.execute("DELETE FROM people_read")
 
     def state(self) -> State:
-        """Return what the people are computed from: they are the same as long as it is."""
+        """Return the state of the data from which people are computed. While it stays the same, so do the people."""
         return (*self._documents(), tuple(self.own_names()))
 
     def _documents(self) -> tuple[int, int]:

@@ -1,4 +1,6 @@
-"""The table of what may be read on a phone: a row is the person's consent, and says how far was read."""
+"""The table of sources on a phone that the user allows to be read. A row is the user's consent, and says how far the
+source was read.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,7 +10,9 @@ from storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class PhoneSource:
-    """A source that may be read. Times are ISO 8601, UTC; `progress` is JSON; `failure` is "" after a good reading."""
+    """A source on a phone that may be read. Times are ISO 8601, UTC; `progress` is JSON; `failure` is "" after a
+    successful reading.
+    """
 
     name: str
     allowed_at: str
@@ -19,12 +23,12 @@ class PhoneSource:
 
 @dataclass(frozen=True, slots=True)
 class PhoneSources:
-    """The sources of one database. Raises StoreError."""
+    """The table of phone sources of one database. Raises StoreError."""
 
     database: Database
 
     def allow(self, name: str) -> None:
-        """Store the consent to read a source; a consent that was given before stays."""
+        """Store the consent to read a source; an earlier consent stays as it is."""
         self.database.execute("INSERT OR IGNORE INTO phone_sources VALUES (?, ?, '{}', NULL, NULL)", (name, _now()))
 
     def allowed(self) -> list[PhoneSource]:
@@ -35,16 +39,16 @@ class PhoneSources:
         return [PhoneSource(*row) for row in rows]
 
     def stop(self, name: str) -> bool:
-        """Delete the consent; return whether there was one."""
+        """Delete the consent to read a source; return whether there was one."""
         return bool(self.database.execute("DELETE FROM phone_sources WHERE name = ? RETURNING name", (name,)))
 
     def note_progress(self, name: str, progress: str) -> bool:
-        """Store how far a source was read; return whether it may still be read."""
+        """Store how far a source has been read; return whether reading it is still allowed."""
         update = "UPDATE phone_sources SET progress = ? WHERE name = ? RETURNING name"
         return bool(self.database.execute(update, (progress, name)))
 
     def note_reading(self, name: str, failure: str = "") -> None:
-        """Store that a source was just read to its end, or why it could not be."""
+        """Store that a source was just read to its end, or the reason why it could not be read."""
         if failure:
             self.database.execute("UPDATE phone_sources SET failure = ? WHERE name = ?", (failure, name))
         else:

@@ -6,14 +6,15 @@ RESERVE: Final = 256_000_000
 """Bytes of memory left to other programs on the machine or in the container."""
 
 LOOK_S: Final = 1.0
-"""The least seconds between two checks of the available memory."""
+"""The shortest interval, in seconds, between two checks of the available memory."""
 
 
 def limit(allowed: int, used: int, size: int, available: int) -> int:
-    """Return the bytes that a cache of `size` bytes may use now. It was `allowed` so far, and uses `used`. Pure.
+    """Return the bytes that a cache of `size` bytes may use now. Its limit so far is `allowed`, and it uses `used`
+    bytes. No I/O.
 
-    If less than the reserve is available, it shrinks by what is missing; it grows again only once twice the reserve is
-    available, to prevent oscillation.
+    If less memory than the reserve is available, the limit shrinks by the difference. It grows again only once twice
+    the reserve is available, to prevent oscillation.
     """
     if available < RESERVE:
         return max(0, min(allowed, used - (RESERVE - available)))

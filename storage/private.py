@@ -1,4 +1,4 @@
-"""Files and folders of one user that others may not read, and words for what prevents writing them."""
+"""Files and folders of one user that others cannot read, and error messages that say why one cannot be written."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def private_folder(folder: Path) -> Path:
     """Create the folder and its missing parents with mode 0700; an existing folder keeps its mode. Raises NotWritable.
 
-    Here and in the functions below, files that root creates in another user's folder become that user's (`hand_over`).
+    In this module, files that root creates in another user's folder become that user's (`hand_over`).
     """
     with to_be_written(f"make the folder {folder}"):
         _refuse_misleading(folder)
@@ -31,7 +31,9 @@ def private_folder(folder: Path) -> Path:
 
 @contextmanager
 def private_content(folder: Path) -> Iterator[None]:
-    """Create the folder as `private_folder` does, for whatever the block writes into it. Raises NotWritable."""
+    """Create the folder as `private_folder` does, and report errors of the block, which writes into it, as
+    NotWritable.
+    """
     private_folder(folder)
     yield
     for made in folder.rglob("*"):
@@ -39,7 +41,7 @@ def private_content(folder: Path) -> Iterator[None]:
 
 
 def _refuse_misleading(folder: Path) -> None:
-    """As root, refuse a user's link to a folder that the user does not own. Raises OSError."""
+    """As root, refuse a user's link to a folder that does not belong to that user. Raises OSError."""
     for parent in (folder, *folder.parents) if _is_root() else ():
         if (
             parent.is_symlink()
@@ -64,7 +66,7 @@ def hand_over(made: Path | int, folder: Path) -> None:
 
 
 def private_lock(file: Path) -> "FileLock":
-    """Return a lock on the file, created with mode 0600; the file may not be a link. Raises NotWritable."""
+    """Return a lock on the given file, which is created with mode 0600 and may not be a link. Raises NotWritable."""
     from filelock import FileLock
 
     folder = private_folder(file.parent)
@@ -78,8 +80,8 @@ def private_lock(file: Path) -> "FileLock":
 
 
 def write_private(file: Path, text: str) -> None:
-    """Replace the file's content atomically, mode 0600. The target of a link is replaced, but if root writes in another
-    user's folder, a link that leads out of the folder is itself replaced.
+    """Replace the file's content atomically, with mode 0600. If the file is a link, its target is replaced; but if root
+    writes in another user's folder, a link that leads out of the folder is itself replaced.
 
     Readers see either the old or the new content, even after a power cut. Raises NotWritable.
     """
@@ -89,7 +91,9 @@ def write_private(file: Path, text: str) -> None:
 
 @contextmanager
 def to_be_written(deed: str) -> Iterator[None]:
-    """Convert an OSError in the block to NotWritable, which names the deed ("write /a/file") and a remedy."""
+    """Convert an OSError in the block to NotWritable. The message names the action, such as "write /a/file", and a
+    remedy.
+    """
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
-"""The texts of public passages by number, in immutable files. Knows no vectors and no search.
+"""The texts of public passages by number, in immutable files. Independent of vectors and search.
 
-A file has a count, the end offset of each passage, and the passages: reading a passage takes two reads, and memory use
-is left to the kernel's cache. Files are not mapped, as access to a truncated mapped file would kill the process.
+A file has a count, the end offset of each passage, and the passages: reading a passage takes two reads, and caching is
+left to the kernel. Files are not mapped, as access to a truncated mapped file would kill the process.
 """
 
 import os
@@ -57,7 +57,7 @@ class PassageFiles:
         return self._starts[-1]
 
     def read(self, number: int) -> PassageText | None:
-        """Return the passage with this number; None if there is none. Raises StoreCorrupt, StoreError."""
+        """Return the passage with the given number; None if there is none. Raises StoreCorrupt, StoreError."""
         if not 0 <= number < len(self):
             return None
         file = bisect_right(self._starts, number) - 1

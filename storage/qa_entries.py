@@ -1,5 +1,5 @@
-"""The database tables of the QA bank, a cache of questions and their answers. Does not decide which entries to keep or
-serve.
+"""The database tables of the QA bank, a cache of questions and their answers. It does not decide which entries are kept
+or served.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class QAEntries:
 
         `vector`: the question's embedding, shape (dimensions,). `sources`: ids of the answer's source passages. If the
         sources contain no answer, `answer` is None and `record` holds the reason as `failed`. If a source passage has
-        been deleted meanwhile, the answer is dropped and the question waits for a new one.
+        been deleted since the answer was generated, the answer is dropped and the question waits for a new one.
         """
         with self.database.transaction():
             entry = self._open(question, scope, fingerprint, vector, origin)
@@ -129,13 +129,15 @@ class QAEntries:
         return entry
 
     def get(self, ids: Sequence[int]) -> dict[int, Entry]:
-        """Return the entries with these ids, by id; ids without an entry are left out."""
+        """Return the entries with the given ids, by id; ids without an entry are left out."""
         marks = ", ".join("?" * len(ids))
         rows = self.database.execute(f"SELECT {_COLUMNS} FROM qa_entries WHERE id IN ({marks})", ids)
         return {row[0]: _entry(row) for row in rows}
 
     def answers(self, question: str) -> bool:
-        """Return whether a current answer to exactly this question is stored, with any filters and fingerprint."""
+        """Return whether a current answer to exactly the given question is stored, whatever its filters and
+        fingerprint.
+        """
         return bool(
             self.database.execute(
                 "SELECT 1 FROM qa_entries WHERE question = ? AND answer IS NOT NULL AND NOT stale LIMIT 1", (question,)
@@ -149,7 +151,7 @@ class QAEntries:
         ]
 
     def unanswered(self, fingerprint: str) -> list[Entry]:
-        """Return the waiting and stale entries with this fingerprint: asked questions before predicted ones."""
+        """Return the waiting and stale entries with the given fingerprint: asked questions before predicted ones."""
         rows = self.database.execute(
             f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe = ? AND ((answer IS NULL AND record = '{{}}') OR stale) "
             "ORDER BY origin = 'predicted', uses DESC, id",
@@ -158,7 +160,7 @@ class QAEntries:
         return [_entry(row) for row in rows]
 
     def with_fingerprint(self, fingerprint: str, ids: Sequence[int]) -> list[int]:
-        """Return those of the given entry ids whose entry has this fingerprint."""
+        """Return which of the given entry ids belong to entries with the given fingerprint."""
         marks = ", ".join("?" * len(ids))
         rows = self.database.execute(
             f"SELECT id FROM qa_entries WHERE recipe = ? AND id IN ({marks})", (fingerprint, *ids)
@@ -222,7 +224,7 @@ class QAEntries:
         self.database.execute("UPDATE qa_entries SET uses = uses + 1, used_at = ? WHERE id = ?", (_now(), entry))
 
     def delete(self, ids: Iterable[int]) -> None:
-        """Delete the entries with these ids."""
+        """Delete the entries with the given ids."""
         with self.database.transaction():
             self.database.execute_many("DELETE FROM qa_entries WHERE id = ?", [(identity,) for identity in ids])
 

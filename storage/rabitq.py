@@ -1,6 +1,6 @@
-"""Nearest-neighbour search by RaBitQ codes in memory, whose best candidates are ranked by their vectors on disk.
+"""Nearest-neighbour search by RaBitQ codes in memory; the best candidates are ranked by their vectors on disk.
 
-FAISS scans the codes and ranks the vectors. Knows no passage and no model.
+FAISS scans the codes and ranks the vectors. Independent of passages and models.
 """
 
 from threading import local
@@ -18,10 +18,10 @@ RERANKED: Final = 100
 """The number of candidates that are read and ranked exactly at first."""
 
 _RERANKED_EACH: Final = 10
-"""The least number of candidates per requested vector."""
+"""The least number of candidates, as a multiple of the number of nearest vectors that are requested."""
 
 _MOST: Final = 8
-"""The factor by which the candidates may grow.
+"""The factor by which the number of candidates may grow.
 
 Recall of the ten nearest among vectors generated around real ones: with 115 per real one, 0.993 from 100 candidates,
 and 0.995 from a mean of 115 with growth; with 830 per real one, 0.933 and 0.988 (a mean of 265).
@@ -29,7 +29,7 @@ and 0.995 from a mean of 115 with growth; with 830 per real one, 0.933 and 0.988
 
 
 class RabitqSearch:
-    """Searches an index of codec rabitq. Thread-safe.
+    """Searches an index whose codec is rabitq. Thread-safe.
 
     The codes may take `memory` bytes. Raises UsageError if they need more, StoreCorrupt if their file is damaged,
     StoreError if it cannot be read.
@@ -50,7 +50,7 @@ class RabitqSearch:
         return self._codes.bytes
 
     def scan(self, clusters: Numbers, vector: Vectors, k: int) -> tuple[Numbers, Vectors]:
-        """Return numbers and inner products of the `k` nearest vectors in these clusters (or fewer), best first.
+        """Return numbers and inner products of the `k` nearest vectors in the given clusters (or fewer), best first.
 
         The products are exact, and FAISS ranks the candidates in the clusters' order, ties included. As long as one of
         the `k` comes from the later half of the candidates, twice as many candidates are ranked. Raises StoreCorrupt if
@@ -69,7 +69,7 @@ class RabitqSearch:
             count *= 2
 
     def candidates(self, clusters: Numbers, vector: Vectors, first: int) -> Numbers:
-        """Return the rows of the codes that are nearest among these clusters, best first; at most `first` * 8.
+        """Return the rows of the nearest codes among the given clusters, best first; at most `first` * 8 rows.
 
         If the clusters hold at most `first` vectors, returns all their rows, in the clusters' order.
         """
@@ -101,7 +101,9 @@ class RabitqSearch:
         return of
 
     def _scanner(self) -> Any:
-        """Return this thread's FAISS scanner, which is kept, as FAISS never frees the scanners that it returns."""
+        """Return this thread's FAISS scanner. It is kept and reused, as FAISS never frees the scanners that it
+        creates.
+        """
         if not hasattr(self._scanners, "scanner"):
             self._scanners.scanner = self._index.get_InvertedListScanner(False, None, None)
         return self._scanners.scanner

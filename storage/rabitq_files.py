@@ -1,4 +1,4 @@
-"""The file of an index's RaBitQ codes, about 60 bytes per vector of 384 dimensions, which is held in memory whole.
+"""The file of an index's RaBitQ codes, about 60 bytes per vector of 384 dimensions. The whole file is held in memory.
 
 The codes are computed from the finished inverted lists, so that they always match them.
 """
@@ -23,14 +23,16 @@ from storage.private import to_be_written
 CODES = "vectors.codes"
 
 _HEAD = struct.Struct("<8sQQQ")
-"""Magic, number of vectors, bytes per code, and CRC-32 of the rest: the codes by cluster, then the vectors' numbers."""
+"""The format of the file's head: magic bytes, number of vectors, bytes per code, and a CRC-32 of the rest. The rest is
+the codes by cluster, then the vectors' numbers.
+"""
 
 _MAGIC = b"jdrabq01"
 _NUMBER = np.dtype("<u4")
-"""The format of a vector's number: passage ids reserve 32 bits for it."""
+"""The format of a vector's number: 32 bits, which passage ids reserve for it."""
 
 _QUERY_BITS: Final = 4
-"""Bits per component of a quantized query. With 8, the best 100 candidates held no more of the ten nearest."""
+"""Bits per component of a quantized query. With 8 bits, the best 100 candidates held no more of the ten nearest."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class RabitqCodes:
 
 
 def rabitq_index(held: Clusters) -> Any:
-    """Return a FAISS index of RaBitQ codes with these clusters and empty lists."""
+    """Return a FAISS index of RaBitQ codes with the given clusters and empty lists."""
     faiss = faiss_with()
     clusters, dimensions = held.centroids.shape
     quantizer = faiss.IndexFlatIP(dimensions)
@@ -82,7 +84,8 @@ def memory_missing(needed: int, memory: int, sharing: int = 1) -> str:
 
 
 def write_codes(held: Clusters, threads: int, on_progress: Callable[[int], None] = lambda _: None) -> None:
-    """Write the codes of all vectors in the lists and wait for the disk. `on_progress` gets the number of vectors done.
+    """Write the codes of all vectors in the lists and wait until they are on disk. `on_progress` gets the number of
+    vectors done.
 
     Raises NotWritable, and StoreCorrupt if the lists are truncated.
     """
@@ -110,7 +113,7 @@ def write_codes(held: Clusters, threads: int, on_progress: Callable[[int], None]
 
 
 def _encoded(index: Any, vectors: Vectors, cluster: int) -> Codes:
-    """Encode the vectors' differences from the cluster's centroid."""
+    """Return the RaBitQ codes of the vectors' differences from the cluster's centroid."""
     faiss = faiss_with()
     codes = np.empty((len(vectors), index.code_size), np.uint8)
     clusters = np.full(len(vectors), cluster, np.int64)
@@ -122,7 +125,7 @@ def read_codes(held: Clusters, memory: int) -> RabitqCodes:
     """Read the clusters' codes into memory.
 
     Raises UsageError if they need more than `memory` bytes, StoreCorrupt if the file is damaged or belongs to other
-    lists, StoreError if it cannot be read or the machine has no such memory.
+    lists, StoreError if it cannot be read or the machine has too little memory.
     """
     path, needed = held.lists.with_name(CODES), codes_bytes(held)
     if missing := memory_missing(needed, memory):

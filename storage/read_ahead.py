@@ -24,21 +24,25 @@ from storage.residents import Resident, Residents
 log = logging.getLogger(__name__)
 
 RATE: Final = 500e6
-"""Bytes a second. At 500 MB/s, a model on the same processor kept 0.97 of its speed, without a limit 0.70."""
+"""The limit of reading ahead, in bytes a second. At 500 MB/s, a model on the same processor kept 0.97 of its speed,
+without a limit 0.70.
+"""
 
 READERS: Final = 2
 PIECE: Final = 128 * PAGE
-"""Bytes of a read between two checks whether it has to yield."""
+"""Bytes that are read between two checks whether reading ahead has to yield."""
 
 READ_COST: Final = 256_000
-"""Bytes by which each read is charged in addition to its own, for the processor time that it costs at any size."""
+"""Bytes with which each read is charged in addition to its own, for the processor time that a read of any size
+costs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of what a question needed was in memory when it searched: clusters, and their bytes.
+    """How much of a question's clusters, and of their bytes, was in memory when the question was searched.
 
-    `bytes_ahead` were read ahead for it, of which it did not need `bytes_wasted`.
+    `bytes_ahead` were read ahead for the question; `bytes_wasted` of them were not needed.
     """
 
     clusters: int
@@ -50,7 +54,7 @@ class Coverage:
 
 
 class AheadReader:
-    """The reader for all questions of a cache; `changed` is the cache's lock. Thread-safe."""
+    """Reads clusters ahead for all questions of a cache; `changed` is the cache's lock. Thread-safe."""
 
     def __init__(
         self, changed: Condition, residents: Residents, file: ListFile, throughput: Throughput, rate: float = RATE
@@ -74,14 +78,18 @@ class AheadReader:
         return self._bucket.rate if seen is None else min(self._bucket.rate, seen)
 
     def begin(self, on_arrival: Callable[[int], None] | None = None) -> "ReadAhead":
-        """Begin to read ahead for a question; `on_arrival` is called with each cluster that was read for it."""
+        """Begin to read ahead for a question; `on_arrival` is called with each cluster that was read for the
+        question.
+        """
         question = ReadAhead(self, on_arrival)
         with self.changed:
             self._questions.add(question)
         return question
 
     def share(self, question: "ReadAhead") -> int:
-        """Return the bytes of memory for this question: an equal share among questions that hold or await clusters."""
+        """Return the bytes of memory for one question: an equal share among the questions that hold or await
+        clusters.
+        """
         with self.changed:
             others = sum(bool(other.held or other.waiting) for other in self._questions if other is not question)
             return self.residents.arena.size // (others + 1)
@@ -103,11 +111,11 @@ class AheadReader:
         residents.shrink(allowed, self.held())
 
     def held(self) -> set[int]:
-        """Return the clusters held for questions. The caller holds the lock."""
+        """Return the clusters held in memory for questions. The caller holds the lock."""
         return set().union(*(question.held for question in self._questions))
 
     def wake(self) -> None:
-        """Start a thread that reads the queued clusters, if there is work. The caller holds the lock."""
+        """Start a thread that reads the queued clusters, if any are queued. The caller holds the lock."""
         if self._running < READERS:
             try:
                 self._threads.submit(self._work)
@@ -132,10 +140,12 @@ class AheadReader:
                 try:
                     on_arrival(resident.cluster)
                 except Exception:  # an error in the callback does not end the reading
-                    log.exception("what waits for clusters that were read ahead failed")
+                    log.exception("a callback for clusters that were read ahead failed")
 
     def _next(self) -> "tuple[ref[ReadAhead], Resident] | None":
-        """Return the next cluster of the question for which least was read, placed in memory; None if there is none."""
+        """Return the next cluster, placed in memory, of the question for which the least was read so far; None if there
+        is none.
+        """
         with self.changed:
             while waiting := [question for question in self._questions if question.waiting]:
                 question = min(waiting, key=lambda question: question.bytes_read)
@@ -222,7 +232,7 @@ class ReadAhead:
             return not self.waiting and all(map(self._reader.residents.is_ready, self.held))
 
     def fetch(self, clusters: Iterable[int]) -> None:
-        """Replace the queue with these clusters, to be read in this order; hold those that are in memory already."""
+        """Replace the queue by the given clusters, to be read in this order; hold those that are in memory already."""
         reader = self._reader
         with reader.changed:
             reader.relieve()
@@ -237,7 +247,7 @@ class ReadAhead:
                 reader.wake()
 
     def settle(self, clusters: Collection[int]) -> Coverage:
-        """Record that the question needs these clusters now; drop all others that were read ahead for it."""
+        """Record that the question now needs the given clusters; drop all others that were read ahead for it."""
         reader = self._reader
         asked = set(clusters)
         with reader.changed:
@@ -266,7 +276,7 @@ class ReadAhead:
         self.settle(())
 
     def note(self, cluster: int, size: int) -> None:
-        """Count bytes of a cluster that were read ahead for this question. The caller holds the lock."""
+        """Count the bytes of a cluster that were read ahead for this question. The caller holds the lock."""
         self.bytes_read += size
         if cluster not in self._asked:  # otherwise it arrived during the search, and was used
             self._brought[cluster] = size

@@ -1,4 +1,4 @@
-"""The clusters in a fixed amount of memory, and their eviction. Knows no file and no thread.
+"""The clusters in a fixed amount of memory, and their eviction. Independent of files and threads.
 
 Not thread-safe: the caller holds the cache's lock.
 """
@@ -44,7 +44,9 @@ class Resident:
 
 
 class Residents:
-    """The clusters in memory. `extent` returns a cluster's first byte in the file and its length, never 0."""
+    """The clusters in memory. The function `extent` returns a cluster's first byte in the file and its length,
+    never 0.
+    """
 
     def __init__(self, extent: Callable[[int], tuple[int, int]], memory: int) -> None:
         self.extent = extent
@@ -66,14 +68,18 @@ class Residents:
         return resident is not None and resident.is_ready
 
     def coldest(self, last: Collection[int] = (), never: Collection[int] = ()) -> deque[int]:
-        """Return the clusters to evict, least used first: those in `last` after the others, those in `never` not."""
+        """Return the clusters in the order in which to evict them: the least used first, those in `last` after all
+        others, those in `never` not at all.
+        """
         ranked = self.hotness.coldest(cluster for cluster in self._residents if cluster not in never)
         return deque(sorted(ranked, key=last.__contains__)) if last else deque(ranked)
 
     def place(
         self, cluster: int, victims: deque[int], may_go: Callable[[int], bool] = lambda _: True
     ) -> Resident | None:
-        """Allocate memory for a cluster, evicting `victims` as necessary; None if that does not free enough."""
+        """Allocate memory for a cluster, evicting `victims` as necessary; return None if evicting them does not free
+        enough.
+        """
         start, length = self.extent(cluster)
         first, room = pages(start, length)
         if room > self.allowed:
@@ -91,7 +97,7 @@ class Residents:
         return resident
 
     def shrink(self, allowed: int, first: Collection[int]) -> None:
-        """Limit the memory to `allowed` bytes, evicting the clusters in `first`, then the least used."""
+        """Limit the memory to `allowed` bytes, evicting first the clusters in `first`, then the least used ones."""
         self.allowed = allowed
         if self.arena.used <= allowed:
             return
@@ -108,7 +114,7 @@ class Residents:
             self._give_back(resident)
 
     def drop(self, resident: Resident) -> None:
-        """Evict a cluster. Its memory is freed once it is not pinned any more; nothing more is read into it."""
+        """Evict a cluster. Its memory is freed once it is not pinned any more; no more bytes are read into it."""
         del self._residents[resident.cluster]
         resident.is_dropped = True
         if not resident.pins:

@@ -1,4 +1,4 @@
-"""Reads rows of a fixed length at any offsets of an immutable file, several at once."""
+"""Reads rows of a fixed length, at any offsets of an immutable file, several rows at once."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ READERS: Final = 8
 
 
 class Run(NamedTuple):
-    """Consecutive pages of a file: the offset of the first, and the number of bytes needed from there."""
+    """Consecutive pages of a file: the offset of the first page, and the number of bytes needed from there."""
 
     first: int
     length: int
@@ -28,7 +28,9 @@ class Run(NamedTuple):
 
 
 def runs(places: Numbers, row_bytes: int) -> list[Run]:
-    """Return the runs of pages that hold the rows at these offsets, sorted by offset and without overlap. Pure."""
+    """Return the runs of pages that hold the rows at the given offsets, sorted by offset and without overlap. No
+    I/O.
+    """
     merged: list[Run] = []
     for place in sorted(places.tolist()):
         first, stop = pages(place, row_bytes)[0], place + row_bytes
@@ -39,14 +41,14 @@ def runs(places: Numbers, row_bytes: int) -> list[Run]:
 
 
 class RowReader:
-    """Reads rows of `row_bytes` bytes. Thread-safe."""
+    """Reads rows of `row_bytes` bytes each from a file. Thread-safe."""
 
     def __init__(self, file: ListFile, row_bytes: int) -> None:
         self._file, self._row_bytes = file, row_bytes
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="rows")
 
     def read(self, places: Numbers) -> Codes:
-        """Return the rows at these offsets, shape (rows, row_bytes). Raises StoreCorrupt, StoreError."""
+        """Return the rows at the given offsets, shape (rows, row_bytes). Raises StoreCorrupt, StoreError."""
         needed = runs(places, self._row_bytes)
         starts = np.cumsum([0, *(run.room for run in needed)])
         memory = memoryview(pages_of_memory(max(int(starts[-1]), 1)))

@@ -1,4 +1,4 @@
-"""Full-text search over passages and turns for a person who searches: bounded in time, with marked matches and facts.
+"""Full-text search over passages and turns for a user who searches: bounded in time, with marked matches and facts.
 
 Takes FTS5 expressions, which `any_of` and `all_of` build from texts; no text is query syntax.
 """
@@ -16,13 +16,13 @@ from storage.keywords import quoted
 from storage.passages import Ids
 
 MOST_RANKED = 20_000
-"""The most matches that are ranked, at about 1 µs each."""
+"""The most matches that are ranked, which takes about 1 µs for each."""
 
 MOST_EXPANDED = 12
-"""The most words that the beginning of a word stands for."""
+"""The most words with which the beginning of a word is completed."""
 
 OPENING, CLOSING = "\ufdd0", "\ufdd1"
-"""What encloses a match in a marked text: characters that no text should hold."""
+"""The characters that enclose a match in a marked text; no text should contain them."""
 
 _CHUNK = 500
 _PAGE = 5_000
@@ -30,7 +30,7 @@ _PAGE = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a passage's document. `date` is ISO 8601 or None; `people` is a JSON array, as it is stored."""
+    """The facts about a passage's document. `date` is ISO 8601 or None; `people` is a JSON array, as it is stored."""
 
     passage: int
     document: int
@@ -49,18 +49,18 @@ class Marked:
 
 
 def any_of(terms: Iterable[str]) -> str:
-    """Return an expression for texts with any of the terms, each a word or a phrase."""
+    """Return an FTS5 expression for texts with any of the terms, each a word or a phrase."""
     return f"({' OR '.join(map(quoted, terms))})"
 
 
 def all_of(expressions: Iterable[str]) -> str:
-    """Return an expression for texts that match all of the expressions."""
+    """Return an FTS5 expression for texts that match all of the expressions."""
     return " AND ".join(expressions)
 
 
 @dataclass(frozen=True, slots=True)
 class FullText:
-    """One full-text table of a database: its name, and the columns of title and text."""
+    """A full-text table of a database: its name, and the columns of title and text."""
 
     database: Database
     table: str = "passages_fts"
@@ -68,7 +68,7 @@ class FullText:
     text: int = 2
 
     def held(self, expression: str, most: int) -> int:
-        """Return how many rows match, counting up to `most`."""
+        """Return how many rows match, counting only up to `most`."""
         counted = f"SELECT COUNT(*) FROM (SELECT 1 FROM {self.table} WHERE {self.table} MATCH ? LIMIT ?)"
         return int(self.database.execute(counted, (expression, most))[0][0])
 
@@ -105,7 +105,9 @@ class FullText:
         return int(beyond[0][0]) + 1 if beyond else 0
 
     def with_prefix(self, word: str) -> list[str]:
-        """Return the most frequent stems in the index that begin with the word, in lower case and without accents."""
+        """Return the most frequent stems in the index that begin with the given letters, in lower case and without
+        accents.
+        """
         vocabulary = f"{self.table}_words"
         self.database.execute(
             f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{vocabulary} USING fts5vocab(main, {self.table}, row)"
@@ -117,7 +119,9 @@ class FullText:
         return [row[0] for row in rows]
 
     def marked(self, expression: str, ids: Sequence[int]) -> dict[int, Marked]:
-        """Return the titles and texts of these rows with their matches marked; rows that match nothing are left out."""
+        """Return the titles and texts of the given rows with their matches marked; rows without a match are left
+        out.
+        """
         highlight = f"highlight({self.table}, ?, '{OPENING}', '{CLOSING}')"
         marks = ", ".join("?" * len(ids))
         rows = self.database.execute(
@@ -128,7 +132,9 @@ class FullText:
         return {identity: Marked(title, text) for identity, title, text in rows}
 
     def _rarest(self, terms: Sequence[str]) -> list[str]:
-        """Return the terms whose matches can all be ranked, the rarest first; at least one."""
+        """Return the rarest terms, the rarest first: as many as have few enough matches to rank them all, but at least
+        one.
+        """
         counts = sorted((self.held(term, MOST_RANKED), term) for term in terms)
         kept: list[str] = []
         total = 0
@@ -141,17 +147,17 @@ class FullText:
 
 
 TURNS = ("turns_fts", 0, 1)
-"""The table of turns: question and answer."""
+"""The full-text table of turns: question and answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFacts:
-    """What is known of the documents of one database."""
+    """The facts about the documents of one database."""
 
     database: Database
 
     def facts(self, passages: Sequence[int]) -> list[Facts]:
-        """Return the facts of these passages' documents, for the passages that exist."""
+        """Return the facts about the documents of the given passages, by passage; missing passages are left out."""
         facts: list[Facts] = []
         for start in range(0, len(passages), _CHUNK):
             some = passages[start : start + _CHUNK]
@@ -192,9 +198,11 @@ class DocumentFacts:
 
 @dataclass(frozen=True, slots=True)
 class PeopleIndex:
-    """Who is named by the document of each passage, in memory: a filter that is typed is compared at each key.
+    """The people in the document of each passage, held in memory because a filter is compared at each key that is
+    typed.
 
-    `ids` are the sorted ids of all passages; `codes` the place in `named` of each one's kind and people, a JSON array.
+    `ids` are the sorted ids of all passages; for each passage, `codes` is the index into `named` of its kind and
+    people, a JSON array.
     """
 
     ids: Ids
@@ -214,12 +222,12 @@ class PeopleIndex:
         return cls(ids[order], codes[order], list(places))
 
     def matching(self, filters: SearchFilters) -> Ids:
-        """Return the sorted ids of the passages that pass the filters of people; other filters are not looked at."""
+        """Return the sorted ids of the passages that pass the filters of people; other filters are ignored."""
         allowed = [place for place, (kind, people) in enumerate(self.named) if _passes(filters, kind, people)]
         return self.ids[np.isin(self.codes, np.array(allowed, np.int64), kind="table")]
 
     def people(self) -> list[str]:
-        """Return everybody, who is named most often first."""
+        """Return all people, the most frequently named first."""
         counts: dict[str, int] = {}
         for (_, people), count in zip(self.named, np.bincount(self.codes, minlength=1).tolist(), strict=False):
             for person in json.loads(people):
@@ -228,7 +236,9 @@ class PeopleIndex:
 
 
 def _passes(filters: SearchFilters, kind: str, people: str) -> bool:
-    """Return whether documents with these people pass; the same decision as `conditions` in `storage/passages.py`."""
+    """Return whether documents of a kind and with some people pass the filters; decides like `conditions` in
+    `storage/passages.py`.
+    """
     everybody = folded(people)
     if filters.people and not any(folded(name) in everybody for name in filters.people):
         return False

@@ -1,6 +1,7 @@
 """The rows of tables and sheets: finds cells by their words, selects rows, and computes sums and extremes in SQL.
 
-Columns are named by their place, a number, and every value is a bound parameter: no SQL is made from anybody's words.
+Columns are referred to by their place, a number, and every value is a bound parameter: no text of a user or a file
+becomes SQL.
 """
 
 import json
@@ -14,17 +15,17 @@ from storage.database import Database
 from storage.passages import conditions, show
 
 DURATION: Final = "h:m:s"
-"""The unit of durations, which are numbers of seconds."""
+"""The unit of durations, which are stored as numbers of seconds."""
 
 _MOST_CELLS: Final = 200
-"""The most cells that one word finds: a word with more tells no rows apart."""
+"""The most cells that are returned for one word; a word in more cells does not distinguish rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredColumn:
-    """A column: its name; how many of its cells are filled, are numbers, are days, and differ from each other.
+    """A column: its name; how many of its cells are filled, are numbers, are days, and are different.
 
-    `units` are those that its numbers are written with.
+    `units` are the units with which its numbers are written.
     """
 
     name: str
@@ -64,13 +65,13 @@ class Table:
 
     @property
     def rows(self) -> int:
-        """The number of rows, as the column with the most filled cells has it."""
+        """The number of rows, counted by the column with the most filled cells."""
         return max((column.filled for column in self.columns), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text that stands in a column of a table's part, in one row or more."""
+    """The text of a cell in a column of a table's part, in one or several rows."""
 
     document: int
     place: int
@@ -79,10 +80,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a row's cell in the column at `place` has to be: one of these texts, or a value in one of these spans.
+    """A condition on a row's cell in the column at `place`: it is one of the given texts, or its value lies in one of
+    the given spans.
 
     `kind` is "n" for numbers and "d" for days; a span's ends are inclusive, None where it is open. `shown` names the
-    texts for a person, if they are many spellings of the same.
+    texts for the user, if they are many spellings of the same word.
     """
 
     place: int
@@ -104,7 +106,7 @@ class StoredRow:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The figures over the numbers of one unit, "" for none, in a column of one group, "" for all rows."""
+    """The figures over the numbers with one unit ("" for none) in a column, for one group of rows ("" for all rows)."""
 
     group: str
     unit: str
@@ -116,12 +118,12 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class TableStore:
-    """The tables of one database. Its caller holds `database.transaction()` when it changes them."""
+    """The tables of one database. Callers that change them hold `database.transaction()`."""
 
     database: Database
 
     def put(self, document: int, table: PreparedTable | None) -> None:
-        """Store the rows of a document in place of those that it had."""
+        """Store the rows of a document, replacing its earlier rows."""
         for name in ("table_words", "table_rows", "tables"):
             self.database.execute(f"DELETE FROM {name} WHERE document_id = ?", (document,))
         if table is None:
@@ -141,7 +143,7 @@ class TableStore:
         )
 
     def tables(self, filters: Filters) -> list[Table]:
-        """Return the tables whose documents pass the filters; the parts of a long table are one."""
+        """Return the tables whose documents pass the filters; a long table's parts are returned as one table."""
         restrictions, parameters = conditions(filters)
         where = f"WHERE {' AND '.join(restrictions)} " if restrictions else ""
         rows = self.database.execute(
@@ -159,7 +161,9 @@ class TableStore:
         return tables
 
     def cells(self, words: Iterable[str]) -> dict[str, list[Cell]]:
-        """Return the cells that each of these words stands in, at most 200 a word, without words that have none."""
+        """Return, for each of the given words, the cells that contain it, at most 200; words without a cell are left
+        out.
+        """
         cells = {}
         for word in dict.fromkeys(words):
             rows = self.database.execute(
@@ -170,7 +174,7 @@ class TableStore:
         return cells
 
     def words(self, words: Iterable[str], table: Table) -> set[str]:
-        """Return those of the words that stand in a cell of the table."""
+        """Return which of the given words occur in a cell of the table."""
         sql = "SELECT DISTINCT word FROM table_words WHERE document_id = ? AND word IN (SELECT value FROM json_each(?))"
         asked = json.dumps([*words])
         return {word for document in table.documents for (word,) in self.database.execute(sql, (document, asked))}
@@ -181,7 +185,7 @@ class TableStore:
         return int(self.database.execute(f"SELECT COUNT(*) FROM table_rows WHERE {where}", parameters)[0][0])
 
     def last_line(self, table: Table) -> int:
-        """Return the line of the table's last row in its file or sheet."""
+        """Return the number of the line, in the file or sheet, at which the table's last row stands."""
         sql = "SELECT MAX(line) FROM table_rows WHERE document_id = ?"
         return int(self.database.execute(sql, (table.documents[-1],))[0][0] or 0)
 
@@ -190,7 +194,7 @@ class TableStore:
     ) -> list[StoredRow]:
         """Return the first rows that meet all conditions.
 
-        `order` is the value that they are sorted by, such as n2 or d2, and whether the greatest comes first; rows
+        `order` is the value by which they are sorted, such as n2 or d2, and whether the greatest comes first; rows
         without that value are left out.
         """
         where, parameters = _where(table, conditions)
@@ -215,10 +219,10 @@ class TableStore:
         group_place: int | None = None,
         units_of: int | None = None,
     ) -> list[Totals]:
-        """Return the figures over a column of numbers, for each unit and each group.
+        """Return the count, sum, least and greatest number in a column of numbers, for each unit and each group.
 
-        The unit is the number's own or, with `unit_place`, the cell in that column; with `units_of` it is the unit of
-        the number in that column.
+        The unit is the number's own. With `unit_place`, it is the cell in that column; with `units_of`, it is the unit
+        of the number in that column.
         """
         where, parameters = _where(table, conditions)
         unit = "json_extract(cell_values, ?)" if unit_place is None else "json_extract(cells, ?)"
@@ -237,7 +241,7 @@ class TableStore:
         return [Totals(*row) for row in rows]
 
     def counts(self, table: Table, conditions: Sequence[Condition], place: int) -> list[tuple[str, int]]:
-        """Return how many rows have each text in a column, the most frequent first; without empty cells."""
+        """Return how many rows have each text in a column, the most frequent text first; empty cells are left out."""
         where, parameters = _where(table, conditions)
         path = f"$[{place}]"
         return self.database.execute(
@@ -247,7 +251,7 @@ class TableStore:
         )
 
     def passages(self, rows: Sequence[StoredRow]) -> list[int]:
-        """Return the ids of the passages that these rows stand in, each once, in order."""
+        """Return the ids of the passages that contain the given rows, in order and without repetition."""
         passages: dict[int, None] = {}
         for row in rows:
             ids = self.database.execute(
@@ -259,7 +263,7 @@ class TableStore:
 
 
 def _added(parts: Sequence[Sequence[StoredColumn]]) -> tuple[StoredColumn, ...]:
-    """Return the columns of a whole table: the counts of its parts added up."""
+    """Return the columns of a whole table, whose counts are the sums of its parts' counts."""
     return tuple(
         StoredColumn(
             column[0].name,
@@ -274,7 +278,7 @@ def _added(parts: Sequence[Sequence[StoredColumn]]) -> tuple[StoredColumn, ...]:
 
 
 def _where(table: Table, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
-    """Return an SQL condition on `table_rows`, and its parameters."""
+    """Return an SQL condition on the table `table_rows`, and its parameters."""
     parts = [f"document_id IN ({', '.join('?' * len(table.documents))})"]
     parameters: list[Any] = [*table.documents]
     for condition in conditions:

@@ -1,7 +1,7 @@
-"""Exact nearest-neighbour search by cosine: all vectors in memory, one matrix product. Suits the size of a personal
-store.
+"""Exact nearest-neighbour search by cosine: all vectors are in memory, and a search is one matrix product. Suits the
+size of a personal store.
 
-100,000 passages of 384 dimensions take 154 MB and about 10 ms per search. Knows no model and no text.
+100,000 passages of 384 dimensions take 154 MB and about 10 ms per search. Independent of models and texts.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from storage.passages import Ids
 Vectors = npt.NDArray[np.float32]
 
 _SMALL = 4096
-"""A block with fewer rows is merged with the next one, so that rows added one by one stay in few blocks."""
+"""The rows below which a block is merged with the next one, so that rows added one by one stay in few blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class _Block:
     vectors: Vectors
 
     def followed_by(self, newer: "_Block") -> "_Block":
-        """Return both blocks as one."""
+        """Return this block and the next one, merged into one."""
         return _Block(np.concatenate([self.ids, newer.ids]), np.concatenate([self.vectors, newer.vectors]))
 
 
@@ -49,7 +49,7 @@ class Cosines:
         return ids[np.lexsort((ids, -values))]
 
     def of(self, ids: Ids) -> Vectors:
-        """Return the cosine of each id; -1 for an unknown id."""
+        """Return the cosine of each of the given ids; -1 for an unknown id."""
         similarities = np.full(len(ids), -1.0, np.float32)
         if len(self.ids):
             places = np.clip(np.searchsorted(self.ids, ids), 0, len(self.ids) - 1)
@@ -60,7 +60,7 @@ class Cosines:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of vectors: its name, its id column, and the table of the rows that the vectors belong to."""
+    """A table of vectors: its name, its id column, and the name of the table whose rows have these vectors."""
 
     name: str
     key: str
@@ -73,7 +73,9 @@ QA_BANK = Table("qa_vectors", "entry_id", "qa_entries")
 
 @dataclass(slots=True)
 class VectorIndex:
-    """The vectors of one table. Follows changes by this and other processes; reads only new vectors again."""
+    """The vectors of one table, held in memory. Changes by this and other processes are noticed; only new vectors are
+    read again.
+    """
 
     database: Database
     table: Table = PASSAGES

@@ -1,5 +1,5 @@
-"""sqlite-utils over an existing connection, for migrations and listings. Imported on first use, as the import takes
-0.04 s and would delay every start.
+"""Wraps a connection with sqlite-utils, for migrations and listings. That package is imported on first use, as its
+import takes 0.04 s and would delay every start.
 """
 
 from __future__ import annotations

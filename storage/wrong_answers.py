@@ -1,4 +1,4 @@
-"""Answers that the user marked wrong, each with its source documents. Does not decide which texts are equal."""
+"""Answers that the user marked wrong, each with its source documents. It does not decide which texts are equal."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An answer that was marked wrong. `scope` is the question's filters and days, `model` the model that wrote the
-    answer.
+    """An answer that the user marked wrong. `scope` is the question's filters and days, `model` the model that wrote
+    the answer.
 
     The mark `holds` while the answer's source documents are unchanged. `turn_id` is the turn that showed the answer,
-    which may be deleted; None if nobody had asked. `marked_at` is ISO 8601, UTC.
+    which may have been deleted; None if nobody had asked. `marked_at` is ISO 8601, UTC.
     """
 
     id: int
@@ -31,7 +31,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswers:
-    """The tables of marks of one database. A mark is deleted with the conversation that showed its answer."""
+    """The tables of wrong answers of one database. A mark is deleted with the conversation that showed the answer."""
 
     database: Database
 
@@ -45,7 +45,8 @@ class WrongAnswers:
         drop: Iterable[int],
         turn_id: int | None = None,
     ) -> int | None:
-        """Mark an answer drawn from these passages, and delete these entries of the QA bank. Return the mark's id.
+        """Mark an answer as wrong, which was written from the given passages, and delete the given entries of the QA
+        bank. Return the mark's id.
 
         Returns None, without a mark, if a passage is gone: its file has changed since, so that the mark would not hold.
         """
@@ -77,7 +78,7 @@ class WrongAnswers:
         return mark
 
     def holding(self, scope: str) -> list[Mark]:
-        """Return the marks under this scope that hold."""
+        """Return the marks under the given scope that still hold."""
         return [
             _mark((*row, True)) for row in self.database.execute(f"{_SELECT} WHERE scope = ? AND {_HOLDS}", (scope,))
         ]
