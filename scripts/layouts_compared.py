@@ -1,8 +1,8 @@
 """Compares the layouts of llama.cpp's structs, as Jackdaw reads them in the headers, with those of the C compiler.
 
-The headers come from source distributions of llama-cpp-python, which pip downloads (some 70 MB each). Nothing of them
-is run but what pip runs to read their metadata, and nothing is kept without --keep. With --write, the result replaces
-the table in models/LAYOUTS.md.
+The headers come from source distributions of llama-cpp-python, which pip downloads (some 70 MB each). Only the code
+that pip runs to read their metadata is run, and nothing is kept without --keep. With --write, the result replaces the
+table in models/LAYOUTS.md.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from models.llama_header import HEADERS
 from scripts.places import step
 
 RELEASES = ("0.3.10", "0.3.16", "0.3.19", "0.3.23", "0.3.27", "0.3.30", "0.3.34", "0.3.36")
-"""Releases of llama-cpp-python, from the summer of 2025 on."""
+"""The compared releases of llama-cpp-python, from the summer of 2025 on."""
 
 TABLE = Path(__file__).parent.parent / "models" / "LAYOUTS.md"
 
@@ -40,12 +40,12 @@ _EXAMPLES = """Examples:
 Exit codes: 0 all layouts are equal, 1 some differ, 2 usage, 3 no compiler, or a release cannot be downloaded"""
 
 Layout = Mapping[str, int]
-"""The size of a struct under "", and the offset of each field under its name, in bytes."""
+"""The layout of a struct: its size under the key "", and the offset of each field under its name, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The result for one release: counts of structs and fields whose layouts are equal, and what is not.
+    """The result for one release: the numbers of structs and fields with equal layouts, and the differences.
 
     `unread` are structs that the reader refuses; `fits` is "yes", or "no" and why Jackdaw would not use this release.
     """
@@ -61,7 +61,7 @@ class Comparison:
 
 
 def compare(release: str, folders: Sequence[Path]) -> Comparison:
-    """Compare the layouts of all structs that llama.h, ggml.h and ggml-backend.h in these folders declare."""
+    """Compare the layouts of all structs that llama.h, ggml.h and ggml-backend.h in the given folders declare."""
     header = Header(*(_header_file(name, folders).read_text("utf-8") for name in HEADERS))
     layouts, unread = read(header)
     by_compiler = compiled(layouts, folders)
@@ -81,7 +81,9 @@ def compare(release: str, folders: Sequence[Path]) -> Comparison:
 
 
 def read(header: Header) -> tuple[dict[str, Layout], list[str]]:
-    """Return the layouts of a header's structs as ctypes has them, and the names of structs that are refused."""
+    """Return the layouts of a header's structs according to ctypes, and the names of structs that the reader
+    refuses.
+    """
     fields: dict[str, tuple[Field, ...]] = {}
     layouts: dict[str, Layout] = {}
     unread = []
@@ -102,7 +104,7 @@ def read(header: Header) -> tuple[dict[str, Layout], list[str]]:
 
 
 def compiled(layouts: Mapping[str, Layout], folders: Sequence[Path]) -> dict[str, Layout]:
-    """Return the layouts of the same structs as the C compiler has them. Raises CalledProcessError."""
+    """Return the layouts of the same structs according to the C compiler. Raises CalledProcessError."""
     text = "".join(_header_file(name, folders).read_text("utf-8") for name in HEADERS)
     lines = []
     for name, layout in layouts.items():
@@ -128,7 +130,9 @@ def _header_file(name: str, folders: Sequence[Path]) -> Path:
 
 
 def fetch(release: str, kept: Path, room: Path) -> list[Path]:
-    """Download a release unless `kept` holds it; return the folders of its headers, unpacked in `room`."""
+    """Download a release unless the folder `kept` holds it; unpack it in `room` and return the folders of its
+    headers.
+    """
     if not (archive := next(kept.glob(f"llama_cpp_python-{release}.tar.gz"), None)):
         step(f"downloading llama-cpp-python {release}")
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "llama-cpp-python"]
@@ -172,7 +176,7 @@ def table(results: Sequence[Comparison], day: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; for usage errors argparse exits with 2."""
+    """Run the command line and return its exit code. For usage errors argparse exits with code 2."""
     parser = argparse.ArgumentParser(
         prog="scripts/layouts",
         description=__doc__,
@@ -181,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("release", nargs="*", default=RELEASES, metavar="VERSION", help="of llama-cpp-python")
     parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="the folder for downloads, used again if they are there"
+        "--keep", type=Path, metavar="DIR", help="keep the downloads in this folder, and use those already there"
     )
     parser.add_argument("--write", action="store_true", help=f"write {TABLE.name}")
     parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object as the last line")

@@ -30,7 +30,7 @@ Vectors = npt.NDArray[np.float32]
 
 
 def turned(vectors: Vectors, cosine: float, chance: np.random.Generator) -> Vectors:
-    """Return unit vectors with this cosine to the given unit vectors, each turned in a random direction."""
+    """Return unit vectors that have the given cosine to the given unit vectors, each turned in a random direction."""
     across = chance.standard_normal(vectors.shape, np.float32)
     across -= np.einsum("ij,ij->i", across, vectors)[:, None] * vectors
     across /= np.linalg.norm(across, axis=1, keepdims=True)

@@ -1,6 +1,7 @@
 """Draws pictures of the terminal app, as SVG, with the models and files of JACKDAW_HOME.
 
-Without an argument: the pictures in the READMEs. With a folder: several screens, each at three sizes.
+Without an argument, it draws the pictures in the READMEs; with a folder as argument, several screens, each at three
+sizes.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from device_app.tui.chat.screen import ChatScreen
 SIZES = ((40, 20), (80, 24), (120, 40))
 SHOWN = Path(__file__).parents[1] / "device_app" / "tui" / "pictures"
 README = (("conversation", "conversation", (104, 30)), ("cache", "cache", (104, 34)), ("phone", "answer", (40, 24)))
-"""Name, screen, and columns and rows of each picture in a README."""
+"""The pictures in the READMEs: name, screen, and columns and rows of each."""
 
 QUESTIONS = (
     "What is the booking reference of the flights to Bergen?",
@@ -26,7 +27,7 @@ QUESTIONS = (
 )
 PATIENCE_S = 60.0
 SETTLING_S = 2.0
-"""Seconds to wait before drawing a screen that reads the store."""
+"""Seconds to wait before drawing a screen that reads from the store."""
 
 SCREENS: dict[str, tuple[str, ...]] = {
     "welcome": (),

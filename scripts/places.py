@@ -11,11 +11,11 @@ from storage.paths import Paths
 
 
 class CannotRun(Exception):
-    """A required file or package is missing; the message says which."""
+    """Raised if a required file or package is missing; the message says which."""
 
 
 def weights(*names: str) -> Weights:
-    """Return the folder of weights with these models; missing ones are pulled. Raises CannotRun."""
+    """Return the folder of weights, after downloading those of the given models that are missing. Raises CannotRun."""
     folder = Weights(Paths.locate(os.environ).weights)
     for name in names:
         if folder.state(find(name)) != "present":
@@ -28,5 +28,5 @@ def weights(*names: str) -> Weights:
 
 
 def step(what: str) -> None:
-    """Print the current step on stderr."""
+    """Print the name of the current step on stderr."""
     print(f"{what} …", file=sys.stderr, flush=True)

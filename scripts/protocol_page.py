@@ -1,4 +1,4 @@
-"""Writes the generated parts of the protocol's page from the code: `python -m scripts.protocol_page`."""
+"""Writes the generated parts of the protocol's documentation from the code: `python -m scripts.protocol_page`."""
 
 import re
 import typing
@@ -75,14 +75,14 @@ FROM_SERVER: tuple[m.FromServer, ...] = (
 
 
 def page(text: str) -> str:
-    """Return the page's text with every generated part replaced."""
+    """Return the documentation's text with every generated part replaced."""
     parts = {"messages": messages, "limits": limits, "order": order, "codes": codes, "examples": examples}
     marked = r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)"
     return re.sub(marked, lambda match: match[1] + parts[match[2]]() + match[3], text, flags=re.DOTALL)
 
 
 def messages() -> str:
-    """Return a table for each kind of frame, and one of the parts of messages."""
+    """Return a table of the messages of each kind of frame, and a table of the parts of messages."""
     events = typing.get_args(m.Event)
     up = [kind for kind in typing.get_args(m.FromDevice) if kind.__struct_config__.array_like]
     texts = (m.Hello, m.Welcome, m.Goaway, m.Closing)
@@ -124,7 +124,7 @@ def limits() -> str:
 
 
 def order() -> str:
-    """Return the table of the messages allowed by `Request` in each state."""
+    """Return the table of the messages that a request allows in each state of `Request`."""
     steps: tuple[m.Start | m.Event, ...] = (
         m.Start(1, 8),
         m.Queued(1, 0, 0),
@@ -161,13 +161,13 @@ def order() -> str:
 
 
 def codes() -> str:
-    """Return the table of close codes."""
+    """Return the table of the codes with which a connection is closed."""
     rows = [f"| {code.value} | {code.name} | {m.CLOSE_REASONS[code]} |" for code in m.CloseCode]
     return "\n".join(("| code | name | when |", "|---|---|---|", *rows, ""))
 
 
 def examples() -> str:
-    """Return example frames as sent: JSON as text, bytes in hex."""
+    """Return example frames as they are sent: JSON as text, bytes in hex."""
     rows = []
     for said, frame in (
         *((said, codec.device_frame(said)) for said in FROM_DEVICE),
@@ -218,7 +218,7 @@ def _default(field: inspect.Field) -> str:
 
 
 def _bounds(kind: inspect.Type) -> str:
-    """Return a type's bounds in words."""
+    """Return a type's bounds as text."""
     words = "yes or no"
     match kind:
         case inspect.StructType():

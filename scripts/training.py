@@ -1,4 +1,4 @@
-"""What the commands that train have in common: their arguments, and how they end and are interrupted."""
+"""Code that the training commands share: their arguments, and how they end and are interrupted."""
 
 import argparse
 import math
@@ -19,7 +19,7 @@ Trained = TypeVar("Trained")
 
 
 class OtherRecipe(Exception):
-    """The folder holds data or a state made with other settings; the message says which."""
+    """Raised if the folder holds data or a state that was made with other settings; the message says which."""
 
 
 def folder(text: str) -> Path:
@@ -49,7 +49,7 @@ def rate(text: str) -> float:
 
 
 def run(subject: str, room: Path, train: Callable[[Progress], Trained], show: Callable[[Trained], None]) -> int:
-    """Train into the folder `room` with progress bars, then show what was trained; return the exit code.
+    """Train into the folder `room` with progress bars, then show the result; return the exit code.
 
     An error is printed to standard error. `subject` begins the sentence "… cannot be trained".
     """
@@ -66,7 +66,7 @@ def run(subject: str, room: Path, train: Callable[[Progress], Trained], show: Ca
     except (JackdawError, OSError) as error:
         return _ended(1, f"The training failed: {error}")
     except KeyboardInterrupt:
-        return _ended(130, "Stopped. The same command goes on where this was.")
+        return _ended(130, "Stopped. The same command continues from here.")
     show(trained)
     return 0
 

@@ -1,4 +1,4 @@
-"""Training of the answerer: a small model that answers from passages, briefly, and says when they do not contain the
+"""Trains the answerer: a small model that answers briefly from passages, and says when they do not contain the
 answer.
 """
 

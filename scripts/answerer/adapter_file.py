@@ -1,7 +1,7 @@
 """Writes an adapter as GGUF for llama.cpp, with the base model's tensor names and the adapter's origin.
 
-Uses Q8_0, with the rank padded to that format's block size. With float tensors, llama.cpp would multiply a single token
-differently from several, so that rows in a batch would no longer match single rows bit for bit.
+The format is Q8_0, with the rank padded to that format's block size. With float tensors, llama.cpp would multiply a
+single token differently from several, so that rows in a batch would no longer match single rows bit for bit.
 """
 
 import re
@@ -22,9 +22,9 @@ _BLOCK = 32
 
 
 def write(path: Path, adapter: Mapping[str, torch.Tensor], scale: float, base: Path, said: Mapping[str, str]) -> Path:
-    """Write the adapter (tensors by peft's names), trained also to ask and to abstain, for the model in `base`; its
-    output is scaled by `scale`, LoRA's alpha over its rank. `said` becomes `general.KEY` of the file. Writes
-    atomically.
+    """Write the adapter (tensors by peft's names), for the model in `base`, as a GGUF file. The file says that the
+    adapter was also trained to ask questions and to abstain. Its output is scaled by `scale`, LoRA's alpha over its
+    rank. Each entry of `said` becomes `general.KEY` of the file. Writes atomically.
 
     Raises OSError; ValueError for a tensor that is not part of an adapter.
     """
@@ -52,7 +52,9 @@ def write(path: Path, adapter: Mapping[str, torch.Tensor], scale: float, base: P
 
 
 def _filled(name: str, weight: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return A, shape (rank, inputs), or B, shape (outputs, rank), padded with zeros to a rank of whole blocks."""
+    """Return LoRA's matrix A, shape (rank, inputs), or B, shape (outputs, rank), padded with zeros to a rank of whole
+    blocks.
+    """
     axis = 0 if ".lora_A." in name else 1
     missing = -weight.shape[axis] % _BLOCK
     return np.pad(weight, [(0, missing if axis == side else 0) for side in (0, 1)])

@@ -27,7 +27,7 @@ _SOURCES = {
     "plain": ("an encyclopedia", "passages of the same, as they stand"),
     "chat": ("chats without passages", "our own, and the seed tasks of Self-Instruct: Apache-2.0"),
 }
-"""The name and the description, with licence, of each data source."""
+"""The name of each data source, and its description with its licence."""
 
 
 def about(trees: Sequence[Tree]) -> str:

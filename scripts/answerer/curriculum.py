@@ -1,4 +1,6 @@
-"""The order of the training data: a share of tokens from each source, shuffled, reproducible by seed."""
+"""Chooses and orders the training data: each source gets a share of the tokens; the order is shuffled, reproducible by
+seed.
+"""
 
 import math
 import random
@@ -15,7 +17,7 @@ from scripts.answerer.packing import Tokenize, Tree, chat, cut, plain, tree
 from scripts.datasets.retrieval_sets import lines
 
 MOST_PAIRS = 6
-"""The most questions per passage: more questions on a passage teach less than another passage."""
+"""The most questions per passage. More questions on the same passage would teach less than another passage does."""
 
 SHARES = {
     "xquad": 0.14,
@@ -31,19 +33,19 @@ SHARES = {
 """The share of training tokens by source; the share of a missing source is not used."""
 
 TOGETHER = 0.2
-"""The fraction of the real prompts with several passages that is used per pass: an answer from several passages costs
-three times as many tokens and teaches no more.
+"""The fraction of the lessons with several passages that is used each time all lessons are repeated: an answer from
+several passages costs three times as many tokens and teaches no more.
 """
 
 TAUGHT = ("xquad", "nq_passages", "lihuaworld", "qmsum", "quotes")
-"""The sources with a fixed set of lessons; they are few and are repeated."""
+"""The sources with a fixed set of lessons, which is small and therefore repeated."""
 
 _ASKED_ABOUT = 0.9
 """The share of the encyclopedia used for questions; the rest is used as plain text."""
 
 _OTHERS = 100
-"""The number of recent questions about other passages, some of which serve as unanswerable questions about the next
-passage.
+"""The number of recent questions about other passages that are remembered; some of them serve as unanswerable questions
+about the next passage.
 """
 
 _PLAIN_TOKENS, _CHAT_CHARACTERS = 160, 500
@@ -51,8 +53,8 @@ _PLAIN_TOKENS, _CHAT_CHARACTERS = 160, 500
 
 
 def curriculum(given: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int, tokens: int, seed: int) -> list[Tree]:
-    """Return shuffled trees of about `tokens` tokens in total, with each source's share. `given` are the fixed lessons
-    of the folders; `end` is the token that ends an answer.
+    """Return shuffled token trees of about `tokens` tokens in total, with each source's share. `given` are the fixed
+    lessons from the folders of questions; `end` is the token that ends an answer.
     """
     rng = random.Random(seed)
     wiki = list(lines(data / "wiki_corpus" / "passages.jsonl")) if (data / "wiki_corpus").is_dir() else []
@@ -80,8 +82,8 @@ def curriculum(given: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int
 
 
 def _passes(given: Iterable[Lesson], name: str, rng: random.Random) -> Iterator[Lesson]:
-    """Yield the lessons of one source endlessly: all with one passage, and each time another sample of those with
-    several.
+    """Yield the lessons of one source endlessly, in rounds: each round has all lessons with one passage, and another
+    sample of the lessons with several passages.
     """
     own = [lesson for lesson in given if lesson.source == name]
     alone = [lesson for lesson in own if len(lesson.passages) == 1]
@@ -93,7 +95,7 @@ def _passes(given: Iterable[Lesson], name: str, rng: random.Random) -> Iterator[
 
 
 def _again(chats: Sequence[tuple[str, str]], rng: random.Random) -> Iterator[tuple[str, str]]:
-    """Yield all chats, endlessly, in a new order each time."""
+    """Yield all chats endlessly, in a new order in each round."""
     while chats:
         yield from rng.sample(chats, len(chats))
 
@@ -116,7 +118,7 @@ def _encyclopedia(articles: Iterable[Mapping[str, str]]) -> Iterator[Lesson]:
 
 
 def _chats(data: Path) -> Iterator[tuple[str, str]]:
-    """Yield questions to an assistant without passages, with the answers."""
+    """Yield requests to an assistant that need no passages, each with its answer."""
     for talk in tomllib.loads(Path(__file__).with_name("small_talk.toml").read_text("utf-8"))["talk"]:
         yield from ((asked, talk["said"]) for asked in talk["asked"])
     path = data / "prompts" / "instructions.jsonl"

@@ -1,4 +1,4 @@
-"""Generates questions with short answers from an encyclopedia passage by rules."""
+"""Generates, by rules, questions with short answers from an encyclopedia passage."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,8 +18,8 @@ RULES = (*LIVES, *CAREERS, *WORKS, *PLACES)
 
 
 def made(title: str, text: str) -> list[Pair]:
-    """Return questions that the passage answers, each with a span of its text; no duplicates, none with conflicting
-    answers.
+    """Return questions that the passage answers, each with a span of its text as the answer. Duplicates and questions
+    with conflicting answers are left out.
     """
     about = topic(title, text)
     return _settled([asked for asked in _asked(title, text, about) if fits(asked.pair, text)])
@@ -47,7 +47,7 @@ def _asked(title: str, text: str, about: Topic) -> Iterator[Asked]:
 
 
 def _settled(answered: Sequence[Asked]) -> list[Pair]:
-    """Return one pair per fact asked for; none if two answers conflict, i.e. neither contains the other."""
+    """Return one question per fact; none for a fact whose answers conflict, i.e. if no answer contains the other."""
     groups: dict[tuple[str, ...], list[Pair]] = {}
     for asked in answered:
         groups.setdefault(asked.about, []).append(asked.pair)

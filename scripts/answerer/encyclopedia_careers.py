@@ -1,4 +1,6 @@
-"""Rules for a person's career: sentence patterns of an encyclopedia, and the questions for them."""
+"""Rules for people's careers: the sentence patterns of an encyclopedia, and the questions that such sentences
+answer.
+"""
 
 from scripts.answerer.encyclopedia_rules import table
 

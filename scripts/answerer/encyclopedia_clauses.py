@@ -1,4 +1,6 @@
-"""Generates questions from a sentence's grammar: "In 1912, she won the race" becomes "When did she win the race?"."""
+"""Generates questions by the grammar of a sentence: "In 1912, she won the race" becomes "When did she win the
+race?".
+"""
 
 import re
 from collections.abc import Iterator
@@ -91,9 +93,7 @@ _MANIES = ("How many {k} did {x} {base} {w}?", "What number of {k} did {x} {base
 
 
 def of_topic(about: Topic, statement: Statement) -> Iterator[Asked]:
-    """Yield the questions that a statement about the topic answers: when, why, what and how many; the topic is the
-    subject.
-    """
+    """Yield the questions about the topic (when, why, what, how many) that a statement answers."""
     predicate = statement.predicate
     yield from _when(about.name, statement)
     if (match := _WHY.match(predicate)) and _plain(match["rest"]):
@@ -106,7 +106,9 @@ def of_topic(about: Topic, statement: Statement) -> Iterator[Asked]:
 
 
 def of_definition(about: Topic, statement: Statement) -> Iterator[Asked]:
-    """Yield the question who or what the topic is, answered by the first sentence of its passage."""
+    """Yield the question "Who is …?" or "What is …?" about the topic, which the first sentence of its passage
+    answers.
+    """
     match = _IS_A.match(statement.predicate)
     if (
         match is None
@@ -124,7 +126,7 @@ def of_definition(about: Topic, statement: Statement) -> Iterator[Asked]:
 
 
 def of_sentence(sentence: str) -> Iterator[Asked]:
-    """Yield the question who did the action, if the sentence begins with the person or organisation who did it."""
+    """Yield the question "Who …?" about the action of a sentence that begins with a person or an organisation."""
     match = _WHO.match(sentence)
     if match is None or re.match(r"(?:This|These|That|Those|His|Her|Its|Their)\b", sentence) or " " not in match["a"]:
         return
@@ -161,5 +163,5 @@ def _asked(name: str, about: Topic, match: re.Match[str], answer: str, *wordings
 
 
 def _plain(span: str) -> bool:
-    """Return whether the span can be part of a question: it has no pronoun without a referent."""
+    """Return whether the span can be part of a question: it has no pronoun that refers to something outside of it."""
     return not PRONOUN.search(span)

@@ -1,4 +1,4 @@
-"""The parts of the regular expressions for encyclopedia sentences: names, dates, places, trades."""
+"""Regular expressions for the parts of encyclopedia sentences: names, dates, places, trades."""
 
 import re
 
@@ -108,7 +108,9 @@ _PIECES = {
 
 
 def expanded(pattern: str) -> str:
-    """Return the pattern with its pieces, such as `<NAME>`, inserted, and with spaces that match any white space."""
+    """Return the pattern with its named parts, such as `<NAME>`, replaced by their expressions, and with spaces that
+    match any white space.
+    """
     while (piece := re.search(r"<([A-Z]+)>", pattern)) is not None:
         pattern = pattern.replace(piece[0], _PIECES[piece[1]])
     return pattern.replace(" ", r"\s")

@@ -1,4 +1,6 @@
-"""Rules for subjects of any kind: sentence patterns of an encyclopedia, and the questions for them."""
+"""Rules for topics of any kind: the sentence patterns of an encyclopedia, and the questions that such sentences
+answer.
+"""
 
 from scripts.answerer.encyclopedia_rules import table
 

@@ -1,4 +1,4 @@
-"""The nouns that tell the kind of a topic."""
+"""Lists of nouns, by the kind of topic (film, place, …) that they denote."""
 
 _NOUNS = """
 film: film movie thriller comedy-drama drama-film documentary western

@@ -1,4 +1,6 @@
-"""Rules for a person's life and family: sentence patterns of an encyclopedia, and the questions for them."""
+"""Rules for people's lives and families: the sentence patterns of an encyclopedia, and the questions that such
+sentences answer.
+"""
 
 from scripts.answerer.encyclopedia_rules import table
 

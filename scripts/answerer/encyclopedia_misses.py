@@ -22,8 +22,8 @@ _PLAIN = {word for wordings in _WORDED for word in re.findall(r"\w+", " ".join(w
 
 
 def left_open(title: str, text: str, answered: Sequence[Pair], others: Sequence[Pair]) -> list[str]:
-    """Return questions about missing facts, and questions with a wrong year, name or subject; which kind is first
-    varies.
+    """Return questions about missing facts, and questions with a wrong year, name or subject. The kind that comes first
+    varies from passage to passage.
 
     `answered` are the pairs generated from this passage, `others` those from passages with other titles.
     """
@@ -41,7 +41,9 @@ def left_open(title: str, text: str, answered: Sequence[Pair], others: Sequence[
 
 
 def _untold(about: Topic, text: str) -> list[str]:
-    """Return questions about facts common for this kind of topic, of which the passage has no related word."""
+    """Return questions about facts that are common for this kind of topic, if the passage has no word related to the
+    fact.
+    """
     lower = text.lower()
     past = bool(about.opening and re.match(r"was|were", about.opening.predicate))
     fields = {"x": about.name, "be": "was" if past else "is", "does": "did" if past else "does"}
@@ -51,7 +53,7 @@ def _untold(about: Topic, text: str) -> list[str]:
 
 
 def _other_years(answered: Sequence[Pair], text: str) -> Iterator[str]:
-    """Yield a question of the passage with its year replaced by one that the passage does not contain."""
+    """Yield a question that the passage answers, with its year replaced by one that the passage does not contain."""
     for pair in answered:
         year = _YEAR.search(pair.question)
         if year is None:
@@ -64,7 +66,9 @@ def _other_years(answered: Sequence[Pair], text: str) -> Iterator[str]:
 
 
 def _other_names(about: Topic, answered: Sequence[Pair], others: Sequence[Pair], text: str) -> Iterator[str]:
-    """Yield a question of the passage about a person with another surname, who is not in the passage."""
+    """Yield a question that the passage answers about a person, with the surname replaced by one that is not in the
+    passage.
+    """
     if about.kind != "person" or not _PERSON.fullmatch(about.name):
         return
     held = set(re.findall(r"\w+", text.lower()))
@@ -79,7 +83,7 @@ def _other_names(about: Topic, answered: Sequence[Pair], others: Sequence[Pair],
 
 
 def _other_subjects(answered: Sequence[Pair], others: Sequence[Pair], text: str) -> Iterator[str]:
-    """Yield a question of a form used for this passage, about a subject that the passage does not mention."""
+    """Yield a question like one that the passage answers, about a subject that the passage does not mention."""
     forms = {_form(pair.question) for pair in answered}
     held = set(re.findall(r"\w+", text.lower()))
     fitting = [pair.question for pair in others if _form(pair.question) in forms]

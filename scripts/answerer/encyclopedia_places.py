@@ -1,4 +1,6 @@
-"""Rules for places, organisations and things: sentence patterns of an encyclopedia, and the questions for them."""
+"""Rules for places, organisations and objects: the sentence patterns of an encyclopedia, and the questions that such
+sentences answer.
+"""
 
 from scripts.answerer.encyclopedia_rules import table
 

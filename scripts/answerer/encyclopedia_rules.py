@@ -52,8 +52,8 @@ PRONOUN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A pair, and `about`: the fact asked for, independent of wording. Pairs with equal `about` must have the same
-    answer.
+    """A question with its answer; `about` names the fact that is asked for, whatever the wording. Pairs with equal
+    `about` must have the same answer.
     """
 
     about: tuple[str, ...]
@@ -62,10 +62,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern on a part of a `Statement`, whose group `a` is the answer.
+    """A pattern for a part of a `Statement`; the pattern's group `a` is the answer.
 
-    The wordings are templates: `{x}` is the topic, `{be}` is or was, `{does}` does or did, any other field a group.
-    `kinds` are the kinds of topics it applies to, all if empty; `part` names the field of `Statement` to match.
+    The wordings of the question are templates: `{x}` is the topic, `{be}` is or was, `{does}` does or did, any other
+    field a group. `kinds` are the kinds of topics to which it applies, all if empty; `part` names the field of
+    `Statement` to match.
     """
 
     name: str
@@ -75,7 +76,7 @@ class Rule:
     part: str = "predicate"
 
     def asked(self, about: Topic, statement: Statement) -> Iterator[Asked]:
-        """Yield the questions that the statement answers by this rule."""
+        """Yield the questions that the statement answers according to this rule."""
         if self.kinds and about.kind not in self.kinds:
             return
         if statement.predicate.startswith("'s ") and "'s" not in self.pattern.pattern and self.part == "predicate":
@@ -101,9 +102,10 @@ _KINDS = {"works": _WORKS, "things": (*_WORKS, "place", "organisation", "thing")
 
 
 def table(text: str) -> tuple[Rule, ...]:
-    """Return the rules listed in a text: a line "NAME : KINDS @PART", the pattern's lines, and wordings after dashes.
+    """Return the rules listed in a text. Each rule is a line "NAME : KINDS @PART", the pattern's lines, and question
+    wordings after dashes.
 
-    A pattern's lines are joined without a space; its pieces are those of `encyclopedia_forms`.
+    A pattern's lines are joined without a space; its named parts are those of `encyclopedia_forms`.
     """
     rules: list[Rule] = []
     for block in re.findall(r"^\S.*\n(?: {4}.*\n)+", text, re.MULTILINE):
@@ -118,8 +120,8 @@ def table(text: str) -> tuple[Rule, ...]:
 
 
 def _dated(wordings: tuple[str, ...], answer: str) -> tuple[str, ...]:
-    """Return the wordings without those that ask for a year if the answer is a full date, or for a date if it is a
-    year.
+    """Return the wordings that fit the answer: without those that ask for a year if it is a full date, or for a date if
+    it is a year.
     """
     unfit = " date " if re.fullmatch(r"(?:c\.\s?)?\d{3,4}", answer) else " year "
     return tuple(wording for wording in wordings if unfit not in wording) or wordings
@@ -130,13 +132,13 @@ def _tense(about: Topic) -> str:
 
 
 def drawn(*words: str) -> int:
-    """Return a pseudo-random number determined by the words."""
+    """Return a pseudo-random number determined by the given words."""
     return int.from_bytes(hashlib.sha256("|".join(words).encode()).digest()[:6])
 
 
 def worded(name: str, title: str, wordings: Sequence[str], fields: dict[str, str]) -> str:
-    """Return one of the wordings, filled in; every third in the style of a search box: lower case, without a question
-    mark.
+    """Return one of the wordings, filled in. Every third is in the style of a search box: lower case, without a
+    question mark.
     """
     draw = drawn(name, title, *sorted(fields.values()))
     question = (
@@ -148,7 +150,7 @@ def worded(name: str, title: str, wordings: Sequence[str], fields: dict[str, str
 
 
 def searched(question: str) -> str:
-    """Return the question as typed into a search box."""
+    """Return the question as a user would type it into a search box."""
     return question.lower().replace(",", "").rstrip("?").strip()
 
 

@@ -1,4 +1,4 @@
-"""Finds the topic of an encyclopedia passage, and the sentences about the topic. Knows no questions."""
+"""Finds the topic of an encyclopedia passage, and the sentences about the topic. Independent of questions."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,9 @@ _BREAK = re.compile(rf"(?<=[.!?])[\"”’']?\s+(?=[\"“(]?\s?[{UPPER}\d])")
 
 @lru_cache(maxsize=4)
 def sentences(text: str) -> tuple[str, ...]:
-    """Split the text at full stops, except after abbreviations and initials; each sentence is a span of the text."""
+    """Split the text at full stops, except after abbreviations and initials. Each sentence is returned as a span of the
+    text.
+    """
     spans, start = [], 0
     for gap in _BREAK.finditer(text):
         if _ABBREVIATED.search(text, max(start, gap.start() - 12), gap.start()):
@@ -29,7 +31,9 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 def tidy(span: str) -> str:
-    """Return the span as a person would type it, without tokenisation spaces and quotation marks."""
+    """Return the span as a person would type it: without quotation marks, and without the spaces that tokenisation
+    left.
+    """
     span = re.sub(r"[\"“”]", " ", span)
     span = re.sub(r"(?<=\w)\s?([-–])\s(?=\w)", r"\1", span)
     span = re.sub(r"(?<=\w)\s(?=[’']s\b)|\s(?=[,.;:)!?])|(?<=\()\s|(?<=\s[‘'])\s", "", span)
@@ -50,7 +54,8 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence's statement about the topic: `lead` is the part before it ("In 1912"), `aside` the brackets after it.
+    """A statement of a sentence about the topic. `lead` is the part of the sentence before it ("In 1912"), `aside` the
+    text in brackets after the topic.
 
     `predicate` begins with the verb, or with "'s" if the sentence is about something that belongs to the topic.
     """
@@ -83,7 +88,7 @@ _CALLED = {"film": "the film ", "song": "the song ", "album": "the album ", "boo
 
 
 def _heads(predicate: str) -> list[str]:
-    """Return the nouns of a definition, lower case: "a poet and singer who" gives poet, singer."""
+    """Return the head nouns of a definition, in lower case: "a poet and singer who" gives poet and singer."""
     match = _HEAD.match(predicate)
     if match is None:
         return []
@@ -95,8 +100,8 @@ def _heads(predicate: str) -> list[str]:
 
 
 def _head(words: list[str]) -> str:
-    """Return the last word, or the last one that names a work: a "film adaptation" is a film, a "village head" no
-    village.
+    """Return the head noun of a phrase: the last word, or the last one that names a work ("film adaptation" gives film;
+    "village head" does not give village).
     """
     works = [word for word in words if word in _WORKS]
     return words[-1] if words[-1] in KINDS or not works else works[-1]
@@ -139,7 +144,9 @@ def topic(title: str, text: str) -> Topic:
 
 
 def statements(title: str, text: str, about: Topic) -> Iterator[Statement]:
-    """Yield the statements whose subject is the topic, by name or by a pronoun with no other subject in between."""
+    """Yield the statements whose subject is the topic, given by its name or by a pronoun without another subject in
+    between.
+    """
     names = _names(title, about)
     meant = _pronouns(about, text)
     spoken = False
@@ -168,7 +175,7 @@ def statements(title: str, text: str, about: Topic) -> Iterator[Statement]:
 
 
 def _names(title: str, about: Topic) -> list[list[str]]:
-    """Return the word sequences that mean the topic at the start of a sentence."""
+    """Return the word sequences that stand for the topic at the start of a sentence."""
     words = re.findall(r"\w+", re.sub(r"\([^)]*\)", " ", title))
     nouns = [["The", noun] for noun in sorted(about.nouns) if KINDS.get(noun, "person") == about.kind != "person"]
     surname = [words[-1:]] if about.kind == "person" and len(words) > 1 and len(words[-1]) > 3 else []
@@ -176,8 +183,8 @@ def _names(title: str, about: Topic) -> list[list[str]]:
 
 
 def _end_of(words: list[str], sentence: str) -> int | None:
-    """Return the end of these words at the start of the sentence, ignoring punctuation between them; None if it starts
-    otherwise.
+    """Return the position after the given words at the start of the sentence, ignoring punctuation between them; None
+    if the sentence starts with other words.
     """
     at = 0
     for word in words:

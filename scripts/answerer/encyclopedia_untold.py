@@ -1,5 +1,5 @@
-"""Facts that encyclopedias often state about a topic: words that state the fact, and questions for passages that do
-not.
+"""Facts that encyclopedias often state about a topic: the words that state a fact, and the questions about it for
+passages without such words.
 """
 
 from scripts.answerer.encyclopedia_rules import table

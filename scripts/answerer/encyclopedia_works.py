@@ -1,5 +1,5 @@
-"""Rules for films, songs, albums, books and series: sentence patterns of an encyclopedia, and the questions for
-them.
+"""Rules for films, songs, albums, books and series: the sentence patterns of an encyclopedia, and the questions that
+such sentences answer.
 """
 
 from scripts.answerer.encyclopedia_rules import table

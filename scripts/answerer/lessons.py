@@ -1,4 +1,4 @@
-"""The answerer's training data: passages, questions about them, and the correct answers. Plain values."""
+"""The types of the answerer's training data: passages, questions about them, and the correct answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """Passages in the order of the prompt, and independent questions about them.
+    """Passages in the order in which the prompt has them, and independent questions about them.
 
     `source` names the data set. `asked` are questions that a user would ask about the only passage; they train the
     model to generate questions.
@@ -38,5 +38,5 @@ class Lesson:
 def passage(
     text: str, title: str = "", date: str | None = None, kind: str = "note", people: Sequence[str] = (), number: int = 0
 ) -> StoredPassage:
-    """Return a passage as the store would return it; `date` is ISO 8601."""
+    """Return a passage in the form in which the store returns it; `date` is ISO 8601."""
     return StoredPassage(number, text, 0, None, None, number, title, kind, date, tuple(people), title)

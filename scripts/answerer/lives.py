@@ -1,4 +1,4 @@
-"""Generates fictional personal lives: passages as the store returns them, and questions about them.
+"""Generates fictional personal lives: passages in the form in which the store returns them, and questions about them.
 
 The facts are random, so that they cannot be memorised: only reading helps. Unanswerable questions are mostly near
 misses: the same question about another person or thing, or about a detail that the text omits.
@@ -22,7 +22,7 @@ _SORTS = {"answerable": 60, "unanswerable": 27, "follow": 10, "both": 10}
 
 
 def lives(seed: int, count: int) -> Iterator[Lesson]:
-    """Yield `count` lessons, the same for the same seed."""
+    """Yield `count` lessons about fictional lives; the same seed gives the same lessons."""
     for number in range(count):
         yield _lesson(random.Random(f"{seed} {number}"))
 
@@ -43,14 +43,16 @@ def _lesson(chance: random.Random) -> Lesson:
 
 
 def _is_new(pair: Pair, known: Collection[Pair]) -> bool:
-    """Return whether the pair repeats no question, and no answer except `NOT_FOUND`, "Yes" and "No"."""
+    """Return whether the question is not asked yet in the lesson, and its answer is not given yet, except `NOT_FOUND`,
+    "Yes" and "No".
+    """
     if pair.answer not in (NOT_FOUND, "Yes", "No") and any(pair.answer == other.answer for other in known):
         return False
     return all(pair.question.lower() != other.question.lower() for other in known)
 
 
 def _passages(chance: random.Random, cast: Sequence[Person]) -> list[Fact]:
-    """Return one to three passages, of different topics or some of the same kind."""
+    """Return one to three passages, either of different topics or some of the same kind."""
     (count,) = chance.choices(list(_PASSAGES), list(_PASSAGES.values()))
     chosen = [chance.choice(kinds())]
     alike = 0.6 if chance.random() < 0.5 else 0.0
@@ -66,7 +68,9 @@ def _passages(chance: random.Random, cast: Sequence[Person]) -> list[Fact]:
 
 
 def _pair(chance: random.Random, facts: Sequence[Fact], cast: Sequence[Person]) -> Pair | None:
-    """Return a question of a random sort about one or two of the passages; None if the attempt fails."""
+    """Return a question of a random sort about one or two of the passages, with its answer; None if the attempt
+    fails.
+    """
     fact = chance.choice(facts)
     (sort,) = chance.choices(list(_SORTS), list(_SORTS.values()))
     if sort == "follow":
@@ -81,7 +85,7 @@ def _pair(chance: random.Random, facts: Sequence[Fact], cast: Sequence[Person]) 
 
 
 def _follow(chance: random.Random, fact: Fact, facts: Sequence[Fact]) -> Pair | None:
-    """Return a follow-up question to an earlier question about the same text."""
+    """Return a follow-up question to an earlier question about the same passage, with its answer."""
     row = chance.choice(fact.rows) if fact.rows else 1
     before = answerable_question(chance, fact, facts, row=row, keyed=True)
     then = fact.wording(chance, fact.kind.follow, row)
@@ -96,7 +100,7 @@ def _follow(chance: random.Random, fact: Fact, facts: Sequence[Fact]) -> Pair | 
 
 
 def _asked(chance: random.Random, fact: Fact) -> tuple[str, ...]:
-    """Return questions that a user would ask about the only passage, each naming its subject."""
+    """Return questions that a user would ask about the only passage; each names its subject."""
     questions = (
         answerable_question(chance, fact, [fact], keyed=True, plain=True) for _ in range(chance.randrange(2, 5))
     )

@@ -1,4 +1,4 @@
-"""Generates the questions of a fictional life: answerable and unanswerable ones."""
+"""Generates the questions about a fictional life: answerable and unanswerable ones."""
 
 import random
 import re
@@ -13,7 +13,9 @@ from shared.prompt import NOT_FOUND
 _YES_OR_NO = 0.12
 _UNANSWERABLE = {"other": 32, "left out": 36, "never": 10, "elsewhere": 22}
 _NO_SUBJECT = {"date", "past", "time", "clock", "price", "cost", "sum", "weekday"}
-"""Answer slots for which a person mentioned in another text of the lesson does not make a question answerable."""
+"""Answer slots that do not depend on a subject: a person mentioned in another text of the lesson does not make such a
+question answerable.
+"""
 _JOINS = re.compile(r"^(What|When|Where|Who|Whom|Whose|Which|Why|How)\b.*\?$")
 
 
@@ -28,8 +30,8 @@ class Asked:
 def answerable_question(
     chance: random.Random, fact: Fact, facts: Sequence[Fact], row: int = 0, keyed: bool = False, plain: bool = False
 ) -> Asked | None:
-    """Return a question that the passage answers. If the lesson has other passages of the kind, or with `keyed`, the
-    question names which one it is about. With `plain`, it is not a yes-or-no question.
+    """Return a question that the passage answers. If the lesson has other passages of the same kind, or with `keyed`,
+    the question says which one it is about. With `plain`, it is not a yes-or-no question.
     """
     if not plain and not row and chance.random() < _YES_OR_NO and (asked := _yes_or_no(chance, fact, facts)):
         return asked
@@ -45,7 +47,7 @@ def answerable_question(
 
 
 def _clear(fact: Fact, facts: Sequence[Fact], wording: Wording, keyed: bool = False) -> bool:
-    """Return whether the question makes clear which text it is about."""
+    """Return whether the question itself says clearly which text it is about."""
     alone = sum(other.kind is fact.kind for other in facts) == 1
     return (alone and not keyed) or any(is_key(fact.kind, name) for name in wording.asked)
 
@@ -90,7 +92,7 @@ def unanswerable_question(
 
 
 def _of_another(chance: random.Random, fact: Fact, facts: Sequence[Fact], cast: Sequence[Person]) -> str | None:
-    """Return a question that the passage answers, but about another person or thing."""
+    """Return a question like one that the passage answers, but about another person or thing."""
     wording = fact.wording(chance, fact.kind.ask)
     if wording is None or not wording.asked | wording.answers <= fact.slots.written:
         return None
@@ -108,8 +110,8 @@ def _of_another(chance: random.Random, fact: Fact, facts: Sequence[Fact], cast: 
 
 
 def _another(chance: random.Random, fact: Fact, name: str, cast: Sequence[Person]) -> Value:
-    """Return another value for a key: a name with the same first letters, or one that other texts of the lesson may
-    mention.
+    """Return another value for a gap that identifies a text: a name with the same first letters, or a name that other
+    texts of the lesson may mention.
     """
     if "full" not in fact.slots.value(name).forms:
         return fact.slots.other(name)
@@ -120,7 +122,7 @@ def _another(chance: random.Random, fact: Fact, name: str, cast: Sequence[Person
 
 
 def _left_out(chance: random.Random, fact: Fact, facts: Sequence[Fact]) -> str | None:
-    """Return a question about a detail that texts of this kind can contain, but this text omits."""
+    """Return a question about a detail that texts of this kind can contain, but this text does not."""
     wording = fact.wording(chance, fact.kind.ask)
     if wording is None or wording.vague or wording.answers <= fact.slots.written or not _clear(fact, facts, wording):
         return None
@@ -138,7 +140,7 @@ def _never_mentioned(chance: random.Random, fact: Fact, facts: Sequence[Fact]) -
 
 
 def _elsewhere(chance: random.Random, facts: Sequence[Fact], cast: Sequence[Person]) -> str | None:
-    """Return a question about a text that is not in the lesson."""
+    """Return a question that is answered by a text outside of the lesson."""
     kind = chance.choice(kinds())
     if kind.topic in {fact.kind.topic for fact in facts}:
         return None
@@ -151,7 +153,7 @@ def _elsewhere(chance: random.Random, facts: Sequence[Fact], cast: Sequence[Pers
 
 
 def joined(chance: random.Random, facts: Sequence[Fact]) -> Asked | None:
-    """Return a question that needs two of the passages."""
+    """Return a question that needs two of the passages to be answered."""
     if len(facts) < 2:
         return None
     first, second = chance.sample(list(facts), 2)
@@ -166,7 +168,7 @@ def joined(chance: random.Random, facts: Sequence[Fact]) -> Asked | None:
 
 
 def _of_both(chance: random.Random, first: Fact, second: Fact) -> Asked | None:
-    """Return a question about the same detail in two texts of a kind, or one that compares the two."""
+    """Return a question about the same detail in two texts of one kind, or one that compares the two texts."""
     kind = first.kind
     key = kind.keys[0]
     if key.endswith("#"):

@@ -1,4 +1,4 @@
-"""A passage of a fictional life, with the values that it was generated from."""
+"""A passage of a fictional life, with the values from which it was generated."""
 
 import random
 import re
@@ -15,15 +15,15 @@ from shared.prompt import passage_text
 from shared.types import StoredPassage
 
 _ROWS = 8
-"""The rows generated for a list; only some of them are written."""
+"""The number of rows that are generated for a list; only some of them appear in its text."""
 _TRIES = 20
 _EMPTY = {"the", "and", "for", "with", "our", "new", "old", "from"}
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A question and its answer, both with gaps. A `vague` question may be answerable even if these gaps are not
-    written.
+    """A question and its answer, both with gaps for values. A `vague` question may be answerable even if these values
+    are not in the text.
     """
 
     text: str
@@ -32,18 +32,18 @@ class Wording:
 
     @property
     def asked(self) -> set[str]:
-        """The gaps of the question."""
+        """The names of the gaps in the question."""
         return set(gaps(self.text))
 
     @property
     def answers(self) -> set[str]:
-        """The gaps of the answer."""
+        """The names of the gaps in the answer."""
         return set(gaps(self.answer))
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A passage, its kind and its values. `rows` are the numbers of the rows that are written."""
+    """A passage with its kind and its values. `rows` are the numbers of the list rows that appear in its text."""
 
     kind: Kind
     slots: Slots
@@ -52,15 +52,15 @@ class Fact:
 
     @property
     def words(self) -> str:
-        """The text as the model reads it."""
+        """The text of the passage as the model reads it."""
         return passage_text(self.passage)
 
     def written_keys(self) -> set[str]:
-        """Return the written gaps that distinguish this text from others of its kind."""
+        """Return the names of the values in the text that distinguish it from other texts of its kind."""
         return {name for name in self.slots.written if is_key(self.kind, name)}
 
     def wording(self, chance: random.Random, table: Wordings, row: int = 0) -> Wording | None:
-        """Return a random wording from the table, for this row or a random one; None from an empty table."""
+        """Return a random wording from the table, for the given row or a random one; None if the table is empty."""
         if not table:
             return None
         answer = chance.choice(list(table))
@@ -70,12 +70,16 @@ class Fact:
 
 
 def is_key(kind: Kind, name: str) -> bool:
-    """Return whether a gap is a key of this kind; the key `item#` matches the item of any row."""
+    """Return whether a value with the given name distinguishes texts of this kind; the key `item#` matches the item of
+    any row.
+    """
     return name in kind.keys or re.sub(r"\d+$", "", name) + "#" in kind.keys
 
 
 def stands(text: str, words: str) -> bool:
-    """Return whether `words` contains the text as whole words, ignoring case; names also where chats join them."""
+    """Return whether `words` contains the text as whole words, ignoring case; a name also where a chat joins it to
+    other letters.
+    """
     escaped = re.escape(text)
     return bool(re.search(rf"(?<!\w)(?i:{escaped})(?!\w)|(?<!\w){escaped}(?=[A-Z])|(?<=[a-z]){escaped}(?!\w)", words))
 
@@ -87,7 +91,9 @@ def mentioned(text: str, words: str) -> bool:
 
 
 def distinct_fact(chance: random.Random, kind: Kind, cast: Sequence[Person], others: Sequence[Fact]) -> Fact | None:
-    """Return a passage of this kind that shares no key with the others of the kind; None if all attempts fail."""
+    """Return a passage of the given kind that shares no identifying value with the others of the kind; None if all
+    attempts fail.
+    """
     alike = [other for other in others if other.kind is kind]
     for _ in range(_TRIES):
         fact = written(chance, kind, cast)
@@ -101,7 +107,7 @@ def _shared(fact: Fact, other: Fact) -> bool:
 
 
 def written(chance: random.Random, kind: Kind, cast: Sequence[Person]) -> Fact:
-    """Return a new passage of this kind with random values."""
+    """Return a new passage of the given kind with random values."""
     slots = Slots(chance, cast, kind.picks)
     slots.put("title", slots.write(chance.choice(kind.title)))
     shown: tuple[int, ...] = ()
@@ -123,19 +129,19 @@ def written(chance: random.Random, kind: Kind, cast: Sequence[Person]) -> Fact:
 
 @cache
 def _asides(form: str) -> tuple[str, ...]:
-    """Return asides that may be added to a text of this form; none for events and tables."""
+    """Return asides (side remarks) that may be added to a text of this form; none for events and tables."""
     asides = tomllib.loads(Path(__file__).with_name("slots_asides.toml").read_text("utf-8"))
     return tuple(asides.get(form, ()))
 
 
 def _beside(chance: random.Random, slots: Slots, aside: str, kind: Kind) -> str:
-    """Return a line with an aside; in a chat, one person says it."""
+    """Return a line with an aside (a side remark); in a chat, one of the people says it."""
     speaker = chance.choice(("{person.tag}: ", "{person2.tag}: ")) if kind.form == "chat" else ""
     return slots.write(speaker + aside)
 
 
 def _tidy(text: str) -> Iterator[str]:
-    """Yield the lines, without the traces of omitted parts."""
+    """Yield the lines of a text, without spaces and punctuation left over where parts were omitted."""
     for line in text.strip().split("\n"):
         kept = re.sub(r" +([.,;?!])(?=\s|$)", r"\1", " ".join(line.split()))
         if kept:

@@ -14,7 +14,7 @@ Wordings = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Questions that ask which of two, `x` or `y`, has more or less of a value."""
+    """Questions that ask which of two texts, `x` or `y`, has more or less of a value."""
 
     more: tuple[str, ...] = ()
     less: tuple[str, ...] = ()
@@ -22,8 +22,8 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of text. Wordings are templates: `[one|other]` is an alternative; `{gap}` is a slot, `{!mark}` a slot
-    without text.
+    """A kind of text. Wordings are templates: `[one|other]` is an alternative; `{gap}` is a gap for a value, `{!mark}`
+    a gap that stays empty.
 
     `keys` are the gaps that distinguish a text from others of its kind; two kinds of one `topic` never occur in the
     same lesson. `rows` is a line template, with `#` for the row's number, repeated in the gap `rows`. By answer, `ask`
@@ -54,7 +54,7 @@ class Kind:
 
 @cache
 def kinds() -> Sequence[Kind]:
-    """Return all kinds in the tables beside this file."""
+    """Return all kinds of texts that the tables (TOML files) beside this module define."""
     tables: dict[str, Any] = {}
     for path in sorted(Path(__file__).parent.glob("lives_*.toml")):
         tables |= tomllib.loads(path.read_text("utf-8"))

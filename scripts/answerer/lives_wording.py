@@ -1,4 +1,4 @@
-"""Makes questions look as people type them: without capitals, without punctuation, with an opening word."""
+"""Makes questions look as if people had typed them: without capitals, without punctuation, with an opening word."""
 
 import random
 
@@ -10,7 +10,7 @@ _SHORTER = (
 
 
 def rough(chance: random.Random, question: str) -> str:
-    """Return the question, mostly unchanged; otherwise as typed in a hurry."""
+    """Return the question, unchanged in most cases, otherwise as if typed in a hurry."""
     way = chance.random()
     if way < 0.72:
         return question

@@ -32,8 +32,8 @@ class Block(nn.Module):
     def forward(
         self, hidden: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor], mask: torch.Tensor
     ) -> torch.Tensor:
-        """Return `hidden` (tokens, width) after this layer; `turn` are the rotary cosines and sines, `mask` is (tokens,
-        tokens).
+        """Return the output of this layer for the input `hidden`, both of shape (tokens, width). `turn` are the cosines
+        and sines of the rotary embedding, `mask` has the shape (tokens, tokens).
         """
         normed = functional.rms_norm(hidden, hidden.shape[-1:], self.attn_norm, self.shape.epsilon)
         queries = _turned(self._heads(self.attn_q(normed)), turn)
@@ -50,12 +50,12 @@ class Block(nn.Module):
         return hidden + changed
 
     def _heads(self, projected: torch.Tensor) -> torch.Tensor:
-        """Return the projection in shape (heads, tokens, head width)."""
+        """Return a projection of the input, shape (heads, tokens, head width)."""
         return projected.view(len(projected), -1, self.shape.head).transpose(0, 1)
 
 
 class Llama(nn.Module):
-    """The whole model; `output` is set only if the head differs from the embedding."""
+    """The whole model; `output` is set only if the output head differs from the embedding."""
 
     def __init__(self, shape: Shape, vocabulary: int, width: int, inner: int) -> None:
         super().__init__()
@@ -87,7 +87,8 @@ class Llama(nn.Module):
 
 
 def from_gguf(weights: Path, model_hash: str, kept: Path) -> Llama:
-    """Load the weights of this file and hash, frozen, in bfloat16; dequantised weights are cached in the folder `kept`.
+    """Load a GGUF file's weights, frozen, in bfloat16; dequantised weights are cached in the folder `kept` under the
+    given hash.
 
     Raises as `models.research.torch_weights.load` does.
     """
@@ -107,7 +108,7 @@ def from_gguf(weights: Path, model_hash: str, kept: Path) -> Llama:
 
 
 def _turned(heads: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-    """Apply the rotary embedding; in GGUF the two numbers of a rotated pair are adjacent."""
+    """Apply the rotary embedding to queries or keys; in GGUF the two numbers of a rotated pair are adjacent."""
     cosine, sine = turn
     pairs = heads.reshape(*heads.shape[:-1], -1, 2)
     first, second = pairs[..., 0], pairs[..., 1]

@@ -1,7 +1,8 @@
-"""Packs lessons into rows of tokens: questions about the same passages share the passages' tokens.
+"""Packs lessons into rows of tokens, in which questions about the same passages share the passages' tokens.
 
-A row holds several lessons. A token attends to earlier tokens of its own lesson in the trunk (the passages) and in its
-own branch (a question with its answer), so that each question sees exactly the prompt that Jackdaw builds.
+A row holds several lessons. A lesson is a tree: its passages are the trunk, and each question with its answer is a
+branch. A token attends to earlier tokens of its own trunk and of its own branch, so that each question sees exactly the
+prompt that Jackdaw builds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,19 +16,19 @@ from shared import prompt as prompts
 from shared.prompt import Prompt, Segment
 
 Tokenize = Callable[[str, bool], list[int]]
-"""Converts text to token ids; with True as the second argument, control tokens are recognised."""
+"""A function that converts text to token ids; with True as the second argument, control tokens are recognised."""
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 MOST_ANSWER = 96
-"""The most tokens of an answer that are trained."""
+"""The most tokens of an answer that are trained; the rest is cut off."""
 
 ROW = 512
-"""The tokens of a row; a longer lesson, even after cutting, has a row of its own."""
+"""The number of tokens of a row; a lesson that is longer even after cutting has a row of its own."""
 
 LENGTH = 256
-"""Row lengths are multiples of this: the model is compiled once for each length."""
+"""The number of which row lengths are multiples: the model is compiled once for each length."""
 
 _ANSWER, _ABSTENTION, _QUESTION, _CHAT, _TEXT = 1.0, 0.85, 0.5, 0.8, 0.6
 """The loss weights of an answer, an abstention, a generated question, an answer without passages, and plain text."""
@@ -35,7 +36,9 @@ _ANSWER, _ABSTENTION, _QUESTION, _CHAT, _TEXT = 1.0, 0.85, 0.5, 0.8, 0.6
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Tokens after a trunk; tokens from index `taught` on are trained, with the total loss weight `weight`."""
+    """The tokens of a question with its answer, which follow a trunk of passages. Tokens from index `taught` on are
+    trained, with the total loss weight `weight`.
+    """
 
     tokens: tuple[int, ...]
     taught: int
@@ -44,7 +47,9 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A trunk, and independent branches that each continue it. `source` names the lesson's data source."""
+    """A trunk (the passages), and independent branches (questions with answers) that each continue it. `source` names
+    the lesson's data source.
+    """
 
     source: str
     trunk: tuple[int, ...]
@@ -56,10 +61,10 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Trees as one row of tokens; each array has the shape (tokens,).
+    """Several trees in one row of tokens; each array has the shape (tokens,).
 
     `lesson` and `branch` determine the attention mask (branch 0 is the trunk). `targets` holds the token to predict
-    after each token, -1 for none, with its loss weight.
+    after each token, -1 for none; `weights` holds its loss weight.
     """
 
     tokens: Ints
@@ -78,7 +83,7 @@ class Row:
 
 
 def tree(lesson: Lesson, tokenize: Tokenize, end: int) -> Tree:
-    """Return a lesson as tokens; `end` is the token that ends an answer."""
+    """Return a lesson as a tree of tokens; `end` is the token that ends an answer."""
     shared = prompts.build("", lesson.passages)
     trunk = _tokens((*shared.head, *(segment for passage in shared.passages for segment in passage)), tokenize)
     branches = []
@@ -92,19 +97,19 @@ def tree(lesson: Lesson, tokenize: Tokenize, end: int) -> Tree:
 
 
 def plain(text: str, tokenize: Tokenize, most: int) -> Tree:
-    """Return plain text as a tree, trained so that the model keeps its knowledge."""
+    """Return plain text as a tree of tokens; training on plain text helps the model to keep its knowledge."""
     tokens = tuple(tokenize(text, False)[:most])
     return Tree("plain", (), (Branch(tokens, 1, _TEXT * len(tokens) ** 0.5),))
 
 
 def chat(asked: str, answer: str, tokenize: Tokenize, end: int) -> Tree:
-    """Return one turn without passages, as `shared.prompt.turn` builds it."""
+    """Return an exchange without passages as a tree of tokens, in the form of `shared.prompt.turn`."""
     return Tree("chat", (), (_branch(prompts.turn(asked), answer, _CHAT, tokenize, end),))
 
 
 def cut(tree: Tree, most: int = ROW) -> Tree:
-    """Drop the tree's last branches until it has at most `most` tokens, but keep the first, with which it may be
-    longer.
+    """Drop the tree's last branches until it has at most `most` tokens. The first branch is always kept, even if the
+    tree is then longer.
     """
     while len(tree.branches) > 1 and len(tree) > most:
         tree = replace(tree, branches=tree.branches[:-1])
@@ -112,7 +117,7 @@ def cut(tree: Tree, most: int = ROW) -> Tree:
 
 
 def packed(trees: Iterable[Tree], most: int = ROW) -> Iterator[Row]:
-    """Yield rows with the trees in order, as many per row as fit; a tree that is too long has a row of its own."""
+    """Yield rows that hold the trees in order, as many per row as fit; a tree that is too long has a row of its own."""
     room: list[Tree] = []
     for tree in trees:
         if room and sum(map(len, room)) + len(tree) > most:
@@ -124,8 +129,8 @@ def packed(trees: Iterable[Tree], most: int = ROW) -> Iterator[Row]:
 
 
 def _branch(prompt: Prompt, answer: str, weight: float, tokenize: Tokenize, end: int) -> Branch:
-    """Return a branch weighted by the square root of the answer's length, so that short answers count and long ones do
-    not dominate.
+    """Return a branch whose loss weight grows with the square root of the answer's length, so that short answers count
+    and long ones do not dominate.
     """
     tail = _tokens(prompt.tail, tokenize)
     said = (*tokenize(answer, False)[:MOST_ANSWER], end)
@@ -133,7 +138,7 @@ def _branch(prompt: Prompt, answer: str, weight: float, tokenize: Tokenize, end:
 
 
 def _row(trees: Sequence[Tree]) -> Row:
-    """Return a row with the trees, padded to a multiple of `LENGTH` with a lesson without targets."""
+    """Return a row that holds the trees, padded to a multiple of `LENGTH` with tokens that have no targets."""
     columns: list[tuple[int, int, int, int, int]] = []
     weights: list[float] = []
     for number, tree in enumerate(trees):

@@ -1,4 +1,4 @@
-"""Generates questions about who said what in a meeting, answered by quotations.
+"""Generates questions about what a person said in a meeting, answered by quotations.
 
 The real questions about meetings are too few to learn from, and a model that abstains if the wording differs would
 abstain on every debate. Quotations are never invented.
@@ -30,7 +30,7 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _APART = re.compile(r" (?=[.,?!;:])| (?=['’](?:s|t|re|ve|ll|d|m)\b)")
-"""Spaces in transcripts before punctuation and contractions, which normal text does not have."""
+"""The spaces that transcripts have before punctuation and contractions, unlike normal text."""
 
 _FORMS = {
     "What did {speaker} say about {topic}?": "About {topic}",
@@ -47,7 +47,9 @@ _FORMS = {
     "Summarize the debate on {topic}.": "In the debate on {topic}",
     "Summarize what was said about {topic}.": "About {topic}",
 }
-"""Questions, and the start of their answers. They ask only for what was said, which is all that a quotation shows."""
+"""The wordings of the questions, and the beginnings of their answers. They ask only for what was said, because a
+quotation shows nothing else.
+"""
 
 
 def quotes(meetings: Folder) -> Iterator[Lesson]:

@@ -21,17 +21,19 @@ from shared.types import StoredPassage
 
 _IN_PROMPT = 3
 _STRANGE = 2
-"""The most unanswerable questions per question for which a passage was retrieved."""
+"""The most unanswerable questions for a passage, per answerable question for which it was retrieved."""
 
 _SUMMARY_SENTENCES = 2
 _SUMMARISED = 4
-"""The passages of a meeting that are each trained to answer a summary question, as any of them may be retrieved."""
+"""The number of a meeting's passages that are each trained to answer a summary question, as any of them may be
+retrieved.
+"""
 
 Progress = Callable[[int, int], None]
-"""A callback with the number of questions done and their total."""
+"""A callback that gets the number of questions done and their total."""
 
 _Pairs = Mapping[int, list[Pair]]
-"""Questions by passage id."""
+"""Question and answer pairs by passage id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,8 @@ class _Passages:
 
 
 def lessons(name: str, folder: Folder, retriever: Retriever, on_progress: Progress) -> list[Lesson]:
-    """Return lessons from the training questions: each passage alone, and several retrieved passages as one prompt.
+    """Return lessons from the training questions: each retrieved passage alone, and several retrieved passages as one
+    prompt.
 
     `name` names the source; `retriever` searches the folder's documents, as in `stores.searched`.
     """
@@ -98,8 +101,8 @@ def _each(
 
 
 def _in_one_prompt(name: str, folder: Folder, question: Asked, hits: _Passages) -> Iterator[Lesson]:
-    """Yield a lesson with the first retrieved passages, in order; for one of six answerable questions, with irrelevant
-    passages and an abstention.
+    """Yield a lesson with the first retrieved passages, in order. One of six answerable questions gets irrelevant
+    passages instead, and an abstention as its answer.
     """
     first = hits.passages[:_IN_PROMPT]
     away = not question.answers or random.Random(question.question).random() < 1 / 6
@@ -117,5 +120,5 @@ def _answer(folder: Folder, question: Asked) -> str:
 
 
 def _is_of_the_set(question: Asked) -> bool:
-    """Return whether the answer is a timestamp of the data set, which no passage contains."""
+    """Return whether the answer is a timestamp that the data set made, which no passage contains."""
     return any(re.fullmatch(r"\d{8}_\d\d:\d\d", answer) for answer in question.answers)

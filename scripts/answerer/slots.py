@@ -1,5 +1,5 @@
-"""Random values for the gaps of a text: people, places, amounts, dates, times, codes. All from lists and random
-numbers.
+"""Random values for the gaps of a text: people, places, amounts, dates, times, codes. All values come from lists and
+random numbers.
 """
 
 import random
@@ -56,20 +56,20 @@ def person(chance: random.Random, initial: str = "") -> Person:
 
 
 def spun(chance: random.Random, text: str) -> str:
-    """Replace each `[these|those]` by one of its alternatives, innermost first."""
+    """Replace each alternative, such as `[these|those]`, by one of its parts, innermost first."""
     while _CHOICE.search(text):
         text = _CHOICE.sub(lambda match: chance.choice(match[1].split("|")), text)
     return text
 
 
 def gaps(text: str) -> list[str]:
-    """Return the names of the gaps in a text, without their forms."""
+    """Return the names of the gaps in a text, without their forms of writing."""
     return [f"{match[2]}{match[3]}" for match in _GAP.finditer(text)]
 
 
 class Slots:
-    """The values of one passage, drawn on first use; values of a kind are distinct. `written` are the names used in the
-    text.
+    """The values for the gaps of one passage, drawn when first used; values of a kind are distinct. `written` are the
+    names of the gaps used in the text.
 
     The number in a name distinguishes values of a kind: `{money}` and `{money2}`. Dates and times increase with it.
     """
@@ -87,13 +87,13 @@ class Slots:
         self._tag = chance.choice(("{0.first}{0.last}", "{0.first}", "{0.full}"))
 
     def value(self, name: str) -> Value:
-        """Return the value of the gap with this name."""
+        """Return the value of the gap with the given name."""
         if name not in self._values:
             self._values[name] = self.other(name)
         return self._values[name]
 
     def other(self, name: str) -> Value:
-        """Return a new value for a gap with this name, different from all values so far."""
+        """Return a new value for a gap with the given name, different from all values so far."""
         kind = name.rstrip("0123456789")
         number = int(name[len(kind) :] or 1)
         kind = name if name in self._picks else kind
@@ -105,17 +105,17 @@ class Slots:
         return value
 
     def put(self, name: str, text: str) -> None:
-        """Set a value."""
+        """Set the value of a gap."""
         self._values[name] = Value(text)
 
     def write(self, text: str) -> str:
-        """Expand the text's alternatives and fill its gaps; record the gaps as written."""
+        """Choose among the text's alternatives and fill its gaps; record the gaps as written."""
         text = spun(self._chance, text)
         self.written.update(gaps(text))
         return self.fill(text)
 
     def fill(self, text: str, replacements: Mapping[str, Value] | None = None) -> str:
-        """Fill the text's gaps, some with replacement values."""
+        """Fill the text's gaps; the given replacements are used instead of the gaps' own values."""
 
         def filled(match: re.Match[str]) -> str:
             if match[1]:
@@ -127,11 +127,11 @@ class Slots:
         return _GAP.sub(filled, text)
 
     def named(self, person: Person) -> Value:
-        """Return the person as the value of a gap."""
+        """Return a person as the value of a gap."""
         return Value(person.first, forms={"full": person.full, "last": person.last, "tag": self._tag.format(person)})
 
     def people(self) -> list[Person]:
-        """Return the people whose names were written."""
+        """Return the people whose names appear in the text."""
         drawn = {name: value for name, value in self._values.items() if name in self.written and "full" in value.forms}
         return [Person(value.text, value.forms["last"]) for value in drawn.values()]
 

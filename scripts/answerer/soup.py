@@ -1,7 +1,8 @@
 """Merges several adapters of one model into one: the mean of their weight updates.
 
-Runs from the same initial weights, trained with different lessons and orders, err differently. Their mean errs less
-than most of them, keeps more of the base model, and costs no more time (Wortsman et al., Model soups, ICML 2022).
+Training runs from the same initial weights, with different lessons and orders, make different errors. Their mean makes
+fewer errors than most of them, keeps more of the base model, and costs no more time (Wortsman et al., Model soups, ICML
+2022).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,8 @@ from torch.nn.functional import pad
 
 
 def mean(adapters: Sequence[Mapping[str, torch.Tensor]], rank: int) -> dict[str, torch.Tensor]:
-    """Return the mean of adapters (by peft's names) as one adapter of this rank, the best approximation (Eckart and
-    Young).
+    """Return the mean of adapters (by peft's names) as one adapter of the given rank, in the best approximation (Eckart
+    and Young).
 
     Each A has shape (its rank, inputs), each B (outputs, its rank). Pads with zeros if a weight allows only a lower
     rank.

@@ -1,4 +1,6 @@
-"""The whole training: from folders of questions to an adapter with its model card. Needs the extra `train`."""
+"""Runs the whole training of the answerer: from folders of questions to an adapter with its model card. Needs the extra
+`train`.
+"""
 
 import hashlib
 import os
@@ -32,16 +34,17 @@ from scripts.training import asked_to_stop
 from shared.prompt import CHATML
 
 KEPT_EVERY = 20
-"""Steps between two saves of the training state."""
+"""The number of steps between two saves of the training state."""
 
 EMBEDDER = "all-minilm-l6-v2"
 
 
 def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar: Progress) -> Path:
-    """Train with about `tokens` tokens per run, and return the adapter's file in `room`; its card is beside it.
+    """Train with about `tokens` tokens per run, and return the adapter's file in the folder `room`; its card is beside
+    it.
 
     Ctrl-C raises KeyboardInterrupt, and the next call resumes. Raises CannotRun; OtherRecipe if `room` holds a state of
-    the same lessons by another recipe; JackdawError and OSError.
+    the same lessons with other settings; JackdawError and OSError.
     """
     room.mkdir(parents=True, exist_ok=True)
     # In this folder, so that half-written files of a killed run do not affect others.
@@ -71,7 +74,7 @@ def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar
 
 def real_lessons(data: Path, room: Path, embedder: Embedder, bar: Progress) -> list[Lesson]:
     """Return the lessons from each folder of questions that exists, and quotations from its meetings. Raises CannotRun
-    without any folder.
+    if no folder exists.
     """
     lessons: list[Lesson] = []
     for name, folder in folders.read(data).items():
@@ -105,7 +108,7 @@ def learn(trainer: Trainer, rows: Sequence[Row], state: Path, bar: Progress, nam
 
 
 def _digest(rows: Sequence[Row]) -> str:
-    """Return an id of the training rows, so that a state of other lessons is not resumed."""
+    """Return an id of the training rows, by which a saved state of other lessons is recognised and not resumed."""
     digest = hashlib.blake2b(digest_size=6)
     for row in rows:
         for array in (row.tokens, row.positions, row.targets, row.weights):

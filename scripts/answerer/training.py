@@ -1,4 +1,5 @@
-"""Trains low-rank adapters (LoRA: Hu et al. 2021) on packed rows. Knows tensors; knows no data and no file formats.
+"""Trains low-rank adapters (LoRA: Hu et al. 2021) on packed rows. Works on tensors; independent of data and file
+formats.
 
 The model computes in its own type, bfloat16; the adapter is kept in float32. Interrupted training resumes to the same
 weights.
@@ -30,11 +31,11 @@ _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 class Trainer:
-    """A model with an adapter, and the optimiser's state.
+    """A model with an adapter in training, and the optimiser's state.
 
-    `step` counts the batches done, of `steps` in total. `adapter` are the weights that the model computes with, `exact`
-    the same in float32, by peft's names. With compilation, the first step on a new row length is slow, later ones
-    faster.
+    `step` counts the batches done, of `steps` in total. `adapter` are the weights with which the model computes,
+    `exact` the same weights in float32, by peft's names. With compilation, the first step on a new row length is slow,
+    later ones faster.
     """
 
     def __init__(self, base: Llama, recipe: Recipe, steps: int, threads: int, *, compiled: bool = True) -> None:
@@ -58,7 +59,9 @@ class Trainer:
                 block.compile(dynamic=False)
 
     def learn(self, batch: Sequence[Row]) -> float:
-        """Do one step on these rows, one per thread at a time. Return the mean loss per token, by weight."""
+        """Do one training step on the given rows, one row per thread at a time. Return the mean loss per unit of loss
+        weight.
+        """
         self._compile(batch)
         weight = float(sum(row.weights.sum() for row in batch))
         lost = 0.0
@@ -88,11 +91,13 @@ class Trainer:
         fresh.replace(path)
 
     def load(self, path: Path) -> None:
-        """Resume from a saved state. Raises OtherRecipe."""
+        """Resume from a saved state. Raises OtherRecipe if the state was made with other settings."""
         with safe_open(path, framework="pt") as file:
             said = file.metadata() or {}
             if (said.get("recipe"), said.get("steps")) != (repr(self.recipe), str(self.steps)):
-                raise OtherRecipe(f"{path} is of another recipe: {said.get('steps')} steps, {said.get('recipe')}.")
+                raise OtherRecipe(
+                    f"{path} was made with other settings: {said.get('steps')} steps, {said.get('recipe')}."
+                )
             self.step = int(said["step"])
             for name, weight in self.exact.items():
                 weight.copy_(file.get_tensor(name))
@@ -104,7 +109,7 @@ class Trainer:
                     }
 
     def _compile(self, batch: Sequence[Row]) -> None:
-        """Compile for new row lengths, which a single thread has to do."""
+        """Compile the model for new row lengths, which only a single thread may do."""
         for length, row in {len(row.tokens): row for row in batch}.items():
             if self._compiles and length not in self._compiled_lengths:
                 self.slopes(row)
@@ -147,5 +152,5 @@ def batches(rows: Iterable[Row], size: int) -> Iterator[Sequence[Row]]:
 
 
 def _pace(done: float) -> float:
-    """Return the learning rate's factor at this fraction of the training: linear warm-up, then cosine decay."""
+    """Return the learning rate's factor at a fraction of the training: linear warm-up, then cosine decay."""
     return done / WARM_UP if done < WARM_UP else 0.5 * (1 + math.cos(math.pi * (done - WARM_UP) / (1 - WARM_UP)))

@@ -1,4 +1,4 @@
-"""Benchmarks, one per module; `scripts/bench` runs them by name."""
+"""Benchmarks, one per module; the command `scripts/bench NAME` runs one of them."""
 
 from shared.telemetry import switch_off
 

@@ -1,7 +1,7 @@
-"""Runs one benchmark by name and prints its figures; each lives in a module of this folder.
+"""Runs one benchmark by name and prints its figures.
 
-With --json the last line of stdout is one object {"name", "figures", "settings"}. Exit code 1: a bar was missed,
-3: it cannot run here.
+With --json the last line of stdout is one object {"name", "figures", "settings"}. Exit code 1: a figure missed its
+required limit; 3: the benchmark cannot run here.
 """
 
 import argparse
@@ -16,30 +16,30 @@ from typing import Any
 from scripts.places import CannotRun
 
 BENCHMARKS = {
-    "attacks": "what one token can take from others: an honest device's first token, the server's memory and log",
-    "app": "the terminal app: how soon it is there, echo of keys, freezes, search in a long history, memory",
-    "answers": "how well and fast the model answers, by number of passages and arrangement",
-    "beyond": "whether it is known that a question asks for more than the files hold",
+    "attacks": "what attackers take from other devices: their time to the first token, the server's memory and log",
+    "app": "the terminal app: start-up time, echo of keys, freezes, search in a long history, memory",
+    "answers": "quality and speed of the model's answers, by number and arrangement of passages",
+    "beyond": "detection of questions that ask for more than the user's files contain",
     "device": "time to first token, prefill and decode speed, memory, start-up",
-    "disco": "which side starts an answer and whether it moves: first tokens, money, the reader's gaps, replayed",
-    "dovetail": "answers drafted from what was read, against none, on targets of several sizes: speed, the same text",
-    "dragon": "one answer written by two sides, against one side and the paper's ways; perplexity, the scheduler",
-    "everyday": "everyday questions by rules and by the model; how many rules take, rightly and by mistake",
-    "handover": "the quality of answers that a better and a worse model write together, one after the other",
-    "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",
-    "intents": "which requests are taken to need no file",
-    "kills": "processes killed at random moments: the server in an answer, work ahead, reading; what is lost",
-    "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",
-    "priced": "the caches over all of a user's questions, PerCache as published among them, priced by measured costs",
-    "predict": "which questions find an answer that was predicted: by the paper's prompts, by rules, by the questioner",
-    "reveals": "what of private passages could be read in what went up for answers written together",
-    "reuse": "kept states used exactly, blended into any prompt, in rows, or as a forecast chooses",
-    "server": "the companion server: cost of a token, memory of a device, many streams from one engine, the queue",
-    "states": "the server's first token from passages whose states were computed ahead and are on disk, against none",
-    "telerag": "search in an index larger than memory: clusters read on demand, and ahead of rewritten questions",
-    "typing": "reading while a question is typed: the first token, keys, passages read in vain, with it and without",
-    "search": "jackdaw search: the time of a key, recall with and without wrong letters, from a shell",
-    "retrieval": "recall, query latency over three decades of passages, ingestion speed",
+    "disco": "a replay of which side starts an answer, and of hand-overs: first tokens, cost, delays for the reader",
+    "dovetail": "answers with and without drafts by lookup, on models of several sizes: speed, and whether texts agree",
+    "dragon": "answers that device and server write jointly, against one side and the paper's baselines; perplexity",
+    "everyday": "everyday questions answered by rules and by the model; questions that rules take by mistake",
+    "handover": "the quality of answers that a better model begins and a worse one finishes, or the reverse",
+    "index": "the server's index: build time, search time and memory at three sizes; recall of real passages",
+    "intents": "recognition of requests that need no file",
+    "kills": "data lost when processes are killed at random: the server during answers, work ahead, reading",
+    "percache": "the caches against their baselines on replayed questions; the guard, the schedule, eviction",
+    "priced": "the caches, PerCache as published among them, over all of a user's questions, by measured prices",
+    "predict": "questions whose answer was predicted: by the paper's prompts, by rules, by the trained model",
+    "reveals": "how much of private passages can be read in the data sent to the server for joint answers",
+    "reuse": "cached KV states reused exactly, blended into any prompt, in rows, or as a forecast chooses",
+    "server": "the companion server: cost per token, memory per device, throughput of many answers, waiting times",
+    "states": "the server's time to the first token, with and without passage states computed ahead and on disk",
+    "telerag": "search in an index larger than memory: clusters read on demand, or ahead of rewritten questions",
+    "typing": "reading passages while a question is typed: first token, echo of keys, passages read in vain",
+    "search": "jackdaw search: time per key, recall with and without wrong letters, time of the whole command",
+    "retrieval": "recall, query latency at three sizes of the store, ingestion speed",
 }
 MODULES = {
     "handover": "disco_quality",
@@ -52,7 +52,7 @@ CANNOT_RUN = 3
 
 
 def main() -> int:
-    """Run the command line."""
+    """Run the benchmark that the command line names, and return the exit code."""
     listed = "\n".join(f"  {name:<12}{what}" for name, what in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
@@ -66,11 +66,13 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer questions and sizes, to try the benchmark out")
     parser.add_argument("--adapter", type=Path, metavar="FILE", help="answers, percache, predict: measure this adapter")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="percache: draw its figures into an SVG file")
-    parser.add_argument("--runs", type=_positive, metavar="N", help="kills: how many servers (default: 200)")
+    parser.add_argument("--runs", type=_positive, metavar="N", help="kills: number of killed servers (default: 200)")
     parser.add_argument(
-        "--passages", type=_positive, metavar="N", help="search: passages of its store (default: 100,000)"
+        "--passages", type=_positive, metavar="N", help="search: number of passages in its store (default: 100,000)"
     )
-    parser.add_argument("--targets", metavar="A,B", help="dovetail: only these, such as 135m-q8_0,1.7b-q4_0")
+    parser.add_argument(
+        "--targets", metavar="A,B", help="dovetail: measure only these targets, such as 135m-q8_0,1.7b-q4_0"
+    )
     parser.add_argument("--threads", type=int, default=min(4, _cores()), help="threads (default: %(default)s)")
     arguments = parser.parse_args()
     if arguments.data and not arguments.data.is_dir():

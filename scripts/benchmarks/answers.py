@@ -1,13 +1,13 @@
-"""The quality and speed of the model's answers, with and without its adapter: from the best passage alone (or the next,
-if the first does not contain the answer), from three passages in one prompt, or from three mixed rows. Also whether the
-model abstains if the passages do not contain the answer.
+"""The quality and speed of the model's answers, with and without its adapter. Answers come from the best passage alone
+(or the next one, if the first does not contain the answer), from three passages in one prompt, or from three mixed
+rows. Also: whether the model abstains if the passages do not contain the answer.
 
 Passages are retrieved from the sample life and from `xquad`, `nq_passages`, `lihuaworld` and `qmsum` under --data. Only
 held-out questions are used; one in four is also asked in modes other than the model's own. `contains`: the reference
 occurs in the answer; `f1`: word overlap (as in SQuAD); `rouge_l` is for long references; `tokens` of an answer, cut
-after MOST_TOKENS, 0 if no passage is relevant; `ms` for the whole answer. For questions about what was said, `quoted`
-is the model's own mode with these answered by quotations, as Jackdaw does, uncut. The catalog's `passages`,
-`arrangement` and `summaries` follow these figures. `skills` is the model without passages.
+after MOST_TOKENS, 0 if no passage is relevant; `ms` for the whole answer. `quoted` is the model's own mode, but
+questions about what was said are answered by quotations, uncut, as in Jackdaw. The catalog's `passages`, `arrangement`
+and `summaries` follow these figures. `skills` is the model without passages.
 """
 
 import statistics
@@ -45,12 +45,12 @@ MOST_TOKENS = 48
 MOST_QUESTIONS, QUICK_QUESTIONS = 40, 10
 
 ASIDE = 4
-"""One in this many questions is also asked in the other modes, which take three times as long."""
+"""The number of questions of which one is also asked in the other modes, which take three times as long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An answer's scores, tokens and milliseconds, and whether the model abstained."""
+    """The result of one answer: its scores, tokens and milliseconds, and whether the model abstained."""
 
     f1: float
     contains: float
@@ -62,8 +62,8 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A model's answers in one mode; whether it abstained if no passage contains the answer (`right`), and if one does
-    (`false`).
+    """The results of a model in one mode: its answers, and whether it abstained for questions whose passages contain no
+    answer (`right`) and for questions whose passages do (`false`).
     """
 
     answers: list[Said] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Arm:
     false: list[bool] = field(default_factory=list)
 
     def figures(self) -> dict[str, Any]:
-        """Return the figures as in `run`."""
+        """Return the figures that `run` lists for one mode."""
         shares = {"right": self.right, "false": self.false}
         measures = ("f1", "contains", "rouge_l", "tokens")
         return {
@@ -83,11 +83,11 @@ class Arm:
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return SET.MODEL.MODE.{asked,f1,contains,rouge_l,tokens,ms}; SET.MODEL.MODE.abstain.{right,false};
-    abstain.{right,false}; skills.MODEL.{chats,perplexity}, perplexity on wikitext2.
+    """Return the figures as SET.MODEL.MODE.{asked,f1,contains,rouge_l,tokens,ms}; SET.MODEL.MODE.abstain.{right,false};
+    abstain.{right,false}; skills.MODEL.{chats,perplexity}, with the perplexity on wikitext2.
 
     abstain.right is the share of abstentions for questions whose answering passages were removed, abstain.false for
-    questions whose passages are there; at the top level, both are for the shipped model, averaged over the sets with
+    questions whose passages are present; at the top level, both are for the shipped model, averaged over the sets with
     short answers. Raises CannotRun.
     """
     folder = weights(MODEL, "all-minilm-l6-v2")
@@ -112,7 +112,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def _default(entry: Entry) -> str:
-    """Return the model's default mode."""
+    """Return the mode in which Jackdaw uses the model by default."""
     if entry.passages == 1:
         return "best"
     return "rows3" if entry.arrangement == "rows" else "prompt3"
@@ -126,7 +126,7 @@ def _source(path: Path, adapter: Path | None, threads: int) -> LocalSource:
 
 
 def measured(name: str, cases: Sequence[Case], sources: Mapping[str, LocalSource], own: str) -> dict[str, Any]:
-    """Return the figures by model and mode. The models take turns at each question; the `own` mode gets all
+    """Return the figures by model and mode. The models take turns at each question; only the mode `own` gets all
     questions.
     """
     quotes = [QUOTED] if any(case.quoted for case in cases) else []
@@ -145,7 +145,7 @@ def measured(name: str, cases: Sequence[Case], sources: Mapping[str, LocalSource
 
 
 def _ask(arm: Arm, source: LocalSource, case: Case, count: int, rows: bool) -> Said | None:
-    """Ask with the retrieved passages and without the answering ones; return the result of the former."""
+    """Ask a question twice, with its retrieved passages and without those that answer it; return the first result."""
     read = MOST_ATTEMPTS if count == 1 else count
     said = None
     if case.answers:
@@ -160,7 +160,7 @@ def _ask(arm: Arm, source: LocalSource, case: Case, count: int, rows: bool) -> S
 
 
 def _said(source: LocalSource, case: Case, hits: Sequence[Hit], count: int, rows: bool) -> Said:
-    """Return Jackdaw's answer from `count` passages at a time; an abstention if no passage is relevant enough."""
+    """Return Jackdaw's answer from `count` passages at a time; if no passage is relevant enough, an abstention."""
     relevant = [hit for hit in hits if hit.score >= Answer().relevance]
     if not relevant:
         return Said(0.0, 0.0, 0.0, 0, 0.0, True)
@@ -174,7 +174,7 @@ def _said(source: LocalSource, case: Case, hits: Sequence[Hit], count: int, rows
 
 
 def _quoted(source: LocalSource, case: Case) -> Said | None:
-    """Return the quotation that Jackdaw answers with, if any; tokens as counted by the model."""
+    """Return the quotation with which Jackdaw answers, if any; its tokens are counted by the model's tokenizer."""
     if not case.quoted:
         return None
     return _compared(case, case.quoted, len(source.engine.tokenize(case.quoted)), case.quoting_ms)

@@ -1,4 +1,6 @@
-"""The questions of the benchmark `answers`, each with retrieved passages, and with the answering ones removed."""
+"""The questions of the benchmark `answers`, each with its retrieved passages, and with those left that do not answer
+it.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +30,8 @@ Tells = Callable[[StoredPassage], bool]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question with its accepted answers; the retrieved passages; those of them that are irrelevant; and a predicate
-    for the passages that contain the answer.
+    """A question with its accepted answers, the retrieved passages, those passages that do not answer it, and a
+    predicate for passages that contain the answer.
 
     `summary`: the answer is what was said about a topic; there is always one, and no passage is removed. `quoted` is
     Jackdaw's quotation for the question ("" without one), and `quoting_ms` the time to find it.
@@ -46,10 +48,10 @@ class Case:
 
 
 def sets(room: Path, data: Path | None, embedder: Embedder, most: int) -> Iterator[tuple[str, list[Case]]]:
-    """Yield at most `most` cases each for the sample life and for each folder of questions, by name; stores are in
-    `room`.
+    """Yield at most `most` cases each for the sample life and for each folder of questions, by name; the stores of
+    documents are made in `room`.
 
-    Raises CannotRun if the data folder has none of the folders.
+    Raises CannotRun if the data folder contains none of the folders.
     """
     yield "sample_life", _sample_life(room, embedder, most)
     for name, folder in (read(data) if data else {}).items():
@@ -88,7 +90,9 @@ def _cases(folder: Folder, retriever: Retriever, most: int) -> list[Case]:
 def _case(
     retriever: Retriever, question: Asked, says: Tells, is_of: Tells | None = None, summary: bool = False
 ) -> Case:
-    """Return a case; `away` has neither passages with the answer, nor those of the relevant documents, if known."""
+    """Return a case. Its passages without an answer also exclude all passages of the relevant documents, if these are
+    known.
+    """
     hits = stores.among(retriever, question, stores.FOUND)
     away = [hit for hit in hits if not (says(hit.passage) or (is_of and is_of(hit.passage)))]
 

@@ -1,4 +1,4 @@
-"""Abilities of the base model that the adapter should keep: predicting text, and chatting."""
+"""Measures abilities of the base model that the adapter should keep: predicting text, and chatting."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from shared.ending import ended
 from shared.prompt import turn
 
 WINDOW = 256
-"""Tokens of a text window; only the second half is scored."""
+"""The tokens of a window of text; only its second half is scored."""
 
 PIECES, QUICK_PIECES = 24, 4
 
@@ -36,7 +36,9 @@ CHATS = (
 
 
 def skills(sources: Mapping[str, LocalSource], text: Path | None, quick: bool) -> dict[str, Any]:
-    """Return by model the `perplexity` of the text, if there is one, and `chats`, its replies to each of `CHATS`."""
+    """Return for each model the `perplexity` of the text, if a text is given, and `chats`, its replies to each of
+    `CHATS`.
+    """
     figures: dict[str, Any] = {}
     for model, source in sources.items():
         step(f"what {model} says without passages")
@@ -48,7 +50,7 @@ def skills(sources: Mapping[str, LocalSource], text: Path | None, quick: bool) -
 
 
 def perplexity(engine: Engine, text: Path, pieces: int) -> float:
-    """Return exp of the mean negative log probability over the second halves of `pieces` windows, spread over
+    """Return exp of the mean negative log probability over the second halves of `pieces` windows, which are spread over
     the text.
     """
     lines = filter(None, map(str.strip, text.read_text(encoding="utf-8").splitlines()))

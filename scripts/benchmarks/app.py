@@ -1,4 +1,5 @@
-"""The terminal app in a pseudo-terminal: time to the first frame and to a key's echo, freezes, cost of a long history.
+"""The speed of the terminal app in a pseudo-terminal: time to the first frame and to a key's echo, freezes, cost of a
+long history.
 
 Runs the process that users start, with the real model.
 """
@@ -30,11 +31,11 @@ from storage.paths import HOME_VARIABLE, Paths
 CONVERSATIONS, TURNS = 2_000, 50
 OPENING = "opening …".encode()
 _BARE = "import textual.app, textual.widgets._text_area"
-"""The imports of any app of this library: a lower bound for the start-up time."""
+"""Code that imports what any app of the library Textual imports: a lower bound for the start-up time."""
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return times in ms."""
+    """Return the figures of the app; times in ms."""
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     repeats = 5 if arguments.quick else 15
     with tempfile.TemporaryDirectory() as room:
@@ -68,9 +69,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def _start(environment: Mapping[str, str]) -> tuple[float, float]:
-    """Return ms from the process's start to its first frame, and until the composer shows a key pressed at that
-    frame.
-    """
+    """Return the ms from the process's start to its first frame, and to the echo of a key pressed at that frame."""
     start = time.perf_counter()
     with terminal(APP, environment) as app:
         app.awaits(OPENING)
@@ -137,7 +136,9 @@ def _fill(database: Database) -> None:
 
 
 async def _memory(tokens: int) -> dict[str, Any]:
-    """Return bytes per displayed token, in one answer of many paragraphs and in a conversation of many turns."""
+    """Return the bytes of memory per displayed token: in one answer of many paragraphs, and in a conversation of many
+    turns.
+    """
     return {
         "bytes_per_token_shown": await _held(tokens, tokens),
         "bytes_per_token_of_many_turns": await _held(tokens, 100),
@@ -145,7 +146,7 @@ async def _memory(tokens: int) -> dict[str, Any]:
 
 
 async def _held(tokens: int, in_one: int) -> int:
-    """Return the bytes retained per token streamed into the transcript, in answers of `in_one` tokens each."""
+    """Return the bytes of memory that remain in use per token of streamed answers, each of `in_one` tokens."""
     from device_app.tui import messages
     from device_app.tui.app import JackdawApp
     from device_app.tui.chat.screen import ChatScreen

@@ -1,7 +1,8 @@
-"""Time from a key press to its echo on the screen: idle, while an answer is written, and while mails are read.
+"""The time from a key press to its echo on the screen: in the idle app, while an answer is written, and while mails are
+read.
 
 Keys are letters that occur nowhere else on the screen: each is sent alone and awaited in the app's output. The app
-never ends an answer, so that there is time to type; while mails are read, typing ends with them.
+never ends an answer, so that there is time to type; while mails are read, typing ends with the reading.
 """
 
 import os
@@ -23,11 +24,11 @@ from storage.knowledge import KnowledgeStore
 from storage.paths import Paths
 
 KEYS = "ξψζδφβγλθ"
-"""Letters that do not occur in the sample life."""
+"""The letters that are typed, which do not occur in the sample life."""
 
 MAILS, PARAGRAPHS = 300, 12
 _LEAST = 50
-"""The fewest keys for a meaningful 99th percentile."""
+"""The fewest key presses for a meaningful 99th percentile."""
 
 _ENDLESS = (
     "import device_app.answering.generation as writing, models.llama_cpp as engine; "
@@ -37,8 +38,7 @@ _ESCAPE, _CLEAR = "\x1b", "\x15"
 
 
 def echoes(environment: dict[str, str], room: Path, count: int) -> dict[str, dict[str, float]]:
-    """Return quantiles in ms, by activity: idle, an answer, mails read by the app, and mails read by a daemon beside
-    it.
+    """Return quantiles in ms, by activity: idle, an answer, mails read by the app, and mails read by a separate daemon.
 
     `room` is a folder for the mails; the app's home is beside it.
     """
@@ -65,7 +65,7 @@ def _echoes(
     begin: Callable[[Terminal], None] = lambda _: None,
     until: Callable[[], bool] = lambda: True,
 ) -> dict[str, float]:
-    """Type `count` keys, or as many as possible while `until` returns True."""
+    """Type `count` keys and measure their echoes; stop earlier once `until` returns False."""
     with terminal(_ENDLESS, environment) as app:
         app.awaits(PAINTED)
         app.awaits(b"ready")
@@ -98,7 +98,7 @@ def _ask(app: Terminal) -> None:
 
 
 def _add(app: Terminal, folder: Path) -> None:
-    """Let the app read the folder, and return to the chat."""
+    """Let the app read the folder, and return to its chat screen."""
     app.types(f"/add {folder}\r")
     app.awaits(f"of {MAILS} files".encode())
     app.types(_ESCAPE)
@@ -106,7 +106,7 @@ def _add(app: Terminal, folder: Path) -> None:
 
 
 def _unread(environment: Mapping[str, str], count: int) -> Callable[[], bool]:
-    """Return a predicate: whether some of `count` documents added from now on are still unread."""
+    """Return a function that says whether some of the next `count` documents have not been read yet."""
     database = Database(Paths.locate(environment).database)
     store = KnowledgeStore(database)
     before = store.totals().documents
@@ -114,7 +114,7 @@ def _unread(environment: Mapping[str, str], count: int) -> Callable[[], bool]:
 
 
 def _mails(folder: Path, seed: int, count: int = MAILS) -> Path:
-    """Write distinct mails with words of the sample life."""
+    """Write mails that all differ, with words of the sample life, into a folder."""
     chance = random.Random(seed)
     files = (Path(__file__).parent.parent / "sample_life").rglob("*.md")
     words = " ".join(file.read_text("utf-8") for file in sorted(files)).split()
@@ -129,7 +129,7 @@ def _mails(folder: Path, seed: int, count: int = MAILS) -> Path:
 
 @contextmanager
 def _daemon(environment: Mapping[str, str]) -> Iterator[None]:
-    """Run a process that works ahead, in its own session like a service."""
+    """Run the daemon, which works ahead, in a session of its own, like a service."""
     command = [sys.executable, "-c", APP, "daemon", "run-once", "--minutes", "10"]
     process = subprocess.Popen(command, env=dict(environment), stdout=subprocess.DEVNULL, start_new_session=True)
     try:

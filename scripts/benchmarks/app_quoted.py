@@ -1,7 +1,7 @@
-"""Quoted answers of one to eight bullets, at three terminal sizes: freezes of the app, and time to a key's echo
-meanwhile.
+"""Quoted answers of one to eight bullets, at three terminal sizes: freezes of the app, and time to a key's echo while
+the answer arrives.
 
-Their whole text and their end arrive at once, which once made the app freeze.
+A quoted answer's whole text and its end arrive at once, which once made the app freeze.
 """
 
 import itertools
@@ -24,22 +24,22 @@ from storage.paths import Paths
 
 SIZES = ((40, 20), (80, 24), (120, 40))
 KEYS = "ξψζ"
-"""Letters that do not occur in the files; the first is typed as soon as the question is sent."""
+"""The letters that are typed, which do not occur in the files; the first is typed as soon as the question is sent."""
 
 FROZEN_S = 10.0
-"""Seconds after which a missing key or answer counts as a freeze."""
+"""Seconds without an expected key echo or answer after which the app counts as frozen."""
 
 THINGS = (
     "fresh paint", "strong locks", "brighter lamps", "longer ropes", "drier timber", "cleaner floors", "wider windows",
     "cheaper tickets",
 )  # fmt: skip
 TOPICS = ("windmill", "aquarium", "cathedral", "tramway", "observatory", "brewery", "racecourse", "planetarium")
-"""The file about the n-th topic contains n statements."""
+"""The topics of the files: the file about the n-th topic contains n statements."""
 
 _CLEAR, _NEW = "\x15", "\x0e"
 _WELCOME = b"answers from your"
 _PROMPT = PAINTED[:13]
-"""The part of the prompt that the narrowest size shows."""
+"""The part of the app's prompt that is visible even at the narrowest size."""
 
 
 def quoted(environment: Mapping[str, str], room: Path, count: int) -> dict[str, Any]:
@@ -70,7 +70,9 @@ def quoted(environment: Mapping[str, str], room: Path, count: int) -> dict[str, 
 
 
 class _Asking:
-    """Asks about each topic in turn, and types meanwhile. Counts a frozen app, and starts a new one."""
+    """Asks about each topic in turn, and types while the answers arrive. Counts the app's freezes, and restarts a
+    frozen app.
+    """
 
     def __init__(self, environment: Mapping[str, str], count: int) -> None:
         self._environment = environment
@@ -109,7 +111,9 @@ class _Asking:
 
 
 def _answers(database: Database, known: set[int]) -> Counter[int]:
-    """Return the number of quoted answers in the store by their bullets, excluding known conversations."""
+    """Return the number of quoted answers in the store by their number of bullets; the given conversations are left
+    out.
+    """
     store = ConversationStore(database)
     counts: Counter[int] = Counter()
     for conversation in store.recent(1_000):

@@ -1,7 +1,7 @@
-"""One attacking device, as a process: python -m scripts.benchmarks.attackers NAME PORT TOKEN ADDRESS SECONDS.
+"""Runs one attacking device, as a process: python -m scripts.benchmarks.attackers NAME PORT TOKEN ADDRESS SECONDS.
 
-Each attack follows the protocol and is bounded in time and number. All connect to loopback, from an address in
-127.0.0.0/8.
+Each attack follows the protocol and is bounded in time and number. All attackers connect to loopback, each from an
+address in 127.0.0.0/8.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ QUESTION = "Tell me, in as many words as you like, what number {} is and how it 
 
 
 class Device:
-    """A device that sends requests, and ignores the replies after reading them."""
+    """A device that sends requests; it reads the replies, but ignores them."""
 
     def __init__(self, connection: ClientConnection, vocabulary: str = "") -> None:
         self._connection = connection
         self._session = DeviceSession(m.Hello(m.VERSIONS, vocabulary, "", "attack"))
 
     async def begin(self) -> None:
-        """Send Hello and read the first reply."""
+        """Send the Hello message and read the first reply."""
         for frame in self._session.connect():
             await self._connection.send(frame)
         await self.read()
@@ -60,7 +60,7 @@ class Device:
         return request
 
     async def until(self, kind: type[object], request: int) -> None:
-        """Read until an event of this kind for the request, or the request's end."""
+        """Read until an event of the given kind for the request, or the request's end."""
         while True:
             for event in await self.read():
                 over = isinstance(event, kind | m.Finished | m.Failed)
@@ -69,7 +69,7 @@ class Device:
 
 
 class Attacker:
-    """The server's port, and the attacker's token, address and deadline."""
+    """The settings of an attack: the server's port, and the attacker's token, address and deadline."""
 
     def __init__(self, port: int, token: str, address: str, seconds: float) -> None:
         self.port, self.token, self.address = port, token, address
@@ -81,7 +81,7 @@ class Attacker:
         return time.monotonic() < self.deadline
 
     async def repeat(self, attack: Callable[[Device], Awaitable[None]]) -> None:
-        """Repeat the attack on a connection, reconnecting if it is cut."""
+        """Repeat the attack on a connection, reconnecting if the server cuts it."""
         while self.going:
             with suppress(OSError, WebSocketException, TimeoutError):
                 async with asyncio.timeout_at(asyncio.get_running_loop().time() + self.deadline - time.monotonic()):
@@ -146,7 +146,7 @@ class Attacker:
             await asyncio.sleep(0.1)
 
     async def hoard(self) -> None:
-        """Ask as often as a connection allows, with 5 credits each, again every 15 s."""
+        """Send as many requests as a connection allows, with 5 credits each, again every 15 s."""
 
         async def attack(device: Device) -> None:
             requests = [await device.ask(credit=5) for _ in range(ASKED)]
@@ -161,7 +161,7 @@ class Attacker:
         await self.repeat(attack)
 
     async def handover(self) -> None:
-        """Ask to continue answers of 32,000 characters, one after another."""
+        """Request the continuation of answers of 32,000 characters, one after another."""
 
         async def attack(device: Device) -> None:
             request = await device.ask(accepted_text=LONG_TEXT)
@@ -170,7 +170,7 @@ class Attacker:
         await self.repeat(attack)
 
     async def cancel(self) -> None:
-        """Ask, wait for the prefill, cancel."""
+        """Send a request, wait until its prompt is prefilled, and cancel it."""
 
         async def attack(device: Device) -> None:
             requests = [await device.ask() for _ in range(ASKED - 2)]
@@ -182,7 +182,7 @@ class Attacker:
         await self.repeat(attack)
 
     async def sources(self) -> None:
-        """Request sources by id, which the server reads without generating."""
+        """Request passages by id, which the server reads without generating."""
 
         async def attack(device: Device) -> None:
             requests = [await device.ask(False, sources=(0, 1, 2, 3, 4)) for _ in range(ASKED - 2)]
@@ -194,7 +194,7 @@ class Attacker:
         await self.repeat(attack)
 
     async def start(self) -> None:
-        """Request only sources, then start whole answers."""
+        """Request only passages, then the start of whole answers."""
 
         async def attack(device: Device) -> None:
             requests = [await device.ask(False) for _ in range(ASKED - 2)]
@@ -211,7 +211,7 @@ NAMES = ("pings", "silent", "hoard", "handover", "cancel", "sources", "start")
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the attack that the command line names."""
     name, port, token, address, seconds = sys.argv[1:]
     os.nice(10)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,10 +1,10 @@
-"""The effect of attackers, with or without a token, on others: the time to an honest device's first token, alone and
-under each attack by one and by several tokens, and the server's memory and log.
+"""The effect of attacking devices, with or without a token, on others: the time to an honest device's first token,
+alone and under each attack by one and by several tokens, and the server's memory and log.
 
 The server is a process as users start it, with 1,024 descriptors, except for three settings: the attackers' quotas are
 lifted, to measure how the server shares; the prefix cache is small, so that growing memory is not the cache; and cut
-sessions are forgotten within a second, so that each attack ends before the next. Attackers are processes with a token
-and an address each, on cores other than the server's if there are any.
+sessions are forgotten within a second, so that each attack ends before the next. Each attacker is a process with its
+own token and address, on cores other than the server's if there are any.
 """
 
 import json
@@ -39,7 +39,7 @@ BARS = {"honest_ratio": 3.0, "honest_ratio_n": MANY + 2.0, "memory_mb": 20.0, "l
 """The upper limit of each figure."""
 
 SETTLES_S = 3.0
-"""Seconds of an attack before measuring starts."""
+"""Seconds for which an attack runs before measuring starts."""
 
 _SERVER = "from cloud_server.cli import main; main()"
 _QUOTAS = ("TOKENS_PER_MINUTE", "SEARCHES_PER_MINUTE")
@@ -47,8 +47,8 @@ _QUESTION = "How long is the Danube, and through how many countries does it flow
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return NAME.{alone_ms,honest_ratio,honest_ratio_n,worst_ratio,memory_mb,log_mb_min}, and the figures above their
-    limits.
+    """Return the figures as NAME.{alone_ms,honest_ratio,honest_ratio_n,worst_ratio,memory_mb,log_mb_min}, by name of
+    the attack, and which of them exceed their limits.
     """
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     asked = 3 if arguments.quick else 11

@@ -1,8 +1,8 @@
-"""Detection of questions that go beyond the user's files (`device_app.english.beyond`).
+"""Measures how well questions that go beyond the user's files are detected (`device_app.english.beyond`).
 
 `own`: questions that the files answer, per set; `false` is the share for which the server would be asked, too. `mixed`:
-questions that need files and public knowledge, some for the sample life (`mixed_questions.jsonl`), others joined from a
-question of the set and a public one; `missed` is the share answered from the files alone, of those with relevant
+questions that need files and public knowledge: some about the sample life (`mixed_questions.jsonl`), others joined from
+a question of the set and a public one; `missed` is the share answered from the files alone, among those with relevant
 passages in the files (`relevant`).
 """
 
@@ -32,7 +32,9 @@ OWN_SETS = ("lihuaworld", "email", "qmsum")
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return SET.{own,mixed,joined}.{questions,relevant}, `.false` of own and `.missed` of the others."""
+    """Return the figures as SET.{own,mixed,joined}.{questions,relevant}, and `.false` for `own`, `.missed` for `mixed`
+    and `joined`.
+    """
     embedder = OnnxEmbedder(weights("all-minilm-l6-v2").path(find("all-minilm-l6-v2")), threads=arguments.threads)
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as room:
@@ -57,7 +59,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def _joined(own: Sequence[Query], public: Sequence[str]) -> list[Query]:
-    """Return questions joined from one about the files and a public one, sampled with a fixed seed."""
+    """Return questions that are each joined from one about the files and a public one, sampled with a fixed seed."""
     chosen = random.Random(7).sample(public, min(JOINED, len(public)))
     pairs = zip(list(own) * (JOINED // max(len(own), 1) + 1), chosen, strict=False)
     return [Query(f"{mine.text.rstrip('?. ')}, and {theirs.rstrip('?')}?", mine.filters) for mine, theirs in pairs]
@@ -74,7 +76,9 @@ def _mixed(retriever: Retriever, asked: Sequence[Query]) -> dict[str, Any]:
 
 
 def _flagged(retriever: Retriever, asked: Sequence[Query]) -> tuple[int, int]:
-    """Return for how many questions the files have passages, and how many of those are detected as going beyond."""
+    """Return for how many questions the files have passages, and how many of those questions are detected as going
+    beyond the files.
+    """
     hits = [retriever.search(query, beyond.NEAR, Answer().relevance) for query in asked]
     known = [bool(retriever.beyond(query, passages)) for query, passages in zip(asked, hits, strict=True) if passages]
     return len(known), sum(known)

@@ -1,4 +1,5 @@
-"""llama.cpp bound by its header and by llama-cpp-python: start-up, calls, tokens; each arm in processes of its own.
+"""Compares llama.cpp bound by its header with llama.cpp bound by llama-cpp-python: start-up, calls, tokens. Each arm
+runs in processes of its own.
 
 `python -m scripts.benchmarks.bindings WEIGHTS THREADS` measures one process, whose bindings the environment chooses.
 """
@@ -22,9 +23,9 @@ KINDS = ("package", "header")
 def measure(weights: Path, threads: int, repeats: int) -> dict[str, Any]:
     """Return medians by kind of bindings, under the same keys, and for the header the times to read it.
 
-    `start_ms` is what importing and binding takes, `first_start_ms` the same with nothing kept from before, `load_ms`
-    loading the model, `call_ns` a call of a function that only returns a number, and `decode_ms` a token. All are the
-    processor's times, so that other programs hardly change them.
+    `start_ms` is the time of importing and binding, `first_start_ms` the same without a cache, `load_ms` that of
+    loading the model, `call_ns` that of a call of a function that only returns a number, and `decode_ms` that of
+    decoding a token. All are processor time, so that other programs hardly change them.
     """
     from models.llama_bindings import BINDINGS_VARIABLE, FOLDER_VARIABLE
 
@@ -53,7 +54,9 @@ def _process(weights: Path, threads: int, environment: dict[str, str]) -> dict[s
 
 
 def _read_ms(folder: Path, repeats: int) -> dict[str, float]:
-    """Return the median processor time of reading the installed header, and of taking what is kept of it."""
+    """Return the median processor time of reading the installed header, and of loading its declarations from the
+    cache.
+    """
     from models.facts import FactsFile
     from models.llama_header import FILE, declared, find
 

@@ -1,4 +1,5 @@
-"""Cached KV states blended into any prompt, as in CacheBlend and EPIC: moved, with their first tokens recomputed.
+"""Blends cached KV states into any prompt, as in CacheBlend and EPIC: they are moved, and their first tokens are
+recomputed.
 
 For research only: answers get worse (`scripts/bench reuse`), so that the app does not use it.
 """
@@ -21,14 +22,16 @@ lihuaworld and .10 to .13 on qmsum; with this share .14 and .12; with exact stat
 
 @dataclass(frozen=True, slots=True)
 class BlendingSource(LocalSource):
-    """A source that decodes answers in one row from KV states cached at other positions, too, and caches only exact
-    states.
+    """A source that decodes answers in one row, also from KV states that were cached at other positions. It caches only
+    exact states.
     """
 
     recomputed: float = RECOMPUTED
 
     def prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
-        """Prefill like `LocalSource`, but with blending for prompts of one row if the model's states can be moved."""
+        """Prefill like `LocalSource`, but blend cached states for prompts of one row if the model's states can be
+        moved.
+        """
         paths = self.paths(prompt)
         if len(paths) > 1 or tree is None or self.recomputed >= 1 or not self.engine.info.movable:
             return LocalSource.prefilled(self, prompt, trace, tree)
@@ -39,11 +42,12 @@ class BlendingSource(LocalSource):
         return [self.engine.prefill(0, [*self._blend(paths[0], trace, tree), *tail])]
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
-        """Prefill like `LocalSource`: states made ahead are exact."""
+        """Prefill ahead like `LocalSource`, without blending, so that the cached states are exact."""
         return LocalSource(self.engine, self.template).prefill(prompt, tree, trace)
 
     def _blend(self, path: Sequence[Node], trace: Trace, tree: QKVTree) -> list[int]:
-        """Join the path's cached states into row 0, at their own position or moved. Return the tokens left to compute.
+        """Join the path's cached states into row 0, at their own position or moved. Return the tokens that remain to be
+        computed.
 
         A moved passage's first tokens are recomputed before its states are joined.
         """
@@ -72,8 +76,8 @@ class BlendingSource(LocalSource):
 
 
 def other_places(tree: QKVTree, kv_key: str, path: Sequence[Node], start: int) -> dict[int, str]:
-    """Return the names of cached states for the path's nodes from `start` on, cached after the root or other nodes of
-    the path.
+    """Return the names of cached states for the path's nodes from `start` on that were cached at another place: after
+    the root or after other nodes of the path.
 
     Such a state depends only on text of the path. States with fewer nodes before them are preferred.
     """
@@ -96,8 +100,8 @@ def other_places(tree: QKVTree, kv_key: str, path: Sequence[Node], start: int) -
 
 
 def _move(engine: Engine, tree: QKVTree, name: str, node: Node, skip: int) -> bool:
-    """Append the named states to row 0, without the first `skip` tokens, which row 0 already has. Return whether it
-    worked.
+    """Append the named states to row 0, without their first `skip` tokens, which row 0 already has. Return whether that
+    was possible.
     """
     if not tree.joined(name, node, lambda states: engine.join_moved(0, states, skip)):
         return False

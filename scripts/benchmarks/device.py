@@ -52,7 +52,7 @@ USED = (
     *("device_app.answering.assistant", "device_app.knowledge.retriever", "models.chat_template", "models.embedder"),
     *("storage.conversations", "onnxruntime", "tokenizers"),
 )
-"""Modules that an answer imports beyond those of this module."""
+"""The modules that an answer imports and this benchmark's module does not."""
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def _measure(
 
 
 class _Bare:
-    """The same work with llama.cpp's own functions."""
+    """The arm that does the same work with llama.cpp's own functions."""
 
     def __init__(self, engine: LlamaCppEngine) -> None:
         self.api: Any = bindings()
@@ -186,7 +186,7 @@ def _tokens(engine: LlamaCppEngine, segments: Sequence[Segment]) -> list[int]:
 
 
 def _start_up(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
-    """Return figures for whole commands as processes: time to the first token, and resources used."""
+    """Return figures of whole commands, run as processes: time to the first token, and resources used."""
     program = [str(Path(sys.executable).with_name("jackdaw"))]
     with tempfile.TemporaryDirectory() as room:
         own = os.environ | {
@@ -257,14 +257,16 @@ def _process(command: Sequence[str], environment: Mapping[str, str]) -> _Run:
 
 
 def _bare(environment: Mapping[str, str], threads: int) -> float:
-    """Run `bare_answer` in a new process, as first-time work costs a process time. Return ms."""
+    """Run `bare_answer` in a new process, because the first call in a process takes longer. Return ms."""
     program = f"from scripts.benchmarks.device import bare_answer; print(bare_answer({threads}))"
     done = subprocess.run([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, check=True)
     return float(done.stdout)
 
 
 def bare_answer(threads: int) -> float:
-    """Load the model, retrieve, and prefill with llama.cpp's own calls. Return ms, a lower bound for an answer."""
+    """Load the model, retrieve, and prefill with llama.cpp's own calls. Return the ms, which are a lower bound for an
+    answer.
+    """
     for module in USED:
         import_module(module)
     bindings()

@@ -1,4 +1,5 @@
-"""The choice of the side that starts an answer, and migration: replays DiSCo's figures 6, 7 and 9 and tables 2 and 3.
+"""The choice of the side (device or server) that starts an answer, and migration: replays DiSCo's figures 6, 7 and 9
+and tables 2 and 3.
 
 Requests are replayed in sequence; a policy knows only earlier ones: first-token times that it observed (the winner of a
 race censors the loser's time) and prompt lengths. The device's prefill rate is known from the start, as in the paper.
@@ -33,7 +34,7 @@ _KEPT = ("disco-s", "disco-d", "ours-s", "ours-d")
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return all figures: times in ms (`tbt_p99_ms` and `decide_us` as named), money in $ per thousand questions."""
+    """Return all figures: times in ms (except `decide_us`, in µs), money in $ per thousand questions."""
     first, *others = lengths(arguments.data)
     known = services(arguments.data)
     seeds = 2 if arguments.quick else SEEDS
@@ -72,7 +73,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def _table(results: Sequence[Result], at: int) -> dict[str, dict[str, float]]:
-    """Return the mean over seeds, services and devices, in ms."""
+    """Return the mean first-token times over seeds, services and devices, in ms."""
     return {
         name: {
             str(budget): round(1_000 * float(np.mean([result.times[name][row, :, at] for result in results])), 1)
@@ -84,7 +85,7 @@ def _table(results: Sequence[Result], at: int) -> dict[str, dict[str, float]]:
 
 
 def _gained(result: Result, name: str, baseline: str, at: int) -> Array:
-    """Return 1 - ours/baseline by budget; each is a mean over seeds."""
+    """Return 1 - ours/baseline for each budget; both are means over seeds."""
     seeds = min(result.times[arm].shape[1] for arm in (name, baseline))
     means = {arm: result.times[arm][:, :seeds, at].mean(axis=1) for arm in (name, baseline)}
     gained: Array = 1 - means[name] / means[baseline]
@@ -92,8 +93,8 @@ def _gained(result: Result, name: str, baseline: str, at: int) -> Array:
 
 
 def _reductions(named: dict[str, Result]) -> dict[str, Any]:
-    """Return the reduction against stochastic dispatch, averaged over budgets (figure 6, table 2): by case, with least,
-    mean and most.
+    """Return the reduction against stochastic dispatch, averaged over budgets (figure 6, table 2): for each case, and
+    the least, the mean and the most.
     """
     figures: dict[str, Any] = {}
     for name, baseline in product(_KEPT, ("stoch", "stoch-both")):
@@ -109,7 +110,7 @@ def _reductions(named: dict[str, Result]) -> dict[str, Any]:
 
 
 def _worst(results: Sequence[Result]) -> dict[str, float]:
-    """Return the worst gain against stochastic dispatch in any case; negative where ours was slower."""
+    """Return the lowest gain over stochastic dispatch in any case; it is negative if our policy was slower."""
     return {
         f"{name}_over_{against}_{what}": round(
             min(float(_gained(result, name, against, at).min()) for result in results), 5
@@ -121,8 +122,8 @@ def _worst(results: Sequence[Result]) -> dict[str, float]:
 
 
 def _literal(results: Sequence[Result]) -> dict[str, float]:
-    """Return the gain over the algorithms as printed: at the requested budget, and at the share that they actually
-    used.
+    """Return the gain of our policy over the algorithms as printed: at the requested budget, and at the share that they
+    actually used.
     """
     figures = {}
     for name, (at, what) in product(_KEPT, enumerate(("mean", "p99"))):
@@ -134,7 +135,7 @@ def _literal(results: Sequence[Result]) -> dict[str, float]:
 
 
 def _bills(results: Sequence[Result]) -> dict[str, Any]:
-    """Return costs with and without migration (figure 7), and the delays that readers saw (table 3)."""
+    """Return costs with and without migration (figure 7), and the delays that readers would see (table 3)."""
     cost: dict[str, dict[str, float]] = {}
     saved: dict[str, Any] = {}
     for name in BILLED:
@@ -180,7 +181,9 @@ def _bills(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _error(results: Sequence[Result], names: Sequence[str] = _KEPT) -> dict[str, dict[str, float]]:
-    """Return the constrained side's share of prompt tokens minus the budget, over each run of 1,000 requests."""
+    """Return by how much the constrained side's share of prompt tokens exceeds the budget, in each run of 1,000
+    requests.
+    """
     figures = {}
     for name in names:
         off = np.concatenate([(result.times[name][:, :, 2] - np.array(BUDGETS)[:, None]).ravel() for result in results])
@@ -194,8 +197,8 @@ def _error(results: Sequence[Result], names: Sequence[str] = _KEPT) -> dict[str,
 
 
 def _speed() -> dict[str, Any]:
-    """Return medians: a decision in µs, and building each policy from `SIZES` records of times and lengths in ms
-    (figure 9).
+    """Return median times: of a decision in µs, and of building each policy from `SIZES` records of times and lengths
+    in ms (figure 9).
     """
     decide: dict[str, float] = {}
     rebuild: dict[str, dict[str, float]] = {}
@@ -220,7 +223,7 @@ def _decided(policy: Policy, coins: Array) -> None:
 
 
 def _makes(size: int) -> dict[str, Callable[[], Policy]]:
-    """Return constructors of each policy from `size` records; the device's times deviate from its linear model."""
+    """Return functions that build each policy from `size` records; the device's times deviate from its linear model."""
     chance = np.random.default_rng(size)
     times, asked = chance.lognormal(-0.7, 0.6, size), np.ceil(chance.lognormal(3.3, 0.8, size))
     device = DeviceFirstToken.prior(DEVICES[0].prefill)

@@ -1,4 +1,4 @@
-"""Simulates answers token by token, with migration, using the app's state machine; time is simulated."""
+"""Simulates answers token by token, with migration, using the app's state machine in simulated time."""
 
 import math
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from scripts.benchmarks.disco_data import ANSWER_LIMIT, Device
 from shared.side import Side
 
 READING_RATE = 4.8
-"""Tokens a second (§2.2: 4 to 5)."""
+"""Tokens a second at which a reader reads (§2.2: 4 to 5)."""
 
 ROUND_TRIP_S = 0.05
 _SERVER_PREFILL = 1_000.0
@@ -25,8 +25,8 @@ BOTH: tuple[Side, Side] = ("device", "server")
 
 @dataclass(slots=True)
 class Stream:
-    """One side's decoding: the time and index of its next token, seconds per token, and the index up to which it may
-    go.
+    """The decoding of one side: the time and index of its next token, its seconds per token, and the index up to which
+    it may decode.
     """
 
     at: float
@@ -37,8 +37,8 @@ class Stream:
 
 @dataclass(slots=True)
 class Written:
-    """The result of one answer: tokens by side; whether the losing side kept prefilling; the time of each
-    token, in s.
+    """The result of one simulated answer: tokens by side; whether the losing side continued its prefill; the time of
+    each token, in s.
     """
 
     written: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(BOTH, 0))
@@ -48,14 +48,16 @@ class Written:
     given: list[float] = field(default_factory=list)
 
     def bill(self, costs: Costs, started: dict[Side, float]) -> dict[Side, float]:
-        """Return the cost by side: the prompt where it was started, repeated prefill, and decoded tokens."""
+        """Return the cost by side: the prompt, if it was started there, repeated prefill, and decoded tokens."""
         return {
             side: costs.prompt(side) * (started[side] + self.again[side]) + costs.decode(side) * self.written[side]
             for side in BOTH
         }
 
     def delayed(self) -> int:
-        """Return the number of tokens that came later than a reader who started with the first token needed them."""
+        """Return the number of tokens that came later than a reader needed them who began to read at the first
+        token.
+        """
         planned = self.given[0] + np.arange(len(self.given)) / READING_RATE
         return int((np.array(self.given) > planned + 1e-3).sum())
 
@@ -72,10 +74,11 @@ def write(
     server_s: float,
     left_s: float | None,
 ) -> Written:
-    """Simulate one answer from its first token at 0 s; `server_s` is the server's time to first token if asked again.
+    """Simulate one answer from its first token at 0 s; `server_s` is the server's time to the first token if it is
+    asked again.
 
-    The losing side is `left_s` away from its own first token, and continues if migration already pays off; None stops
-    it. How long the server still needs is unknown until it is done.
+    The losing side would need `left_s` more seconds to its own first token, and continues if migration already pays
+    off; None stops it. How long the server still needs is unknown until it is done.
     """
     rates: dict[Side, float] = {"device": device.decode, "server": max(server_rate, 0.1)}
     now, keeps = 0.0, left_s is not None

@@ -30,15 +30,15 @@ _PRICES = {
     "claude": ServerPrice(3.00, 15.00),
 }
 _OTHER_PRICE = ServerPrice(0.14, 0.28)
-"""Prices in table 8, in $ per million tokens. Models not in the table take DeepSeek-V2.5's price."""
+"""The price of models without an entry in table 8, in $ per million tokens: that of DeepSeek-V2.5."""
 
 _WORD_TOKENS = 1.3
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One hosted model: `samples`, shape (n, 2), are the seconds to the first token and the tokens a second of one
-    call.
+    """A hosted model: `samples`, shape (n, 2), are the seconds to the first token and the tokens a second of n
+    calls.
     """
 
     name: str
@@ -49,8 +49,8 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device's tokens a second, and 10^9 operations per token: prefilling prompts of 32, 64, 128 tokens, and
-    decoding.
+    """A device's tokens a second in prefill and decoding, and the 10^9 operations per token for prompts of 32, 64 and
+    128 tokens and for decoding.
     """
 
     name: str
@@ -75,7 +75,7 @@ DEVICES = (
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Tokens of prompts and answers, shape (n,). `recorded` traces are replayed in order."""
+    """The numbers of tokens of prompts and of answers, shape (n,). `recorded` traces are replayed in order."""
 
     name: str
     prompts: Array
@@ -84,8 +84,8 @@ class Lengths:
 
 
 def services(data: Path | None) -> list[Service]:
-    """Return one service per family: of the models with the most samples, the one with the median mean. Raises
-    CannotRun.
+    """Return one service for each family of models. Of the models with the most samples, it is the one whose mean is
+    the median. Raises CannotRun.
     """
     if data is None:
         chance = np.random.default_rng(7)
@@ -112,7 +112,9 @@ def _middle(family: str, models: dict[str, list[tuple[float, float]]]) -> Servic
 
 
 def lengths(data: Path | None) -> list[Lengths]:
-    """Return short prompts with the answers of a chat service; then each recorded trace. Raises CannotRun."""
+    """Return lengths of requests: short prompts with the answers of a chat service, then each recorded trace. Raises
+    CannotRun.
+    """
     if data is None:
         chance = np.random.default_rng(11)
         prompts, answers = (np.ceil(chance.lognormal(mean, 0.8, 2_000)) for mean in (3.3, 5.0))

@@ -1,4 +1,4 @@
-"""DiSCo's algorithms 2 and 3 as printed, to measure the effect of the corrections. Used only by the benchmark."""
+"""DiSCo's algorithms 2 and 3 as printed, to measure the effect of Jackdaw's corrections. Used only by the benchmark."""
 
 import numpy as np
 
@@ -8,12 +8,14 @@ from shared.side import Side
 
 
 class LiteralWaiting:
-    """Algorithm 2: line 9 lacks E[l], line 18 uses F and omits the tail's share. For one budget, without feedback."""
+    """Algorithm 2 as printed: line 9 lacks E[l], line 18 uses F and omits the tail's share. For one budget, without
+    feedback.
+    """
 
     constraint: Side = "device"
 
     def __init__(self, server: Distribution, prompts: Distribution, budget: float) -> None:
-        """Compute the waiting times W by length bin; unseen lengths take w_tail, as in line 4."""
+        """Compute the waiting times W for each bin of lengths; unseen lengths take w_tail, as in line 4."""
         self.prompts = prompts
         w_tail = server.quantile(1 - min(TAIL_SHARE, budget))
         self.waits = np.full(len(prompts.typicals), w_tail)
@@ -31,23 +33,25 @@ class LiteralWaiting:
             available -= cost
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Return the wait of the printed algorithm."""
+        """Return the waiting time according to the printed algorithm."""
         del budget, coin
         return Decision(float(self.waits[self.prompts.bin(length)]), 0.0, "as printed")
 
 
 class LiteralRouting:
-    """Algorithm 3: all requests of the boundary length run on both sides. For one budget, without feedback."""
+    """Algorithm 3 as printed: all requests of the boundary length run on both sides. For one budget, without
+    feedback.
+    """
 
     constraint: Side = "server"
 
     def __init__(self, shares: np.typing.NDArray[np.float64], prompts: Distribution, budget: float) -> None:
-        """Set the threshold; `shares` are the shares of tokens below each bin."""
+        """Compute the threshold length; `shares` are the shares of tokens below each bin."""
         self.prompts = prompts
         self.threshold = int(np.searchsorted(shares[1:], 1 - budget))
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Use the device alone below the threshold."""
+        """Choose the device alone for prompts below the threshold."""
         del budget, coin
         alone = self.prompts.bin(length) < self.threshold
         return Decision(0.0, None if alone else 0.0, "as printed")

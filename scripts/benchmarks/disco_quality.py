@@ -1,13 +1,13 @@
-"""The quality of answers that are handed over (DiSCo, equation 6 and appendix D): the bare model in Q8_0, and a worse
-quantisation of it.
+"""The quality of answers that are handed over (DiSCo, equation 6 and appendix D), between the bare model in Q8_0
+(`better`) and a worse quantisation of it (`worse`).
 
-Answers of at least 20 tokens to the requests of `prompts/instructions` and the questions of `qmsum`, handed over as
+Answers of at least 20 tokens to the requests of `prompts/instructions` and the questions of `qmsum` are handed over as
 token ids after 10 to 90% of the first side's answer, in both directions. `handover.SIDE` has F1 and ROUGE-L against the
 reference, SIDE being `better`, `worse`, `moved`, `to_better` or `to_worse`; `agreement` is the F1 of a moved answer
 with the answer of the side that began it. `difference.NAME` has means of paired differences with their 95% intervals
-over the requests: `moved_over_worse` (the bar: its `low` above −.02), `better_over_worse`. `bound` is the share of
-moved answers whose quality lies between the two sides', equation 6 as printed, and `not_below` the share at least as
-good as the lesser of the two.
+over the requests: `moved_over_worse` (the required limit: its `low` above −.02), `better_over_worse`. `bound` is the
+share of moved answers whose quality lies between the two sides', equation 6 as printed, and `not_below` the share at
+least as good as the lesser of the two.
 """
 
 import json
@@ -56,7 +56,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The text of an answer that the better or the worse side began, and another side finished."""
+    """The text of an answer that one side, the better or the worse, began and the other side finished."""
 
     text: str
     began: str
@@ -64,7 +64,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A request's answers: each side's own, and those that moved, by the side that finished them."""
+    """The answers to one request: each side's own, and those handed over, by the side that finished them."""
 
     reference: str
     own: dict[str, str]
@@ -72,7 +72,7 @@ class Answered:
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return `handover`."""
+    """Return the figures as `handover`; the module's docstring explains them."""
     if not arguments.data:
         raise CannotRun("its requests are read from `prompts` and `qmsum` under --data DIR.")
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
@@ -99,7 +99,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def figures(answered: Sequence[Answered]) -> dict[str, Any]:
-    """Return the figures of all answers."""
+    """Return the figures over all answers."""
     scores = {"f1": f1, "rouge_l": rouge_l}
     by_side: dict[str, dict[str, float]] = {}
     differences: dict[str, dict[str, Any]] = {}
@@ -144,7 +144,7 @@ def _opened(path: Path, threads: int) -> LocalSource:
 
 
 def _requests(data: Path, place: Path, embedder: OnnxEmbedder, most: int) -> Iterator[Request]:
-    """Yield requests of both sets in turn."""
+    """Yield the requests of both sets, alternately."""
     instructions = list(_instructions(data))
     questions = _questions(data, place, embedder, most)
     for instruction in instructions:
@@ -188,7 +188,7 @@ def _answered(request: Request, sides: dict[str, LocalSource]) -> Answered | Non
 
 
 def _tokens(side: LocalSource, prompt: Prompt, accepted: Sequence[int]) -> list[int]:
-    """Return the tokens after the accepted ones."""
+    """Return the tokens that an engine generates after the accepted ones."""
     stream = side.go_on(prompt, accepted, SamplingSettings(), max_tokens=MOST_TOKENS, trace=Trace())
     with closing(stream):
         return list(stream)

@@ -19,7 +19,7 @@ from shared.side import Side
 BUDGETS = tuple(round(tenth / 10, 1) for tenth in range(11))
 REQUESTS = 1_000
 _BUILT = {0, 5, 10, 20, 50, *range(100, REQUESTS, 100)}
-"""The requests before which the policies are rebuilt."""
+"""The numbers of the requests before which the policies are rebuilt from the requests so far."""
 
 _ENERGY_PRICE: dict[Side, float] = {"server": 0.3, "device": 5.0}
 """$ per million tokens for each 10^9 operations per token, by the constrained side (appendix E, as interpreted
@@ -40,9 +40,7 @@ BILLED = ("disco-s", "disco-d", "ours-s", "ours-d")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One service and one device; the last `answers` requests of each of the first three seeds are simulated and
-    billed.
-    """
+    """A service and a device. The last `answers` requests of each of the first three seeds are simulated and billed."""
 
     service: Service
     device: Device
@@ -54,8 +52,8 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """The requests of one seed: tokens of prompts and answers, both sides' seconds, the server's tokens a second, coin
-    flips; (n,).
+    """The requests of one seed, each array of shape (n,): tokens of prompts and answers, both sides' seconds, the
+    server's tokens a second, coin flips.
     """
 
     prompts: Array
@@ -68,8 +66,8 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """First-token times, whether the constrained side ran, whether it won, when the device started (inf:
-    never); (n,).
+    """The results of replayed requests, each array of shape (n,): first-token times, whether the constrained side ran,
+    whether it won, and when the device started (inf: never).
     """
 
     ttft: Array
@@ -79,14 +77,16 @@ class Played:
     knowledge: Estimates
 
     def measured(self, prompts: Array) -> tuple[float, float, float]:
-        """Return mean and p99 of the first-token times in s, and the constrained side's share of prompt tokens."""
+        """Return the mean and p99 of the first-token times in s, and the share of prompt tokens on the side that has a
+        budget.
+        """
         return _measured(self.ttft, self.used, prompts)
 
 
 @dataclass(frozen=True, slots=True)
 class Billed:
-    """$ per thousand questions, in total and on the constrained side, `prompts` being its prefill; tokens decoded
-    there; and the delays of migrated answers.
+    """The costs of replayed requests, in $ per thousand questions: in total and on the constrained side, `prompts`
+    being its prefill; the tokens decoded there; and the delays of migrated answers.
     """
 
     cost: float
@@ -103,7 +103,9 @@ class Billed:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`times`: by policy, shape (budgets, seeds, 3), as in `Played.measured`. `bills`: by policy and budget."""
+    """The results of all replays. `times`: for each policy, shape (budgets, seeds, 3), as in `Played.measured`.
+    `bills`: for each policy and budget.
+    """
 
     times: dict[str, Array]
     bills: dict[str, dict[float, Billed]]
@@ -160,7 +162,7 @@ def _requests(case: Case, seed: int) -> Requests:
 
 
 def play(name: str, requests: Requests, device: Device, budget: float) -> Played:
-    """Replay one seed at one budget. The literal policies keep no ledger, as printed."""
+    """Replay the requests of one seed at one budget. The policies as printed keep no account of the budget."""
     side, make = POLICIES[name]
     known = Estimates(device=DeviceFirstToken.prior(device.prefill, 0.0))
     policy, ledger, start = make(known, budget), Ledger(), 0
@@ -214,8 +216,8 @@ def _one_side(side: Side) -> Callable[[Requests, float], tuple[float, float, flo
 
 
 def _coin(side: Side, *, both: bool) -> Callable[[Requests, float], tuple[float, float, float]]:
-    """Return a policy that runs the constrained side by coin flip, instead of or beside the other. The budget is kept
-    like ours.
+    """Return a policy that decides by coin flip whether the side with a budget runs, in place of the other side or
+    beside it. Its budget is kept as by our policy.
     """
 
     def play(requests: Requests, budget: float) -> tuple[float, float, float]:

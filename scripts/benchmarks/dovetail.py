@@ -1,21 +1,22 @@
-"""Drafts from what was read (`models.speculative`) against none, on targets of several sizes: how much sooner an answer
-is written, and whether it is the same.
+"""The gain of drafting by lookup (`models.speculative`) on target models of several sizes: how much sooner an answer is
+written than without drafts, and whether it is the same.
 
-Arms: `none`; `lookup`, three tokens drafted wherever two matched; `auto`, what Jackdaw itself chooses for each pass, by
-the costs that it measured. The larger targets are the default model's weights, inflated (`scripts/inflate`): its text
-at their cost. The bare default model writes 60 greedy answers of 30 to 200 tokens, up to where Jackdaw ends them, with
-attention states in q8_0.
+Arms: `none`, without drafts; `lookup`, three tokens drafted wherever two matched; `auto`, as many tokens as Jackdaw
+itself chooses for each pass, by the costs that it measured. The larger targets are the default model's weights,
+inflated (`scripts/inflate`): its text at their cost. The bare default model writes 60 greedy answers of 30 to 200
+tokens, up to where Jackdaw ends them, with attention states in q8_0.
 
-Two kinds of figures. **Priced**: the 60 answers are replayed, and each pass is priced by the target's `cost_curve`, in
-processor time; the time of the drafter itself (`draft_ms` a pass) is added: `speedup`, `tokens_per_pass`, `kinds`.
-**Real**: eight of them are begun by the target itself, the arms in turn: `ms_per_token`, `verify_ms` a pass, and what
-begins with `real_`. Only decoding counts. `same_text` is the share of real answers token for token those of `none`,
-over all targets, and `same_text_warm` the same at temperature .7 on the smallest. `acceptance` counts other prompts
-than the 60.
+There are two kinds of figures. **Priced**: the 60 answers are replayed, and each pass is priced by the target's
+`cost_curve`, in processor time; the time of the drafter itself (`draft_ms` a pass) is added: `speedup`,
+`tokens_per_pass`, `kinds`. **Real**: the target itself begins eight of the answers, the arms in turn: `ms_per_token`,
+`verify_ms` a pass, and the figures that begin with `real_`. Only decoding counts. `same_text` is the share of real
+answers that equal those of `none` token for token, over all targets, and `same_text_warm` the same at temperature .7 on
+the smallest. `acceptance` counts other prompts than the 60.
 
-Draft trees of several continuations that were looked up (`models.speculative.lookup_tree`) are replayed beside chains
-of one: `trees`, tokens per pass with at most 7 and 15 candidates; `auto_tree` and `auto_chain`, as many as pay on each
-target. `acceptance_warm`: how many drafts are accepted at temperature .7, by Jackdaw's draw and by the paper's.
+Draft trees of several looked-up continuations (`models.speculative.lookup_tree`) are replayed beside chains of one:
+`trees`, tokens per pass with at most 7 and 15 candidates; `auto_tree` and `auto_chain`, with as many as pay on each
+target. `acceptance_warm`: how many drafts are accepted at temperature .7, if tokens are drawn as by Jackdaw and as in
+the paper.
 """
 
 import os
@@ -60,19 +61,20 @@ MODEL: Final = "smollm2-135m"
 SMALL: Final = "135m-q8_0"
 TARGETS: Final = (SMALL, "360m-q8_0", "1.7b-q8_0", "1.7b-q4_0", "3b-q8_0")
 BARS: Final = {SMALL: 1.2, "1.7b-q8_0": 1.55, "1.7b-q4_0": 1.70, "3b-q8_0": 1.65}
-"""How many times as fast `auto` has to be, priced."""
+"""The required priced speedup of `auto` for each target."""
 
 SLOWEST: Final = 1.03
-"""The most that `auto` may take of the time of `none`, on any target and kind of prompt."""
+"""The greatest allowed time of `auto`, relative to `none`, on any target and kind of prompt."""
 
 CONTEXT: Final = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many answers of each kind are reported, counted for `acceptance`, timed, and timed warm.
+    """The numbers of answers of each kind that are reported, counted for `acceptance`, timed, and timed at a
+    temperature above 0.
 
-    `tokens` of a timed answer; `large_tokens` on targets of a billion weights and more.
+    A timed answer has `tokens` tokens, or `large_tokens` on targets of a billion weights and more.
     """
 
     reported: int = 15
@@ -122,7 +124,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 @contextmanager
 def _engine(folder: Weights, target: str, threads: int) -> Iterator[LlamaCppEngine]:
-    """Yield an engine with the target's weights, which are made first, and removed afterwards."""
+    """Yield an engine with the target's weights; inflated weights are made first and removed afterwards."""
     with tempfile.TemporaryDirectory() as room:
         path = folder.path(find(MODEL))
         if target != SMALL:
@@ -156,7 +158,9 @@ def _measure(
     figures: dict[str, Any],
     same: dict[str, list[bool]],
 ) -> None:
-    """Measure a target: its costs, answers in real time, and the replay of all answers. Adds to `figures`, `same`."""
+    """Measure a target: its costs of passes, answers in real time, and the replay of all answers. Adds to `figures` and
+    `same`.
+    """
     step(f"{target}: costs of passes")
     load = os.getloadavg()[0]
     costs = measured(engine, {})
@@ -190,10 +194,11 @@ def _measure(
 def replay(
     reported: Mapping[str, Sequence[Answer]], costs: PassCosts, price: PassCosts, info: EngineInfo, pass_s: float
 ) -> dict[str, dict[str, Any]]:
-    """Return each arm's priced figures: all answers, in the order in which acceptance is learnt from them.
+    """Return each arm's priced figures, from a replay of all answers in the order in which acceptance is learnt from
+    them.
 
     `auto` decides by `costs`. `pass_s` is the time of a pass over one token. Where passes are not exact, `auto` drafts
-    nothing; `auto_inexact` is then what it would gain.
+    nothing; `auto_inexact` is then its gain if it did draft.
     """
     arms: dict[str, tuple[Arm, PassCosts]] = {arm: (arm, costs) for arm in ARMS}
     if not costs.is_exact:
@@ -217,7 +222,7 @@ def replay(
 
 
 def missed(figures: Mapping[str, Any]) -> list[str]:
-    """Return the bars that priced figures miss."""
+    """Return sentences about the required limits that priced figures miss."""
     misses = []
     for target in (target for target in TARGETS if target in figures):
         auto = figures[target]["auto"]

@@ -1,4 +1,4 @@
-"""The arms of `dovetail`, answers that the default model wrote, and their replay in passes of known size."""
+"""The arms of the benchmark `dovetail`, answers that the default model wrote, and their replay in counted passes."""
 
 import time
 from collections import Counter
@@ -27,18 +27,20 @@ Arm = Literal["none", "lookup", "auto"]
 ARMS: Final[tuple[Arm, ...]] = ("none", "lookup", "auto")
 
 LEAST_TOKENS, MOST_TOKENS = 30, 200
-"""Tokens of an answer; a shorter one is not used, a longer one is cut."""
+"""The fewest and the most tokens of an answer. A shorter answer is not used, a longer one is cut."""
 
 FIXED_DRAFT, FIXED_MATCH = 3, 2
-"""The tokens that `lookup` drafts, and the fewest that have to match before them."""
+"""The number of tokens that the arm `lookup` drafts, and the fewest tokens that have to match before them."""
 
 COUNTED_DRAFT: Final = 7
-"""The tokens drafted after any match, to count how many are accepted."""
+"""The number of tokens drafted after any match when it is counted how many are accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer of the default model alone, up to where Jackdaw ends it: its prompt, the prompt's tokens, its own."""
+    """An answer of the default model alone, up to where Jackdaw ends it: its prompt, the prompt's tokens, and the
+    answer's tokens.
+    """
 
     kind: str
     prompt: Prompt
@@ -47,7 +49,9 @@ class Answer:
 
 
 class Always(Acceptance):
-    """Has drafts made after any match of so many tokens, whatever was accepted, and counts what was."""
+    """An acceptance that makes drafts after every match of at least `least` tokens, and counts how many drafted tokens
+    are accepted.
+    """
 
     def __init__(self, least: int) -> None:
         super().__init__()
@@ -65,20 +69,22 @@ class Always(Acceptance):
 
 
 def fixed(draft: int, match: int) -> Drafting:
-    """Return drafting of so many tokens wherever so many matched, as if longer passes were impossible."""
+    """Return a drafting that drafts a fixed number of tokens wherever a fixed number matched; longer passes are made
+    prohibitively expensive.
+    """
     free = PassCosts(((1, 1.0), (draft + 1, 1.0), (draft + 2, 1e6)), is_exact=True)
     return Drafting("lookup", costs=free, acceptance=Always(match))
 
 
 def drafting(arm: Arm, costs: PassCosts) -> Drafting:
-    """Return an arm's drafting on an engine whose passes cost this."""
+    """Return an arm's drafting for an engine with the given costs of passes."""
     if arm == "lookup":
         return fixed(FIXED_DRAFT, FIXED_MATCH)
     return Drafting("off" if arm == "none" else "auto", costs=costs)
 
 
 def answered(source: LocalSource, kind: str, prompts: Iterator[Prompt], count: int) -> list[Answer]:
-    """Return so many answers of LEAST_TOKENS at least to the prompts, or fewer if these run out."""
+    """Return `count` answers to the prompts, each of at least LEAST_TOKENS tokens; fewer if the prompts run out."""
     answers: list[Answer] = []
     for prompt in prompts:
         if len(answers) == count:
@@ -105,7 +111,9 @@ def _noted(pieces: Iterator[Piece], drawn: list[int]) -> Iterator[Piece]:
 
 @dataclass(slots=True)
 class Passes:
-    """How many passes were over how many tokens, the tokens read in them of an answer, and the drafter's seconds."""
+    """The passes of a replay: how many there were of each size, how many tokens of an answer were read in them, and the
+    drafter's seconds.
+    """
 
     sizes: Counter[int] = field(default_factory=Counter)
     tokens: int = 0
@@ -117,19 +125,23 @@ class Passes:
         return self.sizes.total()
 
     def add(self, other: "Passes") -> None:
-        """Add other passes to these."""
+        """Add the counts of other passes."""
         self.sizes += other.sizes
         self.tokens += other.tokens
         self.seconds += other.seconds
 
     def speedup(self, costs: PassCosts, pass_s: float) -> float:
-        """Return how many times as fast as one by one the tokens were read; `pass_s` is the time of a pass over one."""
+        """Return how many times as fast the tokens were read as one by one; `pass_s` is the seconds of a pass over one
+        token.
+        """
         spent = sum(count * costs.ratio(size) for size, count in self.sizes.items()) + self.seconds / pass_s
         return self.tokens / spent
 
 
 class Script:
-    """As much of an engine as a decoder needs: keeps tokens, computes nothing, and counts passes by their size."""
+    """A stand-in for an engine, with the methods that a decoder needs: keeps tokens, computes nothing, and counts
+    passes by their size.
+    """
 
     def __init__(self, info: EngineInfo, read: Sequence[int]) -> None:
         self.info = info
@@ -141,7 +153,7 @@ class Script:
         return tuple(self._tokens)
 
     def append(self, tokens: Iterable[int]) -> None:
-        """Keep further tokens."""
+        """Append further tokens."""
         self._tokens += tokens
 
     def length(self, sequence: int) -> int:
@@ -162,9 +174,9 @@ class Script:
 
 
 def replayed(answer: Answer, drafting: Drafting, info: EngineInfo) -> Passes:
-    """Return the passes in which an engine with these facts writes the answer when it drafts so.
+    """Return the passes in which an engine with the given facts would write the answer with the given drafting.
 
-    The drafter's time is that of everything but the engine's work.
+    The drafter's time is the time of everything but the engine's work.
     """
     script = Script(info, answer.read)
     engine = cast(Engine, script)
@@ -177,7 +189,7 @@ def replayed(answer: Answer, drafting: Drafting, info: EngineInfo) -> Passes:
 
 
 def accepted_shares(answers: Sequence[Answer], info: EngineInfo) -> dict[str, dict[str, float]]:
-    """Return, by the number of matched tokens, how many tokens were drafted and the share accepted."""
+    """Return, for each number of matched tokens, how many tokens were drafted and the share accepted."""
     always = fixed(COUNTED_DRAFT, 1)
     for answer in answers:
         replayed(answer, always, info)
@@ -190,6 +202,6 @@ def accepted_shares(answers: Sequence[Answer], info: EngineInfo) -> dict[str, di
 
 
 def in_turn(by_kind: Mapping[str, Sequence[Answer]]) -> list[Answer]:
-    """Return the answers of all kinds, a kind after the other."""
+    """Return the answers of all kinds, one kind after the other."""
     longest = max(map(len, by_kind.values()), default=0)
     return [answers[place] for place in range(longest) for answers in by_kind.values() if place < len(answers)]

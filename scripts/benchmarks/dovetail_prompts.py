@@ -1,6 +1,7 @@
-"""The prompts of `dovetail`: 60 of four kinds, a fourth of them without passages, and others to choose settings by.
+"""The prompts of the benchmark `dovetail`: 60 of four kinds, a fourth of them without passages, and others by which
+settings are chosen.
 
-Reported prompts are about held-out documents, or held out themselves where there are none; the others are not.
+Reported prompts are about held-out documents, or are themselves held out if they have no documents; the others are not.
 """
 
 import math
@@ -26,7 +27,9 @@ _MOST_PASSAGES: Final = 3
 
 
 class Library:
-    """The passages of a set, and for a question the nearest by the rarity of its words that they hold."""
+    """The passages of a data set. For a question, it finds the nearest ones by the rarity of the words that they
+    share.
+    """
 
     def __init__(self, data: RetrievalSet) -> None:
         self.passages: list[StoredPassage] = []
@@ -44,7 +47,7 @@ class Library:
         self._counts = Counter(word for own in self._words for word in own)
 
     def nearest(self, question: str, relevant: frozenset[str], count: int) -> list[StoredPassage]:
-        """Return so many passages: the nearest of the relevant documents first, then the nearest of all others."""
+        """Return the `count` nearest passages: first those of the relevant documents, then those of all others."""
         asked = set(words(question))
 
         def score(place: int) -> float:
@@ -56,7 +59,9 @@ class Library:
 
 
 def prompts(data: Path, template: ChatTemplate, *, held_out: bool) -> dict[str, Iterator[Prompt]]:
-    """Return the prompts of each kind, in one row, made as they are taken. Raises CannotRun without the folders."""
+    """Yield the prompts of each kind, in one row, made as they are needed. Raises CannotRun without the data
+    folders.
+    """
     sets = load(data, *SETS.values())
     missing = [name for name in (*SETS.values(), "prompts") if not (data / name).is_dir()]
     if missing:

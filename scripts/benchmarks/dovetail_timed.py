@@ -1,4 +1,4 @@
-"""Answers of `dovetail` written in real time: the arms in turn on each prompt, which is read once."""
+"""Times answers of the benchmark `dovetail` in real time: the arms take turns on each prompt, which is read once."""
 
 import statistics
 import time
@@ -21,18 +21,18 @@ from shared.aggregation.weights import row_weights
 from shared.trace import DraftCounts
 
 WARM: Final = 0.7
-"""The temperature above 0."""
+"""The temperature of the answers that are not greedy."""
 
 _ROUNDS, _SECONDS = 5, 20
-"""The fewest passes of each size that are measured; more, as long as there is time."""
+"""The fewest passes of each size that are measured, and the seconds for which further passes are measured."""
 
 _WARM_UP: Final = 8
-"""Tokens written before anything is timed."""
+"""The number of tokens written before anything is timed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What was written in one arm: tokens, wall and processor seconds, and passes."""
+    """The result of timing one arm: tokens, wall and processor seconds, and passes."""
 
     tokens: tuple[int, ...]
     seconds: float
@@ -41,14 +41,15 @@ class Timed:
 
     @property
     def steps(self) -> int:
-        """The tokens that were read for it: the last one drawn is not."""
+        """The number of drawn tokens that were read afterwards: all but the last one."""
         return len(self.tokens) - 1
 
 
 def cpu_costs(engine: Engine, answer: Answer, sizes: Sequence[int]) -> PassCosts:
-    """Measure passes over so many of the answer's tokens in processor time, which other processes disturb less.
+    """Measure passes over the answer's tokens, by the number of tokens, in processor time, which other processes
+    disturb less.
 
-    Of some passes the median counts.
+    Of several passes the median counts.
     """
     engine.clear(0)
     engine.prefill(0, answer.read)
@@ -70,7 +71,7 @@ def cpu_costs(engine: Engine, answer: Answer, sizes: Sequence[int]) -> PassCosts
 
 
 def written(engine: Engine, logits: Logits, drafts: Drafting, sampling: SamplingSettings, count: int) -> Timed:
-    """Write so many tokens after the prompt in sequence 0, or up to the end; the prompt is left as it was."""
+    """Write at most the given number of tokens after the prompt in sequence 0, and then restore the prompt."""
     length, counts = engine.length(0), DraftCounts()
     plain = Decoder(engine, {0: logits}, row_weights((1.0,)))
     tokens: list[int] = []
@@ -89,7 +90,7 @@ def written(engine: Engine, logits: Logits, drafts: Drafting, sampling: Sampling
 def rounds(
     engine: Engine, answers: Sequence[Answer], costs: PassCosts, most: int, sampling: Sequence[SamplingSettings]
 ) -> dict[Arm, list[Timed]]:
-    """Return what each arm wrote of each answer, at most `most` tokens; whose turn is first goes round."""
+    """Return the result of each arm for each answer, of at most `most` tokens; the arms take turns in going first."""
     kept = {arm: drafting(arm, costs) for arm in ARMS}  # what was accepted is learnt over answers
     done: dict[Arm, list[Timed]] = defaultdict(list)
     for number, answer in enumerate(answers):
@@ -107,7 +108,9 @@ def rounds(
 
 
 def figures(done: Mapping[Arm, Sequence[Timed]]) -> dict[Arm, dict[str, Any]]:
-    """Return each arm's real figures; ratios are to `none`, of the sums and the median of the answers' ratios."""
+    """Return each arm's real figures; ratios are relative to `none`: of the sums, and the median of the answers'
+    ratios.
+    """
     alone = done["none"]
     table: dict[Arm, dict[str, Any]] = {}
     for arm, some in done.items():
@@ -126,7 +129,7 @@ def figures(done: Mapping[Arm, Sequence[Timed]]) -> dict[Arm, dict[str, Any]]:
 
 
 def same_text(done: Mapping[Arm, Sequence[Timed]]) -> dict[Arm, list[bool]]:
-    """Return for each drafting arm which answers are token for token those of `none`."""
+    """Return, for each drafting arm, which answers equal those of `none` token for token."""
     return {
         arm: [timed.tokens == before.tokens for before, timed in zip(done["none"], some, strict=True)]
         for arm, some in done.items()
@@ -135,7 +138,7 @@ def same_text(done: Mapping[Arm, Sequence[Timed]]) -> dict[Arm, list[bool]]:
 
 
 def drafter_bytes(engine: Engine, answer: Answer, costs: PassCosts) -> int:
-    """Return how much more memory of Python is in use at most when the answer is written with drafts."""
+    """Return by how much Python's memory grows at most while the answer is written with drafts."""
     logits = engine.prefill(0, answer.read)
     peaks: dict[Arm, int] = {}
     arms: tuple[Arm, ...] = ("none", "lookup")

@@ -1,4 +1,6 @@
-"""Draft trees in `dovetail`: what they gain over chains, replayed, and the paper's acceptance beside Jackdaw's own."""
+"""Draft trees in the benchmark `dovetail`: their gain over chains, replayed, and the paper's acceptance beside
+Jackdaw's own.
+"""
 
 import statistics
 import time
@@ -22,14 +24,14 @@ from shared.aggregation.weights import row_weights
 from shared.trace import DraftCounts
 
 CANDIDATES: Final = (7, 15)
-"""The paper's sizes of a tree, without the root."""
+"""The numbers of nodes in the paper's trees, without the root."""
 
 _SHAPES: Final = {"chain": 1, "tree": MOST_CONTINUATIONS}
-"""How many continuations that were looked up are drafted together."""
+"""The number of looked-up continuations that are drafted together, for chains and for trees."""
 
 
 class _TreeScript(Script):
-    """A `Script` that also takes trees: their nodes are counted, and the main path is kept."""
+    """A `Script` that also accepts trees: it counts their nodes and appends their main path."""
 
     branches = MOST_CONTINUATIONS - 1
 
@@ -48,7 +50,8 @@ class _TreeScript(Script):
 
 
 def replayed(answers: Sequence[Answer], continuations: int, costs: PassCosts, info: EngineInfo) -> Passes:
-    """Return the passes in which the answers are written, drafted with so many continuations, chosen by the costs.
+    """Return the passes in which the answers are written if the given number of continuations is drafted, chosen by the
+    costs.
 
     Acceptance is learnt from answer to answer.
     """
@@ -80,7 +83,7 @@ def sizes(answers: Sequence[Answer], info: EngineInfo) -> dict[str, dict[str, fl
 def priced(
     answers: Sequence[Answer], costs: PassCosts, price: PassCosts, info: EngineInfo, pass_s: float
 ) -> dict[str, dict[str, float]]:
-    """Return what chains and trees gain where as many nodes are drafted as pay by `costs`, priced by `price`.
+    """Return the gain of chains and of trees if as many nodes are drafted as pay by `costs`, priced by `price`.
 
     `pass_s` is the time of a pass over one token.
     """
@@ -100,8 +103,8 @@ def paper_draw(
     """Return the next token as the paper's code draws it, and whether it is one of the node's children.
 
     `probabilities`, shape (vocabulary,), are the target's. Each child in turn is accepted with its probability, or else
-    set to 0 and the rest renormalised; the last draw is from the residual. Together that is a draw from the target's
-    distribution (SpecInfer, section 4.3), but not the draw of no drafting.
+    its probability is set to 0 and the rest renormalised; the last draw is from the residual. Together that is a draw
+    from the target's distribution (SpecInfer, section 4.3), but not the same draw as without drafts.
     """
     left = probabilities.copy()
     for child in children:
@@ -116,11 +119,11 @@ def paper_draw(
 
 
 def acceptance(engine: Engine, answers: Sequence[Answer], temperature: float) -> dict[str, float]:
-    """Return the share of next tokens that are children of a looked-up tree's root, drawn at this temperature.
+    """Return the share of next tokens that are children of a looked-up tree's root, at the given temperature.
 
-    `drawn`: drawn as without drafts; `paper`: by `paper_draw`; `expected`: their probability. `bonus_error` is the
-    total variation between the model's distribution at this temperature and at 1, from which the authors' code draws
-    behind a leaf.
+    `drawn`: the tokens are drawn as without drafts; `paper`: by `paper_draw`; `expected`: the sum of the children's
+    probabilities. `bonus_error` is the total variation between the model's distribution at this temperature and at 1,
+    from which the authors' code draws after a leaf.
     """
     generator = np.random.default_rng(0)
     rows: dict[str, list[float]] = {"drawn": [], "paper": [], "expected": [], "bonus_error": []}

@@ -1,10 +1,10 @@
 """Joint answers by device and server (DRAGON), compared with all alternatives.
 
-A real server process, the real model, real sockets, and a line with extra round trips of 0 to 300 ms and 20% jitter.
-Device and server have disjoint halves of the cores; the device alone also has one half. Two paces: `native`, and
-`reference`, where each side's step takes the time of the paper's models. In timed runs both sides have the same weight
-(η = .5, which rejects the most), answers do not end early, and prompts are prefilled. Figures of rules that the product
-does not use are omitted.
+Uses a real server process, the real model, real sockets, and a simulated network line with extra round trips of 0 to
+300 ms and 20% jitter. Device and server have disjoint halves of the cores; the device alone also has one half. There
+are two paces: `native`, and `reference`, where each side's step takes the time of the paper's models. In timed runs
+both sides have the same weight (η = .5, which rejects the most), answers do not end early, and prompts are prefilled.
+Figures of rules that the product does not use are omitted.
 """
 
 import os
@@ -34,8 +34,8 @@ from scripts.places import CannotRun, step, weights
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return the figures of BENCH.md. `bytes_per_token` excludes the question and the passages, `…_whole` includes
-    them.
+    """Return the figures that BENCH.md lists. `bytes_per_token` excludes the question and the passages, `…_whole`
+    includes them.
     """
     data: Path | None = arguments.data
     if data is None:

@@ -1,4 +1,4 @@
-"""The arms of `dragon` by name, and an answer of an arm with its timestamps and bytes."""
+"""The arms of the benchmark `dragon` by name, and the type of a measured answer: with its timestamps and bytes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,9 @@ JOINT: dict[Arm, tuple[Rule, Place | None]] = {
     "coupled": ("coupled", None),
     "greedy": ("greedy", None),
 }
-"""The rule and place of the product's joint answers. Algorithm 1 starts on the device and follows its scheduler."""
+"""The rule of the product's joint answers, and the side that settles their tokens. Algorithm 1 starts on the device and
+follows its scheduler.
+"""
 
 WAYS: dict[Arm, Aggregation] = {
     "algorithm1": "scheduled",
@@ -40,19 +42,20 @@ WAYS: dict[Arm, Aggregation] = {
     "algorithm1_device": "device",
     "algorithm1_server": "server",
 }
-"""The arms of Algorithm 1, by who settles the tokens."""
+"""The arms that use Algorithm 1, by the side that settles the tokens."""
 
 
 def rule_and_place(arm: Arm) -> tuple[Rule, Place | None]:
-    """Return the rule and the place of a joint answer."""
+    """Return the rule of a joint answer, and the side that settles its tokens."""
     way = WAYS.get(arm)
     return JOINT[arm] if way is None or way == "scheduled" else ("algorithm1", way)
 
 
 @dataclass(slots=True)
 class TimedAnswer:
-    """An answer. Times are of `time.perf_counter`: when it was requested, when the device had prefilled its prompt, and
-    when each token was known. Bytes are of the whole request, and without its question and passages.
+    """An answer with its measurements. Times are of `time.perf_counter`: when it was requested, when the device had
+    prefilled its prompt, and when each token was known. Bytes are those of the whole request, and those without its
+    question and passages.
     """
 
     tokens: list[int]

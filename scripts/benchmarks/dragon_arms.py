@@ -1,4 +1,4 @@
-"""The arms of `dragon`: one answer each way, over a real link, with its measurements.
+"""The arms of the benchmark `dragon`: each writes one answer, over a real link, with its measurements.
 
 The device is this process, pinned to its half of the cores; server and line run in their own processes on the other
 half.
@@ -92,7 +92,7 @@ class Bench:
         return engine
 
     def delay(self, rtt: int, extra_rtt_s: float) -> None:
-        """Set the extra round trip of the line that began with `rtt` ms."""
+        """Set the extra round trip of a line, which is named by its first extra round trip in ms."""
         self._lines.delay(2 * self._rtts.index(rtt), extra_rtt_s)
 
     def answer(
@@ -109,7 +109,7 @@ class Bench:
         ahead: int | None = None,
         level: float = 0.0,
     ) -> TimedAnswer:
-        """Return one answer of `tokens` tokens, whose passages were prefilled before."""
+        """Write one answer of `tokens` tokens with an arm; its passages have been prefilled before."""
         sampling = replace(sampling, seed=seed)
         if arm in ("greedy", "device_only_greedy"):
             sampling = replace(sampling, temperature=0.0)
@@ -126,7 +126,7 @@ class Bench:
 
     @contextmanager
     def _counted(self, rtt: int) -> Iterator[TimedAnswer]:
-        """Yield an answer, and count the bytes on the lines until all of its traffic has arrived."""
+        """Yield a new answer, and count the bytes on the lines until all traffic of the answer has arrived."""
         place = 2 * self._rtts.index(rtt)
         before = [self._lines.carried(way) for way in (place, place + 1)]
         answer = TimedAnswer([], [], time.perf_counter(), 0.0)
@@ -224,7 +224,9 @@ class Bench:
         return answer.ttft_ms
 
     def _first_joint(self, arm: Arm, private: Private, text: str, rtt: int, passages: int) -> float:
-        """Return the milliseconds to a joint answer's first token. The server is asked before the local search."""
+        """Return the milliseconds to a joint answer's first token. The request is sent to the server before the local
+        search.
+        """
         start = time.perf_counter()
         sampling = replace(FREE, temperature=0.0) if arm == "greedy" else FREE
         asked = _together(arm, text, sampling, 2, passages, 1)
@@ -270,7 +272,7 @@ def _sources(events: "SimpleQueue[RequestEvent]") -> tuple[m.PublicPassage, ...]
 
 @contextmanager
 def _ahead(tokens: int | None) -> Iterator[None]:
-    """Set the number of tokens that the product drafts ahead, within the block."""
+    """Within the block, set the number of tokens that the product drafts ahead."""
     kept = aggregated.AHEAD
     aggregated.AHEAD = kept if tokens is None else tokens  # type: ignore[misc]
     try:

@@ -1,5 +1,5 @@
-"""The input of `dragon`: questions about a person's private chats, which are on the device, and the nearest public
-passages, which are on the server.
+"""The input of the benchmark `dragon`: questions about a person's private chats, which are on the device, and the
+nearest public passages, which are on the server.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from shared.prompt import ChatTemplate, Prompt, build
 from shared.types import StoredPassage
 
 SESSIONS, PUBLIC = 60, 1500
-"""The number of chats on the device besides those that answer the questions; the number of public passages."""
+"""The number of chats on the device in addition to those that answer the questions; the number of public passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +32,30 @@ class Question:
     similarities: tuple[float, ...]
 
     def prompt(self, template: ChatTemplate, rows: int, passages: int) -> Prompt:
-        """Return the prompt of the first `passages` passages, divided into rows."""
+        """Return the prompt with the question's `passages` first passages, divided into rows."""
         return build(self.text, self.passages[:passages], template).in_rows(rows)
 
     def weights(self, rows: int, passages: int, level: float) -> list[float]:
-        """Return a similarity per row; a `level` above 0 replaces every passage's similarity."""
+        """Return one similarity per row; a `level` above 0 replaces every passage's similarity."""
         return row_similarities([level] * passages if level else self.similarities[:passages], rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Private:
-    """The passages on the device, and the questions about them."""
+    """The private passages on the device, and the questions about them."""
 
     retriever: Retriever
     questions: tuple[Question, ...]
 
     def embedded_by(self, embedder: Embedder) -> "Private":
-        """Return the passages and questions with a retriever that uses this embedder."""
+        """Return the passages and questions with a retriever that uses the given embedder."""
         return replace(self, retriever=replace(self.retriever, embedder=embedder))
 
 
 def private(data: Path, room: Path, embedder: Embedder, questions: int, passages: int) -> Private:
-    """Return `questions` questions on lihuaworld, spread over the year. Raises CannotRun."""
+    """Return `questions` questions of the data set lihuaworld, spread over its year, with their passages. Raises
+    CannotRun.
+    """
     data_set = load(data).get("lihuaworld") if (data / "lihuaworld" / "queries.jsonl").is_file() else None
     if data_set is None or not data_set.questions:
         raise CannotRun(f"{data} has no lihuaworld with docs.jsonl and queries.jsonl.")

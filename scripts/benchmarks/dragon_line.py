@@ -19,10 +19,10 @@ from signal import SIG_IGN, SIGINT, signal
 from typing import Final, Self
 
 JITTER: Final = 0.2
-"""The relative jitter of the delay, uniformly distributed."""
+"""The jitter of the delay, relative to the delay and uniformly distributed."""
 
 BYTES_PER_S: Final = 12.5e6
-"""Bandwidth per direction: the paper's 100 Mbit/s."""
+"""The bandwidth in each direction, in bytes a second: the paper's 100 Mbit/s."""
 
 _CHUNK: Final = 64 * 1024
 _SPAWN = get_context("spawn")
@@ -37,7 +37,7 @@ class Way:
 
 
 class Lines:
-    """Forwards a local port for each line, in `ports`, within a `with` block."""
+    """Simulated lines within a `with` block: each forwards a local port, listed in `ports`."""
 
     def __init__(self, ways: Sequence[Way], cores: Sequence[int]) -> None:
         self._counts: SynchronizedArray[int] = _SPAWN.Array("q", 2 * len(ways))
@@ -57,7 +57,7 @@ class Lines:
         self._process.join()
 
     def carried(self, way: int) -> tuple[int, int]:
-        """Return the bytes up and down that this line has received so far."""
+        """Return the bytes that a line has received so far, upwards and downwards."""
         return self._counts[2 * way], self._counts[2 * way + 1]
 
     def delay(self, way: int, extra_rtt_s: float) -> None:

@@ -1,4 +1,4 @@
-"""The parts of `dragon` that run in one process with all passages: this process, with an engine like each side's."""
+"""The parts of the benchmark `dragon` that run in a single process with all passages and an engine like each side's."""
 
 import statistics
 from collections import defaultdict
@@ -24,16 +24,16 @@ from shared.side import Side
 from shared.trace import Trace
 
 MOST_TOKENS = 64
-"""The most tokens of an answer that runs to its own end."""
+"""The most tokens of an answer that ends by itself."""
 
 SEQUENCE = 100
-"""Tokens per run of the simulator."""
+"""The number of tokens in one run of the simulator."""
 
 AT_ONE, AT_LESS = SamplingSettings(temperature=1.0), FREE
 
 
 class OneProcess:
-    """A process with all passages: this process, with an engine like each side's."""
+    """A single process that has the passages of both sides, and an engine like each side's."""
 
     def __init__(
         self, setting: Setting, folder: Weights, corpus: IndexCorpus, embedder: Embedder, threads: int
@@ -43,7 +43,7 @@ class OneProcess:
         self._template: ChatTemplate = setting.bench.source.template
 
     def identical(self) -> dict[str, Any]:
-        """Return how many whole answers over the link equal, token for token, those of one process."""
+        """Return how many whole answers over the link equal, token for token, those of a single process."""
         sizes, figures = self._setting.sizes, {}
         self._setting.at("native", endless=False)
         for rule, (by, _) in JOINT.items():
@@ -63,8 +63,8 @@ class OneProcess:
         return {"identical_to_one_process": figures}
 
     def accepted(self) -> dict[str, Any]:
-        """Return acceptance on whole, free-running answers; then the scheduler's results on the recorded
-        acceptances.
+        """Return the acceptance of drafts in whole answers that end by themselves; then the scheduler's results on the
+        recorded acceptances.
         """
         sizes = self._setting.sizes
         self._setting.at("native", endless=False)
@@ -101,7 +101,9 @@ class OneProcess:
         }
 
     def variation(self) -> dict[str, Any]:
-        """Return the total variation of emitted tokens, at fixed prefixes over many seeds, from the exact mixture."""
+        """Return the total variation between the emitted tokens, at fixed prefixes over many seeds, and the exact
+        mixture.
+        """
         pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
         for question in self._setting.private.questions[:4]:
             step("total variation")

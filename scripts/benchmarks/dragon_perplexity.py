@@ -1,8 +1,8 @@
 """Perplexity of WikiText-2 by number of passages (Figure 6): device alone, server alone, both together.
 
-A window of text is a question and its continuation; passages are the nearest pieces of the same text from other places,
-by the product's embedder. Ranks 1, 3, 5 … are on the device, 2, 4, 6 … on the server. Each passage is a row; rows are
-weighted as in the product, within a side and between the sides.
+A window of text is a question and its continuation; its passages are the nearest pieces of the same text from other
+places, by the product's embedder. Ranks 1, 3, 5 … are on the device, 2, 4, 6 … on the server. Each passage is a row;
+rows are weighted as in the product, within a side and between the sides.
 """
 
 import math
@@ -20,13 +20,15 @@ from shared.aggregation.weights import device_share, log_weight, row_weights
 from shared.side import Side
 
 PIECE_TOKENS: Final = 64
-"""Tokens per passage, as in the paper."""
+"""The number of tokens of a passage, as in the paper."""
 
 WINDOW_TOKENS: Final = 128
-"""Tokens per predicted window, including its question."""
+"""The number of tokens of a predicted window, including its question."""
 
 QUESTION_TOKENS: Final = WINDOW_TOKENS // 4
-"""The paper's eighth would make the question of such a short window too short."""
+"""The number of tokens of a window that serve as the question. The paper's eighth would be too short for such a short
+window.
+"""
 
 COUNTS: Final = (0, 1, 2, 4, 8)
 ROWS: Final = 2 * max(COUNTS) + 1
@@ -38,8 +40,8 @@ Logs = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """One window: log probabilities of its tokens without a passage, shape (tokens,); after each side's passages, best
-    first, shape (passages, tokens); and the passages' similarities.
+    """The log probabilities of one window's tokens: without a passage, shape (tokens,); after each side's passages,
+    best first, shape (passages, tokens); and the passages' similarities.
     """
 
     bare: Logs
@@ -49,14 +51,14 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The text's tokens, and the vectors of its pieces, which start every PIECE_TOKENS tokens."""
+    """The tokens of a text, and the vectors of its pieces, which start every PIECE_TOKENS tokens."""
 
     tokens: Sequence[int]
     vectors: npt.NDArray[np.float32]
 
     @classmethod
     def of(cls, text: Path, engine: Engine, embedder: Embedder) -> "Corpus":
-        """Read and embed the text of this file."""
+        """Read and embed the text of a file."""
         tokens = _tokens(text, engine)
         starts = range(0, len(tokens) - PIECE_TOKENS, PIECE_TOKENS)
         step(f"embedding {len(starts)} pieces of WikiText-2")
@@ -66,8 +68,8 @@ class Corpus:
     def nearest(
         self, vector: npt.NDArray[np.float32], start: int, end: int, count: int
     ) -> list[tuple[Sequence[int], float]]:
-        """Return the pieces nearest to the vector that do not overlap the text from `start` to `end`, with their
-        cosines, best first.
+        """Return the pieces nearest to the vector, best first, with their cosines; pieces that overlap the text from
+        `start` to `end` are left out.
         """
         cosines = self.vectors @ vector
         for place in range(len(cosines)):
@@ -80,7 +82,7 @@ class Corpus:
 
 
 def log_probabilities(piece: Predicted, counts: Mapping[Side, int]) -> Logs:
-    """Return the window's log probabilities, with `counts` passages per side, shape (tokens,)."""
+    """Return the log probabilities of a window's tokens with `counts` passages per side, shape (tokens,)."""
     sides: dict[Side, Logs] = {}
     log_h: dict[Side, float] = {}
     for side, count in counts.items():
@@ -104,7 +106,9 @@ def perplexity(pieces: Sequence[Predicted], counts: Mapping[Side, int]) -> float
 
 
 def table(pieces: Sequence[Predicted]) -> dict[str, Any]:
-    """Return perplexities for `device`, `server` and `together` (the same count on each side), by passages per side."""
+    """Return perplexities for `device`, `server` and `together` (the same number of passages on each side), by passages
+    per side.
+    """
     arms: dict[str, tuple[Side, ...]] = {"device": ("device",), "server": ("server",), "together": SIDES}
     return {
         name: {str(count): round(perplexity(pieces, dict.fromkeys(sides, count)), 3) for count in COUNTS}
@@ -113,7 +117,7 @@ def table(pieces: Sequence[Predicted]) -> dict[str, Any]:
 
 
 def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dict[str, Any]:
-    """Return the table over `windows` windows spread over the text; `engine` has `ROWS` sequences."""
+    """Return the table of perplexities over `windows` windows spread over the text; `engine` has `ROWS` sequences."""
     corpus = Corpus.of(text, engine, embedder)
     tokens = corpus.tokens
     stride = max(1, (len(tokens) - WINDOW_TOKENS) // windows)
@@ -145,8 +149,8 @@ def _tokens(text: Path, engine: Engine) -> list[int]:
 
 
 def _logs(engine: Engine, passages: Sequence[Sequence[int]], question: Sequence[int], rest: Sequence[int]) -> Logs:
-    """Return the log probabilities of the rest's tokens after each passage and the question, shape (passages,
-    tokens).
+    """Return the log probabilities of the window's remaining tokens after each passage and the question, shape
+    (passages, tokens).
     """
     rows: dict[int, Logits] = {}
     for row, passage in enumerate(passages):

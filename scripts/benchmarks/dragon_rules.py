@@ -1,5 +1,5 @@
-"""The product's rules in one process that has both sides' passages: acceptance of drafts, size of their distributions,
-distance of the emitted tokens from the exact mixture, and the expected greedy answers.
+"""The product's rules in a single process that has both sides' passages: acceptance of drafts, size of their
+distributions, distance of the emitted tokens from the exact mixture, and the expected greedy answers.
 """
 
 import statistics
@@ -24,8 +24,8 @@ SIDES: tuple[Side, Side] = ("device", "server")
 
 @dataclass(slots=True)
 class Played:
-    """An answer; for each token whether the device's and the server's draft equalled it; bytes of the server's
-    distributions.
+    """An answer; for each of its tokens, whether the device's and the server's draft equalled it; and the bytes of the
+    server's distributions.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Played:
 
 
 def drafted(rule: Rule, side: Side, logits: Logits, sampling: SamplingSettings, written: Sequence[int]) -> Draft:
-    """Return a side's draft after the written tokens, as the rule requires."""
+    """Return the draft that a side makes after the tokens written so far, as the answer's rule requires."""
     if rule == "greedy":
         whole = likeliest(logits, sampling, written, len(logits))
         return Draft(0, int(whole.probabilities.argmax()), whole)
@@ -50,7 +50,7 @@ def written_by_one(
     most: int,
     engine: Engine,
 ) -> Played:
-    """Return the answer as one process writes it, token by token, up to and including an end token."""
+    """Return the answer as a single process writes it, token by token, up to and including an end token."""
     played = Played()
     while len(played.tokens) < most:
         drafts = {side: drafted(rule, side, decoders[side].mixture, sampling, played.tokens) for side in SIDES}
@@ -69,7 +69,7 @@ def written_by_one(
 
 
 def acceptance(answers: Sequence[Played]) -> dict[str, float]:
-    """Return the shares of accepted drafts: of the device, of the server, and of both at once."""
+    """Return the shares of accepted drafts: of the device's, of the server's, and of both at the same position."""
     both = np.array([pair for answer in answers for pair in answer.accepted])
     device, server = both.mean(axis=0)
     return {
@@ -80,7 +80,7 @@ def acceptance(answers: Sequence[Played]) -> dict[str, float]:
 
 
 def sizes(answers: Sequence[Played]) -> dict[str, float]:
-    """Return the bytes of a server's distribution on the wire."""
+    """Return figures about the bytes of a server's distribution on the wire."""
     held = [size for answer in answers for size in answer.bytes]
     return {"mean": round(statistics.mean(held), 1), "p95": float(np.quantile(held, 0.95))} if held else {}
 
@@ -88,8 +88,8 @@ def sizes(answers: Sequence[Played]) -> dict[str, float]:
 def variation(
     rule: Rule, pair: Mapping[Side, Logits], share: float, sampling: SamplingSettings, draws: int
 ) -> tuple[float, float]:
-    """Return the total variation of `draws` emitted first tokens from the exact mixture, and that of as many true
-    samples.
+    """Return the total variation between `draws` emitted first tokens and the exact mixture, and that of equally many
+    true samples.
     """
     exact: npt.NDArray[np.float64] = np.zeros(len(pair["device"]))
     for side, weight in (("device", share), ("server", 1 - share)):
@@ -109,7 +109,7 @@ def variation(
 def _emitted(
     rule: Rule, pair: Mapping[Side, Logits], share: float, sampling: SamplingSettings, draws: int
 ) -> Iterator[int]:
-    """Yield the first tokens under seeds 0, 1, 2 …"""
+    """Yield the first token that the rule emits, under seeds 0, 1, 2 …"""
     left = {side: distribution(pair[side], sampling) for side in SIDES}
     held = {side: quantise(part.tokens, part.probabilities) for side, part in left.items()}
     for seed in range(draws):
@@ -128,6 +128,8 @@ def _emitted(
 
 
 def both(answers: Sequence[Played], length: int) -> list[list[tuple[bool, bool]]]:
-    """Return the recorded acceptances of all answers, concatenated and split into sequences of this length."""
+    """Return the acceptances recorded for all answers, concatenated and then split into sequences of the given
+    length.
+    """
     every: list[Any] = [pair for answer in answers for pair in answer.accepted]
     return [every[start : start + length] for start in range(0, len(every) - length + 1, length)]

@@ -1,4 +1,4 @@
-"""The paper's simulator (section 7.4): replays recorded acceptances in virtual time, under each policy for choosing the
+"""The paper's simulator (section 7.4): replays recorded acceptances in virtual time, under each policy that chooses the
 aggregating side. Decisions are those of `shared.aggregation.scheduler`, from its online estimates. Decoders are not
 interrupted within a step, drafts are capped, and a hand-over travels with the token before it. The extra latency varies
 like the paper's: a sine of 20% with a period of 20π seconds.
@@ -20,24 +20,24 @@ SWING: Final = 0.2
 BASE_RTT_S: Final = 0.002
 SIDES: tuple[Side, Side] = ("device", "server")
 Recorded = Sequence[tuple[bool, bool]]
-"""For each token, whether the device's and the server's draft equalled it."""
+"""For each token of an answer, whether the device's and the server's draft equalled it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Seconds per draft on each side, and seconds of the extra round trip."""
+    """The simulated conditions: seconds per draft on each side, and seconds of the extra round trip."""
 
     decode: Mapping[Side, float]
     extra_s: float
 
     def rtt(self, now: float) -> float:
-        """Return the round-trip time of a message sent now."""
+        """Return the extra round-trip time of a message that is sent at a given moment."""
         return BASE_RTT_S + self.extra_s * (1 + SWING * math.sin(now / 10))
 
 
 @dataclass(slots=True)
 class Chain:
-    """One side's drafts: when it may start the next one, and when it learned of each settled token."""
+    """The drafts of one side: when it may start the next one, and when it learned of each settled token."""
 
     free: float = 0.0
     ready: float = 0.0
@@ -45,7 +45,9 @@ class Chain:
     wrong: bool = False
 
     def draft(self, position: int, step: float, ahead: int) -> float:
-        """Return when the draft at `position` is ready, given that all earlier drafts are settled or right."""
+        """Return the time at which the draft at `position` is ready, given that all earlier drafts are settled or
+        right.
+        """
         if self.wrong:
             # The side drafts on after a wrong token until it learns of the rejection, and never stops within a step.
             learned = self.known[position - 1]
@@ -62,7 +64,7 @@ Chooses = Callable[["Seen", Side], Side]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The information that a scheduler uses."""
+    """The measurements that a scheduler has at a moment of the simulation."""
 
     decode: Mapping[Side, float]
     transmission: Transmission
@@ -70,7 +72,7 @@ class Seen:
 
     @property
     def figures(self) -> Figures:
-        """The figures as `better` takes them."""
+        """The measurements in the form that the scheduler's function `better` takes."""
         return Figures(
             self.decode, self.transmission.rtt, {side: acceptance.rate for side, acceptance in self.acceptance.items()}
         )
@@ -103,7 +105,7 @@ def simulate(recorded: Recorded, conditions: Conditions, first: Side, chooses: C
 
 
 def policies(seed: int) -> dict[str, tuple[Side, Chooses]]:
-    """Return each policy with its starting side."""
+    """Return each policy, with the side on which it starts."""
     chance = random.Random(seed)
     return {
         "device": ("device", lambda _, here: here),
@@ -114,7 +116,9 @@ def policies(seed: int) -> dict[str, tuple[Side, Chooses]]:
 
 
 def compared(sequences: Sequence[Recorded], decode: Mapping[Side, float], extra_s: float) -> dict[str, Any]:
-    """Return the mean seconds per sequence under each policy, and scheduled divided by the better fixed policy."""
+    """Return the mean seconds per sequence under each policy, and the scheduler's seconds divided by those of the
+    better fixed side.
+    """
     conditions = Conditions(decode, extra_s)
     seconds: dict[str, list[float]] = {}
     for number, recorded in enumerate(sequences):

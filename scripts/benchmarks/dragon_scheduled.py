@@ -1,7 +1,8 @@
-"""The product's ways of aggregation by Algorithm 1, in real processes, over a line whose delay changes meanwhile.
+"""The product's ways of aggregating by Algorithm 1, in real processes, over a line whose delay changes during each
+answer.
 
-The paper's pace; in half of the answers the device's passages weigh .2, in half .8. The line's extra round trip follows
-a sine from 20 to 300 ms with the paper's period; every way writes each question at the same phase of it.
+The paces are the paper's; in half of the answers the device's passages weigh .2, in half .8. The line's extra round
+trip follows a sine from 20 to 300 ms with the paper's period; every way writes each question at the same phase of it.
 """
 
 import math
@@ -21,30 +22,32 @@ SHARES: Final = (0.2, 0.8)
 """The weight η of the device's passages, in each half of the answers."""
 
 LEAST_S, MOST_S = 0.02, 0.3
-"""The bounds of the extra round trip, in seconds."""
+"""The least and the greatest extra round trip, in seconds."""
 
 PERIOD_S: Final = 20 * math.pi
 
 _EVERY_S: Final = 0.1
 
 PHASES: Final = 8
-"""The phases of the sine at which answers begin, in turn."""
+"""The phases of the sine at which the answers begin, in turn."""
 
 
 def extra_s(since_s: float, phase: float) -> float:
-    """Return the extra round trip so many seconds after an answer's begin; `phase` is a part of the period."""
+    """Return the extra round trip a number of seconds after an answer began; `phase` is the phase of the sine at its
+    beginning, as a part of the period.
+    """
     swing = math.sin(2 * math.pi * (since_s / PERIOD_S + phase))
     return (LEAST_S + MOST_S) / 2 + (MOST_S - LEAST_S) / 2 * swing
 
 
 def levels(share: float) -> tuple[float, float]:
-    """Return the similarities of the device's and of the server's passages, as many each, that give this share η."""
+    """Return the similarities that the device's and the server's passages, equally many, need for the share η."""
     difference = RELEVANCE_TEMPERATURE * math.log(share / (1 - share))
     return LEVEL + difference / 2, LEVEL - difference / 2
 
 
 def scheduled(setting: Setting) -> dict[str, Any]:
-    """Return milliseconds per token of each way, also by share; and tokens a second over either fixed side's."""
+    """Return milliseconds per token of each way, also by share; and tokens a second relative to each fixed side."""
     sizes, bench = setting.sizes, setting.bench
     rtt = sizes.rtts[0]
     halves: dict[float, dict[Arm, list[TimedAnswer]]] = {share: {arm: [] for arm in WAYS} for share in SHARES}
@@ -65,7 +68,7 @@ def scheduled(setting: Setting) -> dict[str, Any]:
 
 @contextmanager
 def changing(delay: Callable[[float], None], phase: float) -> Iterator[None]:
-    """Change the line's extra round trip from the block's begin to its end."""
+    """Within the block, change the line's extra round trip continuously."""
     ended, began = threading.Event(), time.monotonic()
 
     def change() -> None:
@@ -83,7 +86,7 @@ def changing(delay: Callable[[float], None], phase: float) -> Iterator[None]:
 
 
 def compared(halves: Mapping[float, Mapping[Arm, Sequence[TimedAnswer]]]) -> dict[str, Any]:
-    """Return the means of all answers, and in each half the quotient to the better fixed side."""
+    """Return the means over all answers, and for each half the ratio to the better fixed side."""
     every: dict[Arm, list[TimedAnswer]] = {
         arm: [answer for half in halves.values() for answer in half[arm]] for arm in WAYS
     }

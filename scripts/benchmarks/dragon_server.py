@@ -1,6 +1,7 @@
-"""The companion server of `dragon`: the product's parts in a process of their own, around an engine with a set pace.
+"""The companion server of the benchmark `dragon`: the product's parts in a process of their own, around an engine with
+a set pace.
 
-A second port serves the baselines' exchange (`dragon_sync`), with a second engine of the same kind.
+A second port serves the exchange of the baselines (`dragon_sync`), with a second engine of the same kind.
 """
 
 import asyncio
@@ -51,7 +52,7 @@ _LIMITS = Limits(
 
 @dataclass(frozen=True, slots=True)
 class ServerSetup:
-    """The server's parts and cores. A `level` above 0 replaces each passage's similarity."""
+    """The settings of the server: its parts and cores. A `level` above 0 replaces each passage's similarity."""
 
     weights: Weights
     index: Path
@@ -62,13 +63,13 @@ class ServerSetup:
 
 
 def level() -> "Synchronized[float]":
-    """Return the level for `ServerSetup`, initially 0: similarities as retrieved."""
+    """Return the shared number `level` for `ServerSetup`. It is initially 0: similarities as retrieved."""
     value: Synchronized[float] = _SPAWN.Value("d", 0.0)
     return value
 
 
 class Server:
-    """A server process, run in a `with` block, on `port`; baselines use `sync_port`. `token` authorises a device."""
+    """A server process, run in a `with` block, on `port`; baselines use `sync_port`. A device connects with `token`."""
 
     def __init__(self, place: ServerSetup) -> None:
         self.token = TokenFile(place.room / "tokens.json").create("bench", datetime.now(UTC))[1]
@@ -89,7 +90,7 @@ class Server:
 
 
 class Levelled:
-    """A corpus whose similarities can all be set to the same level, to force a mixture weight."""
+    """A corpus whose similarities can all be set to one level, which forces the weight of a mixture."""
 
     def __init__(self, corpus: Corpus, value: "Synchronized[float]") -> None:
         self._corpus, self._level = corpus, value
@@ -98,7 +99,7 @@ class Levelled:
         return len(self._corpus)
 
     def search(self, vector: Vector, most: int) -> list[m.PublicPassage]:
-        """Search the corpus, and replace the similarities by the level if it is set."""
+        """Search the corpus, and replace the similarities by the level if a level is set."""
         passages = self._corpus.search(vector, most)
         if not self._level.value:
             return passages
@@ -123,7 +124,7 @@ def engine(weights: Weights, threads: int) -> LlamaCppEngine:
 def begin(
     own: Engine, template: ChatTemplate, question: str, passages: Sequence[m.PublicPassage], prefixes: PrefixCache
 ) -> Decoder:
-    """Prefill the prompt, with all passages in one row and cached prefixes joined. Return a decoder."""
+    """Prefill the prompt in one row with all passages, using cached prefixes. Return a decoder."""
     prompt = public_prompt(question, passages, template)
     parts = (prompt.head, *((segment,) for part in prompt.passages for segment in part), prompt.tail)
     segments = [_tokens(own, part) for part in parts if part]

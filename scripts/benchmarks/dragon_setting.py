@@ -1,4 +1,6 @@
-"""The environment of every arm of `dragon`: a device on one half of the cores, a server and a line on the other."""
+"""The environment that all arms of the benchmark `dragon` share: a device on one half of the processor's cores, a
+server and a network line on the other half.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,33 +31,35 @@ from storage.database import Database
 from storage.kv_slices import KVSlices
 
 RTTS: Final = (0, 50, 100, 200, 300)
-"""Extra round-trip times in ms."""
+"""The extra round-trip times of the lines, in ms."""
 
 STEPS: Final[Mapping[str, Mapping[Side, float]]] = {
     "native": {"device": 0.0, "server": 0.0},
     "reference": {"device": 0.13, "server": 0.04},
 }
-"""Seconds per decode step: unthrottled; or those of a model with 1.3 billion parameters on a phone and on a server."""
+"""Seconds per decode step on each side: unthrottled, or those of a model with 1.3 billion parameters on a phone and on
+a server.
+"""
 
 READ_SHARES: Final[Mapping[Side, float]] = {"device": 0.45, "server": 0.05}
-"""The cost of each further token read in one step, in steps: a phone decodes 14 tokens a second of a model with 1.1
-billion parameters and prefills 31 (DiSCo, appendix E); a server's GPU prefills many at once.
+"""The cost, in steps, of each further token that is read in one step. A phone decodes 14 tokens a second of a model
+with 1.1 billion parameters and prefills 31 (DiSCo, appendix E); a server's GPU prefills many at once.
 """
 
 TOKENS: Final = {"native": 32, "reference": 20}
-"""Tokens of a timed answer."""
+"""The number of tokens of a timed answer."""
 
 PASSAGES, MOST_PASSAGES = 2, 4
 
 LEVEL: Final = 0.6
-"""The similarity set for each passage to force equal weights."""
+"""The similarity that is set for each passage to force equal weights."""
 
 BASELINES: tuple[Arm, ...] = ("device_only", "token_wise", "sequence_wise", "sequence_wise_compact")
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The amount of measuring."""
+    """How much is measured: numbers of answers, rounds and tokens."""
 
     rtts: Sequence[int] = RTTS
     repeats: int = 5
@@ -75,7 +79,7 @@ QUICK: Final = Sizes((0, 300), 2, (1, 8), (1, 4), 4, 5, 300, 3, 2, 2, 12)
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """The cores of the device and of the server."""
+    """The two halves of the cores: the device's and the server's."""
 
     device: Sequence[int]
     server: Sequence[int]
@@ -83,7 +87,7 @@ class Halves:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A device with its server, their paces, and the similarity set for the server's passages."""
+    """A device with its server, the paces of both, and the similarity set for the server's passages."""
 
     bench: Bench
     private: Private
@@ -92,7 +96,7 @@ class Setting:
     sizes: Sizes
 
     def at(self, pace: str, *, endless: bool = True, level: float = LEVEL) -> None:
-        """Set both sides' pace; `level` replaces the similarity of each public passage."""
+        """Set the pace of both sides; `level` replaces the similarity of each public passage."""
         for side, own in self.paces.items():
             own.step_s, own.endless = STEPS[pace][side], endless
         self.level.value = level
@@ -100,7 +104,7 @@ class Setting:
 
 @contextmanager
 def pinned() -> Iterator[Halves]:
-    """Pin this process, as the device, to the first half of the cores, within the block. Raises CannotRun."""
+    """Within the block, pin this process, which is the device, to the first half of the cores. Raises CannotRun."""
     if not hasattr(os, "sched_setaffinity"):
         raise CannotRun("on this system a process cannot be pinned to some of the cores.")
     cores = sorted(os.sched_getaffinity(0))
@@ -130,7 +134,7 @@ def device_engine(folder: Weights, threads: int, sequences: int = 8) -> LlamaCpp
 def ready(
     folder: Weights, room: Path, index: Path, halves: Halves, embedder: Embedder, held: Private, sizes: Sizes
 ) -> Iterator[Setting]:
-    """Yield the running, warm setting: all timed prompts have been prefilled on both sides."""
+    """Yield the running setting, after all timed prompts have been prefilled on both sides."""
     paces: dict[Side, Pace] = {side: Pace(share) for side, share in READ_SHARES.items()}
     level = dragon_server.level()
     database = Database(room / "tree.db")

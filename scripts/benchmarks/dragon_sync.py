@@ -1,4 +1,5 @@
-"""The paper's baselines in their leanest form: distributions exchanged at each token, or all at once at the end.
+"""The paper's baselines in their leanest form: the sides exchange distributions at each token, or all at once at the
+end.
 
 Uses a plain socket with length-prefixed messages. The distributions are those of the product's rules, truncated and
 quantised (`whole`: every probability in single precision, as published).
@@ -28,13 +29,13 @@ from shared.protocol import messages as m
 Mode = Literal["token", "sequence", "whole"]
 
 Begin = Callable[["JointRequest", Sequence[m.PublicPassage]], Decoder]
-"""Prefills the prompt in the server's model and returns a decoder."""
+"""A function that prefills the prompt in the server's model and returns a decoder."""
 
 _LENGTH: Final = struct.Struct("<I")
 
 
 class JointRequest(msgspec.Struct, frozen=True, array_like=True):
-    """The device's request: an answer of `tokens` tokens in this mode."""
+    """The device's request for an answer of `tokens` tokens in one of the baselines' modes."""
 
     mode: Mode
     question: str
@@ -52,7 +53,7 @@ class JointRequest(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """An answer, and the time (`time.perf_counter`) at which each token was known."""
+    """The tokens of an answer, and the time (`time.perf_counter`) at which each was known."""
 
     tokens: list[int]
     at: list[float]
@@ -80,7 +81,7 @@ def _exactly(source: socket.socket, size: int) -> bytes:
 
 
 def given(logits: Logits, sampling: SamplingSettings, drawn: list[int], *, whole: bool) -> Quantised | Top:
-    """Return the next token's distribution as it is sent."""
+    """Return the next token's distribution in the form in which it is sent."""
     if whole:
         likely = np.exp((logits - logits.max()) / np.float32(sampling.temperature))
         return top(likely / likely.sum(), len(likely))
@@ -89,7 +90,7 @@ def given(logits: Logits, sampling: SamplingSettings, drawn: list[int], *, whole
 
 
 def drawn_from(device: Quantised | Top, server: Quantised | Top, share: float, seed: int, position: int) -> int:
-    """Draw a token from η^d p^d + η^s p^s."""
+    """Draw a token from the mixture η^d p^d + η^s p^s of the device's and the server's distributions."""
     ids = np.union1d(device.ids, server.ids)
     sides = [np.zeros(len(ids)), np.zeros(len(ids))]
     for values, part in zip(sides, (device, server), strict=True):
@@ -101,7 +102,7 @@ def drawn_from(device: Quantised | Top, server: Quantised | Top, share: float, s
 
 
 def serve(listening: socket.socket, answering: Answering, begin: Begin) -> None:
-    """Serve devices while the process lives; each connection asks one question at a time."""
+    """Serve devices as long as the process lives; each connection asks one question at a time."""
     while True:
         device, _ = listening.accept()
         device.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -147,8 +148,8 @@ def ask(server: socket.socket, request: JointRequest) -> None:
 def token_wise(
     server: socket.socket, request: JointRequest, decoder: Decoder, log_h: float, engine: Engine
 ) -> Exchanged:
-    """Write an answer as in equation 2: at each token the device mixes both distributions, and both sides decode the
-    token.
+    """Write an answer as in equation 2: at each token the device mixes both distributions and draws, and both sides
+    decode the token.
     """
     done = Exchanged([], [])
     share = device_share(log_h, struct.unpack("<d", receive(server))[0])
@@ -166,8 +167,8 @@ def token_wise(
 def sequence_wise(
     server: socket.socket, request: JointRequest, decoder: Decoder, log_h: float, engine: Engine
 ) -> Exchanged:
-    """Write an answer on both sides separately; then the server's distributions arrive at once and are mixed by
-    position.
+    """Write an answer on both sides separately; then the server's distributions arrive all at once and are mixed
+    position by position.
     """
     own: list[Quantised | Top] = []
     written: list[int] = []

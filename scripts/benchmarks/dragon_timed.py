@@ -1,5 +1,5 @@
-"""The timings of `dragon`: milliseconds per token and to the first token, bytes, stalls, rows; ratios are taken per
-round.
+"""The timings of the benchmark `dragon`: milliseconds per token and to the first token, bytes, stalls, rows. Ratios are
+computed within each round.
 """
 
 import statistics
@@ -15,11 +15,11 @@ from scripts.benchmarks.dragon_setting import BASELINES, LEVEL, MOST_PASSAGES, P
 from scripts.places import step
 
 Timed = Mapping[Arm, Mapping[int, list[TimedAnswer]]]
-"""Answers of each arm, by extra round trip, one per round."""
+"""The answers of each arm, by extra round trip, one per round."""
 
 
 def timed(setting: Setting) -> dict[str, Any]:
-    """Time each arm in turn, at each pace and extra round trip; ratios are medians of the per-round ratios."""
+    """Time the arms in turn, at each pace and extra round trip; ratios are medians of the per-round ratios."""
     sizes, figures = setting.sizes, defaultdict[str, dict[str, Any]](dict)
     every: dict[Arm, list[TimedAnswer]] = defaultdict(list)
     for pace in STEPS:
@@ -42,7 +42,7 @@ def timed(setting: Setting) -> dict[str, Any]:
 
 
 def compared(answers: Timed) -> dict[str, Any]:
-    """Return medians of ms per token, and of the ratios within a round, by arm and extra round trip."""
+    """Return medians of ms per token, and of the ratios within a round, for each arm and extra round trip."""
     whole, started = (lambda answer: answer.ms_per_token), (lambda answer: answer.ms_with_start)
     arms = [arm for arm in answers if "device_only" not in arm]
     alone: dict[Arm, Arm] = {
@@ -98,7 +98,7 @@ def _bytes(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
 
 
 def _judged(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
-    """Return the acceptance as counted by the sides, over the link."""
+    """Return the acceptance of drafts as both sides counted it, over the link."""
     figures = {}
     for arm, answers in every.items():
         if judged := [counts.judged for counts in answers if counts.judged]:
@@ -112,8 +112,8 @@ def _judged(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
 
 
 def first_tokens(setting: Setting) -> dict[str, Any]:
-    """Return times to first token, including search, with natural η: device only (CRCG), public passages fetched as
-    text (DRCG), joint.
+    """Return times to the first token, including search, with weights as retrieved: device only (CRCG), public passages
+    fetched as text (DRCG), joint.
     """
     setting.at("native", level=0.0)
     sizes = setting.sizes
@@ -135,7 +135,9 @@ def first_tokens(setting: Setting) -> dict[str, Any]:
 
 
 def stalls(setting: Setting) -> dict[str, Any]:
-    """Return stalls per hundred tokens by drafts ahead, at the reference pace and the longest round trip."""
+    """Return stalls per hundred tokens by the number of drafts ahead, at the reference pace and the longest round
+    trip.
+    """
     setting.at("reference")
     sizes, rtt = setting.sizes, max(setting.sizes.rtts)
     answers: dict[int, list[TimedAnswer]] = {ahead: [] for ahead in sizes.aheads}

@@ -1,4 +1,4 @@
-"""Weights that follow the text (DRAGON, equation 2) against weights that stay: perplexity of WikiText-2, and time.
+"""Compares weights that follow the text (DRAGON, equation 2) with constant weights: perplexity of WikiText-2, and time.
 
 A window of text is a question and its continuation, which the product's decoder reads token by token over one row per
 passage; passages are the nearest pieces of the same text from other places. All arms read the same window in turn.
@@ -22,31 +22,34 @@ from scripts.places import step
 from shared.aggregation.weights import row_weights
 
 ROWS: Final = 3
-"""Passages, each in a row of its own."""
+"""The number of passages, each in a row of its own."""
 
 WRITTEN_TOKENS: Final = 128
-"""Tokens of a window after its question."""
+"""The number of tokens of a window after its question."""
 
 CONSTANT: Final = "constant"
 DISTANCES: Final[Mapping[str, int]] = {CONSTANT: 0, "8": 8, "16": 16, "32": 32}
-"""The arms: tokens after which weights are computed again."""
+"""The arms, by the number of tokens after which weights are computed again."""
 
 RESAMPLES: Final = 10_000
 
 
 @dataclass(slots=True)
 class Arm:
-    """Of each window: the mean log probability of its tokens, and the seconds of a token."""
+    """The measurements of an arm, for each window: the mean log probability of its tokens, and the seconds per
+    token.
+    """
 
     logs: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
 
 def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dict[str, Any]:
-    """Return ARM.{perplexity,ms_per_token}, and for distances ARM.{gain,gain_low,gain_high,over_constant}.
+    """Return the figures as ARM.{perplexity,ms_per_token}, and for arms with a distance
+    ARM.{gain,gain_low,gain_high,over_constant}.
 
-    `gain` is the mean log probability of a token less that with constant weights, with its paired interval of 95% over
-    windows; `over_constant` the median ratio of times.
+    `gain` is the mean log probability of a token minus that with constant weights, with its paired interval of 95% over
+    windows; `over_constant` is the median ratio of times.
     """
     corpus = Corpus.of(text, engine, embedder)
     stride = max(1, (len(corpus.tokens) - QUESTION_TOKENS - WRITTEN_TOKENS) // windows)
@@ -59,7 +62,7 @@ def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dic
 
 
 def table(arms: Mapping[str, Arm]) -> dict[str, Any]:
-    """Return the figures of `measure`."""
+    """Return the figures that `measure` lists."""
     constant = arms[CONSTANT]
     figures: dict[str, Any] = {}
     for name, arm in arms.items():
@@ -86,7 +89,7 @@ def interval(differences: "np.ndarray[Any, Any]") -> tuple[float, float]:
 def _read(
     corpus: Corpus, start: int, engine: Engine, embedder: Embedder, arms: Mapping[str, Arm], order: Sequence[str]
 ) -> None:
-    """Let each arm read the window at `start`, in this order."""
+    """Let each arm, in the given order, read the window at `start`."""
     end = start + QUESTION_TOKENS + WRITTEN_TOKENS
     window = corpus.tokens[start:end]
     question, rest = window[:QUESTION_TOKENS], window[QUESTION_TOKENS:]

@@ -1,12 +1,13 @@
-"""Everyday questions, which rules should answer without a model: how many are right, and what rules take by mistake.
+"""Everyday questions, which rules should answer without a model: how many are answered rightly, and which questions the
+rules take by mistake.
 
 The questions and phrasings in `everyday_blind` were written without sight of the program; nobody looks at the files
 whose names end in `_closed`. Each question has the moment at which it is asked, and the files that it is about: the
-sample life, or `email` and `lihuaworld` under --data. `KIND`: shares that are right, shown and wrong, and abstained,
-the share that a rule answered, and of these the share right and the median and slowest milliseconds. `phrasings`: the
-shares that a rule takes, by kind and over sentence patterns. `needs_model`: questions that rules should leave to the
-model, and how many a rule takes. `tables`: 40 questions to the small tables in `everyday_blind`, by half and kind. With
---quick no model is asked: what no rule answers counts as abstained.
+sample life, or `email` and `lihuaworld` under --data. `KIND`: the shares answered rightly, wrongly, and with an
+abstention, the share that a rule answered, and of these the share right and the median and slowest milliseconds.
+`phrasings`: the shares that a rule takes, by kind and over sentence patterns. `needs_model`: questions that rules
+should leave to the model, and how many a rule takes. `tables`: 40 questions to the small tables in `everyday_blind`, by
+half and kind. With --quick no model is asked: questions that no rule answers count as abstained.
 """
 
 import json
@@ -36,7 +37,10 @@ from scripts.places import CannotRun, step, weights
 from storage.paths import HOME_VARIABLE, Paths
 
 LEAST_RIGHT, MOST_WRONG, LEAST_RIGHT_BY_RULE, MOST_MS, MOST_TAKEN, LEAST_TAKEN = 0.65, 0.08, 0.9, 50.0, 5, 0.9
-"""The bars: over all, where a rule answers, of the questions that need the model, and of the phrasings."""
+"""The required limits: the least share of right and the greatest of wrong answers over all questions; the least share
+right and the most milliseconds where a rule answers; the most questions that rules take although they need the model;
+the least share of phrasings that rules take.
+"""
 
 _BLIND = Path(__file__).with_name("everyday_blind")
 _SAMPLE = Path(__file__).parents[1] / "sample_life"
@@ -52,14 +56,18 @@ _OF_EACH_SET = 125
 
 @dataclass(slots=True)
 class Replied:
-    """The replies to questions by id: the text and whether it abstains; of those by rule, the milliseconds."""
+    """The replies to questions, by the questions' ids: the text and whether it abstains; for replies by a rule, the
+    milliseconds.
+    """
 
     replies: dict[str, tuple[str, bool]] = field(default_factory=dict)
     ms: dict[str, float] = field(default_factory=dict)
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return the figures by kind, of each half, of phrasings, of questions that need the model, and `missed`."""
+    """Return the figures by kind, of each half, of phrasings, of questions that need the model, and which limits were
+    `missed`.
+    """
     if not arguments.data:
         raise CannotRun("it takes --data with email, lihuaworld, qmsum and nq_passages")
     embedder: Embedder = FakeEmbedder()
@@ -155,7 +163,7 @@ def _ask(
 def _of_tables(
     items: Sequence[Mapping[str, Any]], devices: Mapping[str, Device], replied: Replied, *, by_model: bool
 ) -> dict[str, Any]:
-    """Return the figures of the questions to tables, over all and by kind."""
+    """Return the figures of the questions to tables, over all of them and by kind."""
     step(f"{len(items)} questions to tables")
     _ask(items, devices, replied, by_model=by_model)
     by_kind: dict[str, list[tuple[str, State]]] = {}

@@ -1,4 +1,6 @@
-"""Judges replies to the everyday questions: by strings that have to stand in them, and strings that must not."""
+"""Judges replies to the everyday questions: by strings that the reply has to contain, and strings that it must not
+contain.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +14,9 @@ _DECLINES = (
     "there is no|don't know|do not know|not know|unknown|cannot tell|can't tell|no information|not in your"
 )
 _FIRST_LINE = ("mail_count", "count")
-"""The kinds of which only the first line counts, so that a number in a list below it does not."""
+"""The kinds of questions whose reply is judged by its first line only, so that a number in a list below it does not
+count.
+"""
 
 _YES, _DECISION = (
     ("yes", "yep", "yeah", "correct"),
@@ -22,9 +26,10 @@ _BEGINNING = 240
 
 
 def judged(items: Sequence[Mapping[str, Any]], replies: Mapping[str, tuple[str, bool]]) -> dict[str, State]:
-    """Return the state of each item by its id, from its reply and whether that abstains; of a pair both count or none.
+    """Return the verdict on each question by its id, from its reply and whether the reply abstains. Of a pair of
+    questions both count or none.
 
-    An item without a reply abstained.
+    A question without a reply counts as abstained.
     """
     right = {each["id"]: each["id"] in replies and _is_right(each, *replies[each["id"]]) for each in items}
     pairs: dict[str, list[str]] = {}
@@ -40,7 +45,9 @@ def judged(items: Sequence[Mapping[str, Any]], replies: Mapping[str, tuple[str, 
 
 
 def holds(text: str, alternatives: str) -> bool:
-    """Return whether an alternative, separated by "|", stands in the text as whole words; "*" lets a word go on."""
+    """Return whether one of the alternatives, separated by "|", occurs in the text as whole words; "*" lets a word
+    continue.
+    """
     return any(_stands(text, " ".join(each.split())) for each in alternatives.split("|") if each.strip())
 
 

@@ -1,8 +1,9 @@
-"""How well the QA bank's guard distinguishes a paraphrase from a question with another answer.
+"""Measures how well the guard of the QA bank (a cache of questions and answers) distinguishes a paraphrase from a
+question with another answer.
 
 Each paraphrase is asked of a bank with all originals, then of one without its own original; each near-miss, written for
-this project, is asked of the one question it resembles. Another original with the same meaning counts as wrong, so that
-some counted errors are none. Duplicate texts are one entry, as in the bank.
+this project, is asked of the one question that it resembles. Another original with the same meaning counts as wrong, so
+that some counted errors are none. Duplicate texts are one entry, as in the bank.
 """
 
 import json
@@ -17,14 +18,14 @@ from models.engine import Embedder
 
 THRESHOLDS = tuple(round(0.7 + 0.025 * step, 3) for step in range(11))
 CANDIDATES = 8
-"""The number of cached questions compared, most similar first by cosine."""
+"""The number of cached questions that are compared with a question, most similar first by cosine."""
 
 Decide = Callable[[str, str, float, float], Verdict]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A cached question and a later one. `changed` names the difference in meaning; None if there is none."""
+    """A cached question and a later one. `changed` names the difference in meaning; None if they mean the same."""
 
     cached: str
     asked: str
@@ -32,12 +33,12 @@ class Pair:
 
 
 def paraphrases(data: Path) -> list[Pair]:
-    """Return the pairs of a folder of evaluation data; none if it has no pairs."""
+    """Return the paraphrase pairs in a folder of evaluation data; none if the folder has none."""
     return [Pair(row["origin"], row["similar"]) for row in _rows(data / "paraphrases" / "pairs.jsonl")]
 
 
 def near_misses() -> list[Pair]:
-    """Return the project's own near-misses, and paraphrases of the same domain."""
+    """Return the project's own near-misses, and its own paraphrases from the same domain."""
     return [Pair(**row) for row in _rows(Path(__file__).with_name("near_misses.jsonl"))]
 
 
@@ -48,7 +49,7 @@ def blind() -> list[Pair]:
 
 
 def cosine_alone(_asked: str, _cached: str, cosine: float, threshold: float) -> Verdict:
-    """Decide without a guard, as in the paper (§4.2.1)."""
+    """Decide by the cosine alone, without a guard, as in the paper (§4.2.1)."""
     return Verdict(cosine >= threshold, f"cosine {cosine:.2f}", cosine)
 
 
@@ -59,8 +60,8 @@ def measure(
     threshold: float,
     decide: Decide = compare,
 ) -> dict[str, float]:
-    """Return the shares of questions served: by their own original, by another, by any if their own is not in the bank;
-    of near-misses, and of our paraphrases. Empty categories are left out.
+    """Return the shares of questions that are served: by their own original, by another one, by any if their own is not
+    in the bank; and of near-misses and the project's paraphrases. Empty categories are left out.
     """
     return curve(pairs, near, embedder, (threshold,), decide)[threshold]
 
@@ -72,7 +73,7 @@ def curve(
     thresholds: Sequence[float] = THRESHOLDS,
     decide: Decide = compare,
 ) -> dict[float, dict[str, float]]:
-    """Return the figures of `measure` at each threshold."""
+    """Return the figures of `measure` for each threshold."""
     known = _asked_of_bank(pairs, embedder, decide)
     unknown = [[(own, value) for own, value in candidates if not own] for candidates in known]
     likeness = _asked_of_own(near, embedder, decide)
@@ -93,7 +94,9 @@ def curve(
 
 
 def _asked_of_bank(pairs: Sequence[Pair], embedder: Embedder, decide: Decide) -> list[list[tuple[bool, float]]]:
-    """Return for each pair's question the candidates: whether each is its own original, and the similarity."""
+    """Return, for each pair's later question, its candidates: whether each is the question's own original, and the
+    similarity.
+    """
     bank = list(dict.fromkeys(pair.cached for pair in pairs))
     cosines = embedder.embed([pair.asked for pair in pairs]) @ embedder.embed(bank).T
     matches = []
@@ -118,7 +121,9 @@ def _asked_of_own(pairs: Sequence[Pair], embedder: Embedder, decide: Decide) -> 
 
 
 def _served(candidates: Sequence[tuple[bool, float]], threshold: float) -> bool | None:
-    """Return whether the best of the first candidates is the question's own original; None if none is served."""
+    """Return whether the best of the first candidates is the question's own original; None if no candidate is
+    served.
+    """
     own, similarity = max(candidates[:CANDIDATES], key=lambda candidate: candidate[1], default=(False, -1.0))
     return own if similarity >= threshold else None
 

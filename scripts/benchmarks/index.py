@@ -39,8 +39,8 @@ _EVERY = 1 << 30
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return `index.N`: time, recall and memory; `slope` of the median search, log-log; `found`: recall of real
-    passages.
+    """Return `index.N`: time, recall and memory; `slope`: of the median search time by size, on log scales; `found`:
+    recall of real passages.
     """
     figures: dict[str, Any] = {}
     for size in SIZES[: 2 if arguments.quick else 3]:
@@ -70,7 +70,7 @@ def by_size(passages: int, threads: int) -> dict[str, float]:
 class Made:
     """Generated vectors of 1,000 overlapping topics: Gaussians in 32 dimensions, mapped to 384 with a little noise.
 
-    Real vectors are more clustered: with generated ones, the same number of probes finds fewer.
+    Real vectors are more clustered, so that the same number of probed clusters finds more of them.
     """
 
     fingerprint = "made"
@@ -157,7 +157,7 @@ def _peak() -> float:
 
 
 def quality(data: Path, threads: int) -> dict[str, Any]:
-    """Return how often the passage that answers a question is first, or among five: with probed clusters, and
+    """Return how often the passage that answers a question is first, or among the first five: with probed clusters, and
     with all.
     """
     sources = [(name, data / name / "passages.jsonl") for name in ("nq_passages", "wiki_corpus")]

@@ -1,9 +1,9 @@
-"""Which requests are taken to need no file (`device_app.english.intents`).
+"""Measures which requests are recognised as needing no file (`device_app.english.intents`).
 
-`files`: questions that files answer, per set, and how many of them are `taken` all the same. `assistant`: the first
-turns of what people ask of an assistant, with the texts that they hold; `recognised` is the share that is taken to need
-no file, `alone` that of the same requests without their texts. The reader was fitted to the `even` lines of these sets,
-counted from 0; nobody has looked at the `odd` ones.
+`files`: questions that files answer, per set, and how many of them are wrongly `taken` as needing none. `assistant`:
+the first turns of requests that people send to an assistant, with the texts that they contain; `recognised` is the
+share recognised as needing no file, `alone` that of the same requests without their texts. The rules were fitted to the
+`even` lines of these sets, counted from 0; nobody has looked at the `odd` ones.
 """
 
 import json
@@ -18,11 +18,15 @@ from scripts.datasets.retrieval_sets import lines
 from scripts.places import CannotRun
 
 MOST_TAKEN, LEAST_RECOGNISED = 5, 0.7
-"""The bars: of all questions that files answer, and of all requests to an assistant."""
+"""The required limits: the greatest share taken of questions that files answer, and the least share recognised of
+requests to an assistant.
+"""
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return files.SET.{questions,taken}, assistant.{even,odd,all}.{requests,recognised,alone} and `ok`."""
+    """Return the figures as files.SET.{questions,taken}, assistant.{even,odd,all}.{requests,recognised,alone} and `ok`,
+    which is true if the required limits are met.
+    """
     if not arguments.data:
         raise CannotRun("it takes --data with qmsum, email, lihuaworld and prompts")
     files = {name: _taken(questions) for name, questions in _files(arguments.data).items()}
@@ -53,7 +57,7 @@ def _recognised(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _texts(row: dict[str, Any]) -> Iterator[str]:
-    """Yield a request with the text that it holds, and without."""
+    """Yield a request with the text that it contains, and without the text."""
     asked = row["turns"][0] if "turns" in row else row["instruction"]
     given = "" if "turns" in row else row["instances"][0]["input"]
     yield f"{asked}\n{given}" if given else asked

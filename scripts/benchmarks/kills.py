@@ -1,13 +1,14 @@
-"""Processes killed (SIGKILL) at random times: what the reader noticed, and what was lost.
+"""Kills processes (SIGKILL) at random times, and measures what the reader would notice and what is lost.
 
-`server`: the server dies during an answer, 50 ± 10 ms away. Server and engine are real processes with the deterministic
-engine of the tests, so that each answer is known token by token. If a buffer was full, no gap may be longer than twice
-the reader's. The network is the tests' simulated one. Answers without a killed server, in between, show the machine's
-own gaps.
+`server`: the server is killed during an answer; its round trip is 50 ± 10 ms. Server and engine are real processes with
+the deterministic engine of the tests, so that each answer is known token by token. If the device had a full buffer of
+tokens, no gap may be longer than twice the reader's time per token. The network is the tests' simulated one. Answers
+without a killed server, in between, show the machine's own gaps.
 
-`caches`: devices die one after another while working ahead, with fake models, in one home.
+`caches`: devices with fake models are killed one after another while working ahead, in one home.
 
-`reading`: `jackdaw ask` dies while it reads a changed file; the next run has to answer from the file's current content.
+`reading`: `jackdaw ask` is killed while it reads a changed file; the next run has to answer from the file's current
+content.
 """
 
 import argparse
@@ -28,14 +29,16 @@ from tests.killing import KINDS, Killed, Kind, Pace, kill
 from tests.network.line import Conditions
 
 KILLS, QUICK = 200, 24
-"""The number of killed servers; half as many devices that work ahead, and a tenth as many readers."""
+"""The number of killed servers, by default and with --quick. Half as many devices that work ahead are killed, and a
+tenth as many readers.
+"""
 
 AWAY = Conditions(0.05, 0.01)
 PACE = Pace(server=25.0, device=50.0, reader=8.0, ready_s=0.3)
 AT_ONCE = 4
 QUESTION = "When is the dentist?"
 LONGEST_S = 1.5
-"""The longest lifetime of a reader: about the time that its answer takes."""
+"""The longest lifetime of a reading process, in seconds: about the time that its answer takes."""
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -60,10 +63,11 @@ def server(kills: int) -> dict[str, Any]:
 
 
 def server_figures(answers: Sequence[Killed]) -> dict[str, Any]:
-    """Return the figures of these answers; gaps in ms. `within` counts answers with gaps of at most twice the reader's.
+    """Return the figures of the given answers; gaps in ms. `within` counts answers with gaps of at most twice the
+    reader's.
 
-    `full` were killed with a full buffer; `full_calm` are those of them during which no thread of this process stalled
-    for half a gap.
+    `full` is for answers killed with a full buffer; `full_calm` for those of them during which no thread of this
+    process stalled for half a gap.
     """
     reader = 1 / PACE.reader
     kills = [answer for answer in answers if answer.kind != "spared"]
@@ -94,7 +98,9 @@ def _killed(job: tuple[int, Kind]) -> Killed:
 
 
 def caches(kills: int) -> dict[str, Any]:
-    """Return how many answers were announced as stored, how many of them are lost, and the problems of the others."""
+    """Return how many answers were announced as stored, how many of those are lost, and the problems found in the
+    stores.
+    """
     step(f"killing {kills} devices that work ahead")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -111,7 +117,7 @@ def caches(kills: int) -> dict[str, Any]:
 
 
 def reading(kills: int, folder: Path) -> dict[str, Any]:
-    """Return the number of killed readers, and after how many of them the answer used the file's current content."""
+    """Return the number of killed readers, and for how many of them the next answer used the file's current content."""
     chance, current = random.Random(0), 0
     with tempfile.TemporaryDirectory() as place:
         note = Path(place) / "notes" / "dentist.md"

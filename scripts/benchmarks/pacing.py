@@ -13,11 +13,11 @@ from typing import Any, Final, cast
 from models.engine import Engine, Logits
 
 STEP_TOKENS: Final = 8
-"""Prefills of up to this many tokens count as one step: the most that a side drafts ahead."""
+"""The most tokens of a prefill that count as one step: as many as a side drafts ahead at most."""
 
 
 class Pace:
-    """The pace of engines in several processes; change it only while nothing is computed.
+    """The pace that engines in several processes share; it may change only while nothing is computed.
 
     `step_s` is the seconds per step, 0 for full speed; each further token prefilled in the same call costs `read_share`
     of a step. An `endless` engine never ends an answer.
@@ -49,14 +49,14 @@ class Pace:
 
 
 class Paced:
-    """An engine at a pace. `read_at` is the time at which a prompt was last completely prefilled."""
+    """An engine slowed to a pace. `read_at` is the time at which a prompt was last completely prefilled."""
 
     def __init__(self, engine: Engine, pace: Pace) -> None:
         self.read_at = 0.0
         self._engine, self._pace = engine, pace
 
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
-        """Prefill like the engine; a few tokens take a step plus `read_share` per further token."""
+        """Prefill like the engine; a few tokens take one step plus `read_share` of a step for each further token."""
         start = time.perf_counter()
         logits = self._engine.prefill(sequence, tokens)
         if len(tokens) <= STEP_TOKENS:
@@ -85,5 +85,5 @@ class Paced:
 
 
 def paced(engine: Engine, pace: Pace) -> Engine:
-    """Return the engine at this pace."""
+    """Return the engine slowed to the given pace."""
     return cast(Engine, Paced(engine, pace))

@@ -1,4 +1,4 @@
-"""The caches against their baselines on users' own question sequences (PerCache, sections 5.3 to 5.6), arms
+"""The caches against their baselines on users' own question sequences (PerCache, sections 5.3 to 5.6), with the arms
 interleaved.
 
 `USERS.ARM`: `mean_ms` from the question to the answer with its evidence (`text_ms`: to its last word), `after_ms` for
@@ -32,7 +32,7 @@ from scripts.datasets.stores import filled
 from scripts.places import CannotRun, step, weights
 
 QUESTIONS = {"lihuaworld": 6, "qmsum": 3}
-"""Questions per user; a meeting has few."""
+"""The most questions per user; a meeting has few."""
 QUICK_QUESTIONS = {"lihuaworld": 3, "qmsum": 3}
 QUICK_PEOPLE = 1
 SCHEDULED_QUESTIONS, SWEPT_QUESTIONS = 6, 4
@@ -46,8 +46,8 @@ SWEEPS: dict[str, tuple[Spec, str, tuple[float, ...]]] = {
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return USERS.ARM, USERS.predict, guard, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage, eviction,
-    scheduler, sweep.
+    """Return the figures by set of users: USERS.ARM and USERS.predict; and the figures of single parts: guard,
+    reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage, eviction, scheduler, sweep.
     """
     people = users(arguments.data, held_out=True)
     folder = weights("smollm2-135m", "smollm2-135m-q4_1", "all-minilm-l6-v2")
@@ -94,7 +94,7 @@ def _rooms(folder: Path, people: Sequence[User], embedder: Embedder, source: Idl
 
 
 def _arms(rooms: Sequence[Room], most: int, specs: Mapping[str, Spec], place: str = "published") -> dict[str, Any]:
-    """Return the arms' figures over all users of a set; `place` names a folder for them."""
+    """Return the figures of all arms over all users of a set; `place` names a folder for the arms' stores."""
     all_arms: dict[str, list[Arm]] = {name: [] for name in specs}
     graded: dict[str, list[Graded]] = {name: [] for name in specs}
     for room in rooms:
@@ -108,8 +108,8 @@ def _arms(rooms: Sequence[Room], most: int, specs: Mapping[str, Spec], place: st
 
 
 def _below(arms: Mapping[str, Any]) -> dict[str, float]:
-    """Return the relative reduction in mean latency of the app and the published cache, against naive and the best
-    pair.
+    """Return the relative reduction in mean latency by the app and by the published cache, against the naive arm and
+    against the best of the arms in `PAIRS`.
     """
     best = min(arms[pair]["mean_ms"] for pair in PAIRS)
     return {
@@ -120,7 +120,7 @@ def _below(arms: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _sweep(room: Room) -> dict[str, Any]:
-    """Vary one setting at a time, over a short sequence."""
+    """Vary one setting at a time, over a short sequence of questions, and return the figures."""
     specs = {
         f"sweep-{name}-{value}": replace(spec, **{setting: value})  # type: ignore[arg-type]
         for name, (spec, setting, values) in SWEEPS.items()

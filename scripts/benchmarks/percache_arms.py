@@ -1,4 +1,4 @@
-"""The arms of `percache`: the app's own parts, with a minimal substitute where a baseline differs.
+"""The arms of the benchmark `percache`: the app's own parts, with a minimal substitute where a baseline differs.
 
 Questions to an arm are timed; the tokens and seconds of its idle work are counted.
 """
@@ -45,18 +45,18 @@ MOST_TOKENS = 48
 """The most tokens of an answer, equal for all arms."""
 
 PUBLISHED_PLAN = Plan(3, "prompt")
-"""Three passages in one prompt (PerCache, section 5.3)."""
+"""The number and arrangement of passages as published: three passages in one prompt (PerCache, section 5.3)."""
 
 OWN_PLAN = Plan(3, "cheapest")
-"""The same passages arranged like the app does: in one prompt or in rows, whichever is cheaper with the cached
-states.
+"""The number of passages as published, arranged as in the app: in one prompt or in rows, whichever is cheaper with the
+cached states.
 """
 
 APP_PLAN = Plan(1, "prompt")
-"""The app's plan for this model (`scripts/bench answers`)."""
+"""The number and arrangement of passages that the app uses for this model (`scripts/bench answers`)."""
 
 KV_MB = 400.0
-"""Megabytes of KV states, equal for all arms; less than the app's default, which takes long to fill."""
+"""Megabytes of KV states, equal for all arms; less than the app's default, which would take long to fill."""
 
 _DEFAULTS = Cache()
 
@@ -67,10 +67,10 @@ class Spec:
 
     `hits`: no cached answers, hits by similarity alone, or hits checked by the guard. `keeps`: the origins of cached
     answers. `tree`: no cached states, passages in retrieved order, matched by text in retrieved order as published
-    (priced replay only), or in the order of the longest cached path; `skips`: what cached states save (priced replay
-    only); `plan`: number and arrangement of the passages; `ahead`: idle work caches states, too. `predicts`: nothing,
-    from files as published, from files and history as published, or both like the app; `kind`: what the published
-    prompts call the files.
+    (priced replay only), or in the order of the longest cached path; `skips`: the computation that cached states save
+    (priced replay only); `plan`: number and arrangement of the passages; `ahead`: idle work caches states, too.
+    `predicts`: nothing, from files as published, from files and history as published, or from both like the app;
+    `kind`: the word for the files in the published prompts.
     """
 
     hits: Literal["none", "similar", "guarded"] = "none"
@@ -114,7 +114,7 @@ PAIRS = ("ragcache+meancache", "ragcache+sleeptime")
 
 @dataclass(frozen=True)
 class Unrestored(Population):
-    """Idle work that does not restore evicted states."""
+    """Idle work that does not restore evicted KV states."""
 
     def _restore(self) -> Iterator[Step]:
         return iter(())
@@ -122,8 +122,8 @@ class Unrestored(Population):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a question. Times in ms: to the answer with its evidence, to its first token, to its last word, and
-    for the caches' work after it.
+    """The result of a question. Times are in ms: to the answer with its evidence, to its first token, to its last word,
+    and for the caches' work after it.
     """
 
     answer: Answer
@@ -135,7 +135,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Arm:
-    """One arm with a store of its own for one user. `steps` are the steps of its idle work, with their seconds."""
+    """An arm with a store of its own for one user. `steps` are the steps of its idle work, with their seconds."""
 
     spec: Spec
     assistant: Assistant
@@ -146,7 +146,7 @@ class Arm:
     steps: list[tuple[Step, float]] = field(default_factory=list)
 
     def ask(self, question: str) -> Outcome:
-        """Ask, and finish the work after the answer."""
+        """Ask a question, and finish the caches' work after the answer."""
         start = time.perf_counter()
         answer, done, last = None, start, start
         for event in self.assistant.ask(question, self.options):
@@ -162,7 +162,7 @@ class Arm:
         return Outcome(answer, ms, ms if first is None else first, (last - start) * 1000, (after - done) * 1000)
 
     def work_ahead(self, *, before: bool) -> None:
-        """Do the idle work, before the first question or after one."""
+        """Do the idle work that comes before the first question or after a question."""
         if self.spec.predicts == "idle":
             return
         tree, bank = self.assistant.tree, self.assistant.bank
@@ -178,11 +178,11 @@ class Arm:
         self.seconds += self._spent() - start
 
     def _spent(self) -> float:
-        """Return seconds on a clock that includes time another arm spent for this one."""
+        """Return the seconds on a clock that includes the time which another arm spent on work that this arm reuses."""
         return time.perf_counter() + self.idle.work.owed_s
 
     def change(self, spec: Spec) -> "Arm":
-        """Return the same arm with other settings."""
+        """Return the same arm with changed settings."""
         bank, tree = self.assistant.bank, self.assistant.tree
         return replace(
             self,
@@ -195,7 +195,7 @@ class Arm:
         )
 
     def close(self) -> None:
-        """Record the caches' size on disk, and clear the tree."""
+        """Record the caches' size on disk, and clear the tree of KV states."""
         tree = self.assistant.tree
         self.bytes = tree.rows.bytes() + self.assistant.bank.entries.bytes()
         tree.clear()
@@ -215,7 +215,7 @@ class Arm:
 
 
 def opened(spec: Spec, filled: KnowledgeStore, folder: Path, embedder: Embedder, source: IdleSource) -> Arm:
-    """Return an arm in a new folder, over a copy of the filled store."""
+    """Return an arm in a new folder, with a copy of the filled store."""
     folder.mkdir(parents=True)
     filled.database.execute("VACUUM INTO ?", (str(folder / "jackdaw.db"),))
     database = Database(folder / "jackdaw.db")

@@ -1,4 +1,4 @@
-"""The baselines' substitutes for the app's QA bank and tree."""
+"""The baselines' substitutes for the app's QA bank (its cache of answers) and its tree of KV states."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from storage.vectors import Vectors
 
 @dataclass(frozen=True)
 class SimilarityBank(QABank):
-    """A bank that serves by cosine alone, and caches only answers to questions of these origins."""
+    """A QA bank that serves by cosine alone, and caches only answers to questions of the given origins."""
 
     keeps: tuple[Origin, ...] = ()
 
     def put(self, query: Query, vector: Vectors, fingerprint: str, origin: Origin, **answer: object) -> None:
-        """Cache an answer, if this bank caches answers of this origin."""
+        """Cache an answer, if this bank caches answers to questions of its origin."""
         if origin in self.keeps:
             super().put(query, vector, fingerprint, origin, **answer)  # type: ignore[arg-type]
 
@@ -30,7 +30,7 @@ class SimilarityBank(QABank):
         *,
         more: bool = False,  # noqa: ARG002
     ) -> Iterator[Considered]:
-        """Yield the most similar entries; every answered entry above the threshold serves."""
+        """Yield the most similar entries; every answered entry with a cosine above the threshold may be served."""
         cosines = self.vectors.cosines(vector)
         ids = cosines.best(CANDIDATES)
         entries = self.entries.get(ids.tolist())
@@ -42,8 +42,8 @@ class SimilarityBank(QABank):
 
 @dataclass(frozen=True)
 class BoundTree(QKVTree):
-    """A tree that keeps the passages in retrieved order."""
+    """A tree of KV states that keeps the passages in the order in which they were retrieved."""
 
     def order(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> list[int]:  # noqa: ARG002
-        """Return the given order."""
+        """Return the passages in the given order."""
         return list(range(len(passages)))

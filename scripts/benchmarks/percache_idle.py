@@ -1,7 +1,7 @@
-"""The source of the arms' idle work, which computes nothing twice.
+"""The source that generates the arms' idle work; it computes nothing twice.
 
-An arm reuses what another arm's idle work generated or computed for the same prompt, and is charged the same cost, as
-the model always returns the same result.
+An arm reuses what another arm's idle work generated or computed for the same prompt, and is charged the same cost,
+because the model always returns the same result.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -21,7 +21,7 @@ from shared.trace import Trace
 
 @dataclass(slots=True)
 class Work:
-    """The cost of idle work: tokens prefilled and decoded, and seconds that another arm spent for this one."""
+    """The cost of idle work: tokens prefilled and decoded, and the seconds that another arm spent on reused work."""
 
     prefilled: int = 0
     decoded: int = 0
@@ -30,8 +30,8 @@ class Work:
 
 @dataclass(slots=True)
 class Written:
-    """The results of all arms' idle work: generated pieces with decoding seconds, and computed states, by the tokens so
-    far; and total prefilled tokens and seconds.
+    """The results of all arms' idle work: generated pieces with their decoding seconds, and computed states, by the
+    tokens before them; and the total of prefilled tokens and seconds.
     """
 
     pieces: dict[tuple[float | None, ...], tuple[list[Piece], float, Sureness | None]] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Written:
 
 @dataclass(frozen=True)
 class IdleSource(LocalSource):
-    """The source for idle work: counts its work, and decodes nothing twice."""
+    """The source for idle work: it counts the work, and computes nothing that another arm computed already."""
 
     written: Written = field(default_factory=Written)
     work: Work = field(default_factory=Work)
@@ -111,7 +111,7 @@ class IdleSource(LocalSource):
         trace: Trace,
         tree: QKVTree | None = None,
     ) -> list[str]:
-        """Return alternatives like `LocalSource`; `trace` is of this call only."""
+        """Return alternatives like `LocalSource`; `trace` is that of this call only."""
         said = super().alternatives(prompt, beginnings, count, max_tokens=max_tokens, trace=trace, tree=tree)
         self._count(trace)
         return said
@@ -133,7 +133,9 @@ class IdleSource(LocalSource):
                     self.written.states[tokens] = self.engine.slice(row, start, len(tokens))
 
     def _join(self, row: int, path: Sequence[Node], held: int, trace: Trace, tree: QKVTree | None) -> list[int]:
-        """Join states like `LocalSource`, including those that another arm computed, charged as if computed."""
+        """Join states like `LocalSource`, and also states that another arm computed, which are charged as if
+        computed.
+        """
         rest = super()._join(row, path, held, trace, tree)
         for start, tokens in _ends(path):
             if start == self.engine.length(row) and tokens in self.written.states:
@@ -143,13 +145,13 @@ class IdleSource(LocalSource):
         return rest
 
     def _measured(self, trace: Trace, owed: float) -> None:
-        """Update the prefill speed, if everything was computed."""
+        """Update the measured prefill speed, if every state was computed and none joined."""
         if self.work.owed_s == owed:
             self.written.prefilled += trace.tokens_prefilled
             self.written.seconds += dict(trace.steps)["prefill"] / 1000
 
     def _seconds(self, tokens: int) -> float:
-        """Return the seconds that prefilling `tokens` tokens takes."""
+        """Return the seconds that prefilling `tokens` tokens takes, by the measured speed."""
         return tokens * self.written.seconds / self.written.prefilled
 
     def _count(self, trace: Trace) -> None:
@@ -158,7 +160,7 @@ class IdleSource(LocalSource):
 
 
 def _ends(path: Sequence[Node]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield, for each node of the path, its start and all tokens up to its end."""
+    """Yield, for each node of the path, its start and all tokens of the path up to its end."""
     tokens: tuple[int, ...] = ()
     for node in path:
         start, tokens = len(tokens), (*tokens, *node.tokens)

@@ -1,4 +1,6 @@
-"""Parts of the cache measured alone: reordered passages, hits among many, bytes, eviction, the schedule (5.5)."""
+"""Parts of the caches measured alone: reordered passages, hits among many answers, bytes, eviction, the schedule
+(PerCache, section 5.5).
+"""
 
 import statistics
 import time
@@ -28,7 +30,7 @@ from shared.text import count_words
 from shared.types import StoredPassage
 
 JOINED = 3
-"""Passages in the prompts whose first tokens are timed."""
+"""The numbers of passages in the prompts whose time to first token is measured."""
 
 REPEATS, QUICK_REPEATS = 9, 5
 ENTRIES = (500, 50_000)
@@ -36,16 +38,16 @@ HITS = 20
 EVICTION_MB = (100, 400)
 
 _17B = {"layers": 24, "kv_heads": 32, "head": 64}
-"""The shape of SmolLM2-1.7B."""
+"""The shape of the model SmolLM2-1.7B."""
 _VALUE_BYTES = {"f16": 2.0, "q8_0": 34 / 32}
 
 RESTORED = "there is room for the question's attention states"
-"""The reason that idle work gives for recreating evicted states."""
+"""The reason that idle work gives for computing evicted states again."""
 
 
 def measure(room: Room, folder: Weights, arguments: Namespace) -> dict[str, Any]:
-    """Return guard (also on blind data) and its curve, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage,
-    eviction.
+    """Return the figures of the guard (also on blind data) and its curve, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms,
+    bytes_per_passage, eviction.
     """
     from scripts.benchmarks import guard
 
@@ -76,7 +78,9 @@ def measure(room: Room, folder: Weights, arguments: Namespace) -> dict[str, Any]
 
 
 def _first_tokens(room: Room, source: IdleSource, repeats: int) -> dict[str, Any]:
-    """Return the time to first token: cold; from the tree; with the same passages in another order."""
+    """Return times to first token: without cached states, with states from the tree, and with the same passages in
+    another order.
+    """
     step(f"first tokens with {source.engine.info.model}")
     name = f"reorder-{source.engine.info.kv_key}".replace("/", "-")
     arm = replace(room, source=source).arm(name, JACKDAW)
@@ -109,7 +113,9 @@ def _first_tokens(room: Room, source: IdleSource, repeats: int) -> dict[str, Any
 
 
 def _bytes(room: Room, folder: Weights, threads: int) -> dict[str, Any]:
-    """Return the bytes on disk of a passage of about 100 words; for a 1.7B model computed from its shape."""
+    """Return the bytes on disk of the states of a passage of about 100 words; for a 1.7B model, computed from its
+    shape.
+    """
     passages = [passage for passage in room.store.passages_after(0, 400) if 95 <= count_words(passage.text) <= 105][:10]
     kinds: tuple[Literal["f16", "q8_0"], ...] = ("f16", "q8_0")
     figures: dict[str, Any] = {}
@@ -133,7 +139,9 @@ def _slice_size(engine: LlamaCppEngine, passage: StoredPassage) -> tuple[int, in
 
 
 def _hits(room: Room, count: int) -> tuple[float, float]:
-    """Return median times of answered questions among `count` answers: to the answer, and for the work after it."""
+    """Return median times of questions whose answer is among `count` cached answers: to the answer, and for the work
+    after it.
+    """
     arm = room.arm(f"hits-{count}", replace(JACKDAW, predicts="nothing"))
     # Room for all entries, so that only the search is measured.
     arm.assistant = replace(arm.assistant, bank=replace(arm.assistant.bank, limit=1 << 40))
@@ -172,7 +180,9 @@ def _hits(room: Room, count: int) -> tuple[float, float]:
 
 
 def _evictions(room: Room) -> dict[str, Any]:
-    """Return the share of retrieved passages that a small tree holds, by policy and megabytes."""
+    """Return the share of retrieved passages whose states a small tree still holds, by eviction policy and
+    megabytes.
+    """
     arm = room.arm("eviction", Spec())
     per_token = room.source.engine.info.kv_bytes_per_token
     trace = []
@@ -186,7 +196,7 @@ def _evictions(room: Room) -> dict[str, Any]:
 
 
 def _simulated(trace: Sequence[Sequence[tuple[str, int]]], limit: int, policy: Policy) -> float:
-    """Simulate a tree that is asked for the passages of each question, in the order of the longest cached path."""
+    """Simulate a tree that is queried for the passages of each question, in the order of the longest cached path."""
     kept: dict[str, Kept] = {}
     asked = hit = 0
     for moment, passages in enumerate(trace):
@@ -210,8 +220,8 @@ def _held(path: Sequence[tuple[str, int]], kept: Mapping[str, Kept]) -> int:
 
 
 def schedule(room: Room, most: int) -> dict[str, Any]:
-    """Return figures of PerCache's section 5.5: the threshold raised, then lowered, and the limit raised; with and
-    without the schedule. `saved` is the saved share of the idle work's tokens.
+    """Return figures for PerCache's section 5.5: the threshold raised, then lowered, and the limit raised; with and
+    without the schedule. `saved` is the share of the idle work's tokens that the schedule saves.
     """
     third, half = (min(most, len(room.user.questions)) // part for part in (3, 2))
     low, high = PERCACHE, replace(PERCACHE, threshold=0.95)

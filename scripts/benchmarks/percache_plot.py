@@ -1,4 +1,6 @@
-"""Draws the figures of `percache` as an SVG file: latency by arm and user, and the effect of the swept settings."""
+"""Draws the figures of the benchmark `percache` as an SVG file: latency by arm and user, and the effect of the swept
+settings.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -9,7 +11,7 @@ _INK, _BAR, _OWN = "#333333", "#8aa4c8", "#d0782a"
 
 
 def drawn(figures: Mapping[str, Any]) -> str:
-    """Return the whole drawing as SVG."""
+    """Return the complete drawing of the figures, as SVG."""
     parts: list[str] = []
     top = 10
     for users in ("lihuaworld", "qmsum"):

@@ -1,14 +1,15 @@
-"""How many of a user's questions find an answer that was predicted from their files (PerCache, section 4.1.2).
+"""Measures how many of a user's questions find an answer that was predicted from the user's files (PerCache, section
+4.1.2).
 
 `USERS.predict.PREDICTOR`: `prompt` uses the bare model with the paper's prompts, `rules` uses each passage's form,
-`questioner` also uses the model that was trained to ask; `abstracts` uses the bare model's abstracts of some passages
-each, `abstracts_kept` together with the kept ones before them. All but these two predict equally many a passage,
-prepared like idle work does. `qa_hit` and `false_hit` are shares of the held-out questions then asked; the users keep
-only documents that the questions are about. `nearest` is the mean cosine of a question with the nearest predicted one,
-`alike` the share of questions for which it reaches the threshold. `kept_against_not` has the paired differences of
-`abstracts_kept` and `abstracts`: mean and 95% interval. `qa_hit_of_as_many` is the expected share if each had kept as
-many questions as the predictor with the fewest, drawn at random. `population_tokens` counts all tokens read and written
-ahead, `questions` the prepared questions.
+`questioner` also uses the model that was trained to ask; `abstracts` uses the bare model's abstracts of a few passages
+each, `abstracts_kept` together with the kept abstracts before them. All but these two predict equally many questions
+per passage, prepared as by idle work. `qa_hit` and `false_hit` are shares of the held-out questions then asked; the
+users keep only documents that the questions are about. `nearest` is the mean cosine of a question with the nearest
+predicted one, `alike` the share of questions for which it reaches the threshold. `kept_against_not` has the paired
+differences of `abstracts_kept` and `abstracts`: mean and 95% interval. `qa_hit_of_as_many` is the expected share if
+each had kept as many questions as the predictor with the fewest, drawn at random. `population_tokens` counts all tokens
+read and written ahead, `questions` the prepared questions.
 """
 
 import math
@@ -47,9 +48,9 @@ QUICK_QUESTIONS, QUICK_PEOPLE = 10, 1
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """The result of one user: for each question, how many predicted questions would serve it, among the most similar
-    that the bank considers; the false hits; the number of predicted questions, and their tokens; and for each question,
-    the cosine of the nearest predicted one.
+    """The results for one user. For each question: how many predicted questions would serve it, among the most similar
+    that the bank considers, and the cosine of the nearest predicted one. In total: the false hits, the number of
+    predicted questions, and their tokens.
     """
 
     serving: Sequence[int]
@@ -59,15 +60,15 @@ class Served:
     nearest: Sequence[float] = ()
 
     def of(self, count: int) -> float:
-        """Return the expected number of served questions if `count` random predicted questions had been kept. Slightly
-        too low if more would serve than the bank considers.
+        """Return the expected number of served questions if only `count` of the predicted questions, drawn at random,
+        had been kept. Slightly too low if more would serve than the bank considers.
         """
         every = math.comb(self.questions, count)
         return sum(1 - math.comb(self.questions - serving, count) / every for serving in self.serving)
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return
+    """Return the figures as
     USERS.predict.{prompt,rules,questioner}.{qa_hit,qa_hit_of_as_many,false_hit,population_tokens,questions,asked}.
     """
     people = users(arguments.data, held_out=True)
@@ -139,14 +140,14 @@ def _prediction(name: str, arm: Arm, writer: LocalSource) -> Nothing:
 
 
 def _serving(asked: Asked, room: Room, arm: Arm) -> list[Considered]:
-    """Return the predicted entries that would serve the question, best first."""
+    """Return the predicted entries that would serve a question, best first."""
     query_ = query.parse(asked.text, date.today())
     vector = room.embedder.embed([query_.text])[0]
     return [entry for entry in arm.assistant.bank.consider(query_, vector, arm.options.fingerprint) if entry.serves]
 
 
 def _is_false(asked: Asked, entry: Entry, room: Room, arm: Arm) -> bool:
-    """Return whether the served answer answers another question."""
+    """Return whether the served answer belongs to another question."""
     step(f"{asked.text} | {entry.question} | {entry.answer}")
     *_, uncached = arm.assistant.ask(asked.text, replace(arm.options, fresh=True))
     text = uncached.text if isinstance(uncached, Answer) else ""

@@ -1,4 +1,6 @@
-"""The arms' predictions: like the app, in the protocol of PerCache's section 5.3, or with the paper's prompts."""
+"""The arms' ways to predict questions: as in the app, in the protocol of PerCache's section 5.3, or with the paper's
+prompts.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,25 +14,25 @@ from shared.types import StoredPassage
 from storage.vectors import Vectors
 
 AHEAD = 2
-"""The number of predictions from files before the first question (PerCache, section 5.3)."""
+"""The number of questions predicted from files before the first question (PerCache, section 5.3)."""
 
 EVERY = 1 << 30
-"""More passages than any store has."""
+"""A number greater than that of any store's passages, which stands for all passages."""
 
 ABSTRACTS = 2
-"""Abstracts, each of one passage, per prompted prediction."""
+"""The number of abstracts, each of one passage, from which one prompt predicts questions."""
 
 SENTENCES, SENTENCE_TOKENS = 10, 60
-"""Sentences of the kept abstract per published prediction, and the most tokens of each."""
+"""The number of sentences of the kept abstract that a published prediction reads, and the most tokens of each."""
 
 _ROUND_MARK = "published_round"
 
 _KNOWN = 0.999
-"""The cosine of a question with itself, up to rounding."""
+"""The cosine from which on two questions count as the same, up to rounding."""
 
 
 def so_many(items: Iterator[Predicted | Step], most: int) -> Iterator[Predicted | Step]:
-    """Yield the first `most` questions, and the model's steps before the last of them."""
+    """Yield the first `most` questions, together with the model's steps before the last of them."""
     for item in items:
         yield item
         most -= isinstance(item, Predicted)
@@ -40,16 +42,16 @@ def so_many(items: Iterator[Predicted | Step], most: int) -> Iterator[Predicted 
 
 @dataclass(frozen=True)
 class FromFiles(Prediction):
-    """The app's own prediction from files, before the first question."""
+    """The app's own prediction of questions from files, before the first question."""
 
     def questions(self) -> Iterator[Predicted | Step]:
-        """Yield `AHEAD` strides of questions from the files."""
+        """Yield questions from the files: `AHEAD` times as many as the app predicts in one step."""
         return so_many(self._from_passages(), AHEAD * self.stride)
 
 
 @dataclass(frozen=True)
 class FromHistory(Prediction):
-    """The app's own prediction after a question, with as many questions as a published prediction."""
+    """The app's own prediction after a question, of as many questions as a published prediction gives."""
 
     def questions(self) -> Iterator[Predicted | Step]:
         """Yield the likeliest questions."""
@@ -75,11 +77,11 @@ class Nothing(Prediction):
 
 @dataclass(frozen=True)
 class Published(Nothing):
-    """Prediction with the paper's prompts (B.3): `times` rounds from the kept abstract of the files, or from asked
-    questions (0).
+    """Prediction with the paper's prompts (B.3): `times` rounds from the kept abstract of the files, or with 0, from
+    the questions asked so far.
 
     Each round reads the next sentences of the abstract, from the first again after the last; a sentence is written once
-    it is needed. `kind` is what the prompts call the files.
+    it is needed. `kind` is the word for the files in the prompts.
     """
 
     times: int = 0
@@ -94,7 +96,7 @@ class Published(Nothing):
             yield from self._asked(prompt, Trace(), "your earlier questions")
 
     def _from_kept_abstract(self) -> Iterator[Predicted | Step]:
-        """Yield questions from the next sentences of the abstract of all files."""
+        """Yield questions from the next sentences of the kept abstract of all files."""
         assert self.abstracts
         trace, mark = Trace(), self._mark()
         passages = self.assistant.retriever.store.passages_after(mark, SENTENCES * self.stride)
@@ -109,7 +111,7 @@ class Published(Nothing):
         yield from self._asked(prompt, trace, "the abstract of your files")
 
     def _asked(self, prompt: str, trace: Trace, source: str) -> Iterator[Predicted | Step]:
-        """Yield the questions that the model writes for the prompt."""
+        """Yield the questions that the model writes for a prompt."""
         said = self._questions(prompt, trace)
         questions = self._new(predictor.parse(said, self.stride), self.stride)
         yield Step.traced("predict", f"questions from {source}: {len(questions)}", "the prompt is new", trace)
@@ -117,11 +119,11 @@ class Published(Nothing):
             yield Predicted(question, source)
 
     def _abstract(self, passages: Sequence[StoredPassage], trace: Trace) -> str:
-        """Return the model's sentence about the passages."""
+        """Return the sentence that the model writes about the passages."""
         return self._written(published.abstract_prompt(passages), SENTENCE_TOKENS, trace).strip()
 
     def _new(self, candidates: Sequence[str], most: int, near: Vectors | None = None) -> list[str]:  # noqa: ARG002
-        """Return the candidates that are not known already, up to rounding."""
+        """Return the candidate questions that are not known already, compared up to rounding."""
         vectors = self.assistant.embedder.embed(candidates)
         return [
             candidate
@@ -149,7 +151,7 @@ class Prompted(Published):
 
 @dataclass(frozen=True)
 class OfFiles(Nothing):
-    """The app's own prediction from every passage."""
+    """The app's own prediction of questions from every passage."""
 
     def questions(self) -> Iterator[Predicted | Step]:
         """Yield all predicted questions."""
@@ -158,7 +160,7 @@ class OfFiles(Nothing):
 
 @dataclass(frozen=True)
 class OfAbstracts(Nothing):
-    """The app's own prediction from abstracts of every passage."""
+    """The app's own prediction of questions from abstracts of every passage."""
 
     def questions(self) -> Iterator[Predicted | Step]:
         """Yield all predicted questions."""

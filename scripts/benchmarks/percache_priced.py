@@ -1,4 +1,5 @@
-"""The caches over long question sequences, each answer computed once and charged by measured prices.
+"""The caches over long question sequences: each answer is computed only once, and charged to every arm by measured
+prices.
 
 Per user, 100 questions of `lihuaworld` that one conversation answers, and all of `qmsum`, without an adapter.
 `percache` is PerCache as published: least frequently used goes first; chunks matched by text in retrieved order
@@ -7,9 +8,9 @@ a kept abstract and from the questions. `percache_with_PART` has one part of the
 app with one published part.
 
 `USERS.ARM` has the figures of `percache`. Search, embedding and the caches' own work are measured; prefill, decoding
-and joining are priced; embedding in idle work counts as nothing. `prices` are in ms; `prices.error` is by what share
-they differ from all computed answers. `USERS.below` is the reduction of mean latency; `USERS.f1_against_naive.ARM` the
-paired difference with its 95% interval.
+and joining are priced; embedding in idle work counts as nothing. `prices` are in ms; `prices.error` is the share by
+which the prices differ from all computed answers. `USERS.below` is the reduction of mean latency;
+`USERS.f1_against_naive.ARM` the paired difference with its 95% interval.
 """
 
 import statistics
@@ -69,7 +70,7 @@ PRICED = ARMS | {
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return prices, USERS.ARM, USERS.below, USERS.f1_against_naive."""
+    """Return the prices, and the figures as USERS.ARM, USERS.below, USERS.f1_against_naive."""
     people = users(arguments.data, meetings=1 if arguments.quick else 1 << 30)
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
@@ -99,7 +100,9 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def calibrated(rooms: Sequence[Room], book: Book, torch: Mapping[str, Any]) -> Prices:
-    """Return the prices, from the first questions of some users in one prompt and in rows, and from joined states."""
+    """Return the prices, fitted to the first questions of some users in one prompt and in rows, and to joined
+    states.
+    """
     step("measuring prices")
     source = book.source
     joins: list[float] = []
@@ -160,7 +163,7 @@ def _figures(rooms: Sequence[Room], kind: str, book: Book, prices: Prices) -> di
 
 
 def priced_arm(room: Room, name: str, spec: Spec, book: Book, prices: Prices) -> Arm:
-    """Return a new arm whose model and tree only account for their work."""
+    """Return a new arm whose model and tree compute nothing, but only account for their work."""
     idle = PricedSource(book.source.engine, book.source.template, book=book, prices=prices, skips=spec.skips, idle=True)
     arm = opened(spec, room.store, room.folder / name, room.embedder, idle)
     tree, kind = arm.assistant.tree, {"text": TextTree, "bound": BoundPricedTree}.get(spec.tree, PricedTree)
@@ -172,7 +175,7 @@ def priced_arm(room: Room, name: str, spec: Spec, book: Book, prices: Prices) ->
 
 
 def _replayed(arm: Arm, room: Room, book: Book) -> list[Outcome]:
-    """Ask the user's questions with the idle work between them; return the outcomes with priced times."""
+    """Ask the user's questions, with the idle work between them; return the outcomes with priced times."""
     arm.work_ahead(before=True)
     arm.assistant.similar(room.user.questions[0].text, arm.options)  # reads the vectors into memory
     asking, embedder = arm.assistant.source(), room.embedder

@@ -1,7 +1,8 @@
-"""A source and trees that only account: each answer is computed once for all arms, and charged by price.
+"""A source and trees that compute nothing twice: each answer is computed once for all arms, and each arm is charged the
+price that the answer would cost it.
 
 The answer to a prompt is the same with and without cached states. A predicted question's answer is computed only once
-it is served; until then its text is a ticket.
+it is served; until then its text is a ticket, which stands for the answer.
 """
 
 import time
@@ -35,12 +36,14 @@ _TICKET = "answer to be computed "
 
 @dataclass(frozen=True)
 class PricedTree(QKVTree):
-    """A tree that keeps rows without states. `token_bytes` is the size of a token's state."""
+    """A tree that stores rows of tokens without their states. `token_bytes` is the size that a token's state would
+    have.
+    """
 
     token_bytes: int = 0
 
     def matched(self, kv_key: str, path: Sequence[Node]) -> int:
-        """Return the number of the path's first tokens whose states are kept."""
+        """Return the number of tokens, from the path's beginning, whose states the tree counts as kept."""
         missing = {name for name, _ in self.missing(kv_key, path)}
         held = 0
         for name, node in zip(self._names(kv_key, path), path, strict=True):
@@ -50,7 +53,9 @@ class PricedTree(QKVTree):
         return held
 
     def keep(self, engine: Engine, row: int, path: Sequence[Node]) -> int:  # noqa: ARG002
-        """Keep the path's nodes and count their use, as if row `row` began with it; return how many are new."""
+        """Keep the path's nodes and count their use, as if row `row` began with the path; return how many nodes are
+        new.
+        """
         if not self.limit:
             return 0
         names = self._names(engine.info.kv_key, path)
@@ -65,7 +70,7 @@ class PricedTree(QKVTree):
         return len(set(names) - known)
 
     def prune(self, kv_key: str | None = None) -> int:  # noqa: ARG002
-        """Drop nothing: no passage is removed, and there are no files."""
+        """Drop nothing, because no passage is removed and there are no files."""
         return 0
 
     def _names(self, kv_key: str, path: Sequence[Node]) -> list[str]:
@@ -77,10 +82,10 @@ class PricedTree(QKVTree):
 
 @dataclass(frozen=True)
 class BoundPricedTree(PricedTree):
-    """A priced tree that keeps the passages in retrieved order."""
+    """A priced tree that keeps the passages in the order in which they were retrieved."""
 
     def order(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> list[int]:  # noqa: ARG002
-        """Return the given order."""
+        """Return the passages in the given order."""
         return list(range(len(passages)))
 
 
@@ -93,7 +98,7 @@ class TextTree(BoundPricedTree):
     """
 
     def matched(self, kv_key: str, path: Sequence[Node]) -> int:
-        """Return the number of the path's first tokens whose states are kept and can be used."""
+        """Return the number of tokens, from the path's beginning, whose states the tree counts as kept and usable."""
         rows = [row for row in self.rows.all() if row.kv_key == kv_key]
         by_name = {row.name: row for row in rows}
         parent: str | None = None
@@ -108,7 +113,7 @@ class TextTree(BoundPricedTree):
         return max(held - DISCARDED, 0)
 
     def missing(self, kv_key: str, path: Sequence[Node]) -> list[tuple[str, Node]]:
-        """Return the name and node of each step of the path that is not kept."""
+        """Return the name and the node of each step of the path that the tree has not kept."""
         names = self._names(kv_key, path)
         known = self.rows.known(names)
         return [(name, node) for name, node in zip(names, path, strict=True) if name not in known]
@@ -128,7 +133,9 @@ def _is_kept(rows: Sequence[SliceRow], parent: str | None, node: Node) -> bool:
 
 @dataclass(slots=True)
 class RememberingEmbedder:
-    """An embedder that embeds a text of idle work once for all arms; what questions need is computed each time."""
+    """An embedder that embeds a text of idle work once for all arms; the texts that questions need are embedded each
+    time.
+    """
 
     embedder: Embedder
     asking: bool = False
@@ -153,7 +160,7 @@ class RememberingEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A computed answer: its pieces, and what computing it took."""
+    """A computed answer: its pieces, and the tokens and ms that computing it took."""
 
     pieces: tuple[Piece, ...]
     measured: Measured
@@ -161,7 +168,9 @@ class Computed:
 
 @dataclass(slots=True)
 class Book:
-    """All arms' answers by prompt, the prompts behind tickets, the samples, and the ms spent on computing so far."""
+    """The shared record of all arms' answers by prompt, the prompts behind tickets, the samples for prices, and the ms
+    spent on computing so far.
+    """
 
     source: LocalSource
     answers: dict[tuple[object, ...], Computed] = field(default_factory=dict)
@@ -170,7 +179,7 @@ class Book:
     spent_ms: float = 0.0
 
     def answer(self, prompt: Prompt, similarities: Sequence[float], most: int) -> Computed:
-        """Return the answer to a prompt, computed from its first token on if it is new."""
+        """Return the answer to a prompt. A new prompt's answer is computed from its first token on."""
         key = (most, tuple(similarities), repr(prompt.text()), len(prompt.passages))
         if key not in self.answers:
             trace, start = Trace(), time.perf_counter()
@@ -190,13 +199,13 @@ class Book:
         return self.answers[key]
 
     def ticket(self, prompt: Prompt, similarities: Sequence[float], most: int) -> str:
-        """Return the text that stands for an answer that is not needed yet."""
+        """Return the ticket: a text that stands for an answer that is not needed yet."""
         name = f"{_TICKET}{len(self.tickets)}."
         self.tickets[name] = prompt, similarities, most
         return name
 
     def text(self, said: str) -> str:
-        """Return the text of an answer that may be a ticket."""
+        """Return the text of an answer; if it is a ticket, the answer is computed."""
         if said not in self.tickets:
             return said
         return "".join(piece.text for piece in self.answer(*self.tickets[said]).pieces)
@@ -210,8 +219,8 @@ class Book:
 
 @dataclass(frozen=True)
 class PricedSource(IdleSource):
-    """A source that charges an arm what its prompts cost with the arm's tree. `idle`: answers are tickets. `shape` is
-    the number of rows of the last prompt.
+    """A source that charges an arm the price that its prompts cost with the arm's tree. `idle`: answers are tickets.
+    `shape` is the number of rows of the last prompt.
     """
 
     book: Book = field(kw_only=True)
@@ -233,7 +242,7 @@ class PricedSource(IdleSource):
         sureness: Sureness | None = None,  # noqa: ARG002
         following: FollowingWeights | None = None,  # noqa: ARG002
     ) -> Generator[Piece, None, None]:
-        """Stream the prompt's answer, computed by whichever arm is the first to need it."""
+        """Stream the prompt's answer, which is computed for the first arm that needs it."""
         trace = trace or Trace()
         before = self.book.spent_ms
         with trace.step("prefill"):
@@ -251,7 +260,7 @@ class PricedSource(IdleSource):
             yield piece
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
-        """Account for the prompt's states that the tree lacks, and keep them."""
+        """Charge for the prompt's states that the tree lacks, and keep them."""
         trace, before = trace or Trace(), self.book.spent_ms
         with trace.step("prefill"):
             self._prefilled(prompt, trace, tree)
@@ -281,7 +290,7 @@ class PricedSource(IdleSource):
             trace.tokens_prefilled += whole - max(held, repeated) + tail
 
     def _charge(self, trace: Trace, rows: int, before: float) -> None:
-        """Add the tokens and the priced seconds to the idle work, less what computing really took."""
+        """Add the tokens and the priced seconds to the idle work, and subtract the time that computing really took."""
         self.work.prefilled += trace.tokens_prefilled
         self.work.decoded += trace.tokens_decoded
         self.work.owed_s += (self.priced(trace, rows)[1] - (self.book.spent_ms - before)) / 1000

@@ -1,4 +1,4 @@
-"""What the parts of an answer cost on this machine, measured once, so that a long replay computes each answer once.
+"""The prices of an answer's parts on this machine, measured once, so that a long replay computes each answer only once.
 
 Prefilling n tokens takes `quadratic`·n² + `linear`·n ms. Cached states save it all (`Prices.prefill`) or, as PerCache
 publishes it, only the projections of Q, K and V (section 4.2.2).
@@ -12,12 +12,14 @@ from typing import Literal
 import numpy as np
 
 Skips = Literal["prefix", "projections"]
-"""What cached states save: all computation of the cached tokens, or only their projections."""
+"""The computation that cached states save: all of the cached tokens' computation, or only their projections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One computed answer: its prompt's tokens and rows, the answer's tokens, and the ms of each part."""
+    """The measurements of one computed answer: its prompt's tokens and rows, the answer's tokens, and the ms of each
+    part.
+    """
 
     prefilled: int
     rows: int
@@ -28,9 +30,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Costs in ms: of prefill by its two coefficients, of a decoded token in one row and in several, of joining a
+    """The prices, in ms: of prefill by its two coefficients, of a decoded token in one row and in several, of joining a
     token's K and V. `projections` is the share of a token's prefill that its projections take, and `planes` the size of
-    Q, K and V in times of K and V.
+    Q, K and V relative to K and V.
     """
 
     linear: float
@@ -42,7 +44,7 @@ class Prices:
     planes: float
 
     def prefill(self, cached: int, computed: int, skips: Skips = "prefix") -> float:
-        """Return the ms of a prompt's prefill with `cached` tokens joined and `computed` ones not cached."""
+        """Return the ms of prefilling a prompt with `cached` tokens joined and `computed` tokens not cached."""
         whole = self._prefill(cached + computed)
         if skips == "projections":
             join = self.joined * self.planes * cached
@@ -63,18 +65,18 @@ class Prices:
 
 @dataclass(slots=True)
 class Samples:
-    """The computations that prices are fitted to."""
+    """The measured computations to which prices are fitted."""
 
     answers: list[Measured] = field(default_factory=list)
 
     def prices(self, joined: float, projections: float, planes: float) -> Prices:
-        """Return the prices that fit the answers best."""
+        """Return the prices that fit the measured answers best."""
         linear, quadratic = fitted([answer for answer in self.answers if answer.rows == 1])
         in_one, in_rows = self._decoded(several=False), self._decoded(several=True)
         return Prices(linear, quadratic, in_one, in_rows or in_one, joined, projections, planes)
 
     def error(self, prices: Prices) -> float:
-        """Return by what share the prices of all answers in one row differ from what was measured."""
+        """Return the share by which the prices of all answers in one row differ from the measurements."""
         own = [answer for answer in self.answers if answer.rows == 1]
         said = sum(prices.prefill(0, answer.prefilled) + prices.decode(answer.decoded) for answer in own)
         return said / sum(answer.prefill_ms + answer.decode_ms for answer in own) - 1
@@ -89,7 +91,7 @@ class Samples:
 
 
 def fitted(answers: Sequence[Measured]) -> tuple[float, float]:
-    """Return the coefficients of prefill, neither below 0, with the least squared relative error."""
+    """Return the two coefficients of prefill, neither below 0, with the least squared relative error."""
     tokens = np.array([answer.prefilled for answer in answers], float)
     ms = np.array([answer.prefill_ms for answer in answers])
     of_both = np.stack([tokens, tokens**2], 1) / ms[:, None]

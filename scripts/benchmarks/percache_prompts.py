@@ -1,5 +1,5 @@
-"""Prompts that ask for all that PerCache's published ones ask for (B.3), in other words. The app's own are shorter
-(`ahead.predictor`).
+"""Prompts that request everything that PerCache's published prompts request (B.3), in other words. The app's own
+prompts are shorter (`ahead.predictor`).
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _FORM = "Write them as '1. ...?; 2. ...?; 3. ...?' and write nothing else."
 
 
 def abstract_prompt(passages: Sequence[StoredPassage]) -> str:
-    """Return the prompt for one sentence about some passages (Figure 26)."""
+    """Return the prompt that requests one sentence about some passages (Figure 26)."""
     texts = "\n".join(map(passage_text, passages))
     return (
         f"{texts}\n\nCondense this text into one sentence with its most important events and ideas. Leave out what is "
@@ -20,7 +20,7 @@ def abstract_prompt(passages: Sequence[StoredPassage]) -> str:
 
 
 def knowledge_prompt(kind: str, abstract: Sequence[str], count: int) -> str:
-    """Return the prompt for `count` questions about files of this kind, from their abstract (Figure 27)."""
+    """Return the prompt that requests `count` questions about files of a kind, from their abstract (Figure 27)."""
     return (
         f"{_role(kind)} This is what they are about:\n" + "\n".join(abstract) + "\n\n"
         "Which questions will this person probably ask about them in everyday life? They may be:\n"
@@ -31,7 +31,9 @@ def knowledge_prompt(kind: str, abstract: Sequence[str], count: int) -> str:
 
 
 def history_prompt(kind: str, history: Sequence[str], count: int) -> str:
-    """Return the prompt for `count` questions like the earlier ones, the latest of which is last (Figure 28)."""
+    """Return the prompt that requests `count` questions like the earlier ones, of which the latest is last (Figure
+    28).
+    """
     return (
         f"{_role(kind)} These questions were asked lately:\n" + "\n".join(history) + "\n\n"
         f"Write {count} more questions that may be asked. Keep to the style, tone, politeness and interests of these, "

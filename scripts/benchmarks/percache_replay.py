@@ -16,14 +16,14 @@ from scripts.places import step
 from storage.knowledge import KnowledgeStore
 
 AGREES = 0.5
-"""The F1 from which two answers count as equal."""
+"""The F1 from which on two answers count as equal."""
 
 RESAMPLED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The parts that all arms share: the user's filled store, a folder, the embedder, the model."""
+    """The parts that all arms share: the user's filled store, a folder for copies, the embedder, the model."""
 
     user: User
     store: KnowledgeStore
@@ -32,15 +32,15 @@ class Room:
     source: IdleSource
 
     def arm(self, name: str, spec: Spec) -> Arm:
-        """Return a new arm over a copy of the store."""
+        """Return a new arm with a copy of the store."""
         return opened(spec, self.store, self.folder / name, self.embedder, self.source)
 
 
 def replay(
     room: Room, specs: Mapping[str, Spec], most: int, changes: Mapping[str, tuple[int, Spec]] | None = None
 ) -> tuple[dict[str, Arm], dict[str, list[Outcome]]]:
-    """Ask every arm the user's first questions, interleaved; `changes` maps an arm to a question number and its new
-    settings.
+    """Ask every arm the user's first questions, interleaved. `changes` maps an arm to a question's number and the
+    settings that apply from it on.
     """
     arms = {name: room.arm(name, spec) for name, spec in specs.items()}
     for arm in arms.values():
@@ -66,7 +66,7 @@ def replay(
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """An outcome compared with the reference and the naive arm's answer."""
+    """An outcome, compared with the reference and with the naive arm's answer."""
 
     outcome: Outcome
     false_hit: bool
@@ -75,7 +75,7 @@ class Graded:
 
 
 def grade(questions: Sequence[Asked], outcomes: Sequence[Outcome], naive: Sequence[Outcome]) -> list[Graded]:
-    """Return each outcome, graded."""
+    """Return each outcome with its grades."""
     return [
         Graded(
             outcome,
@@ -88,13 +88,13 @@ def grade(questions: Sequence[Asked], outcomes: Sequence[Outcome], naive: Sequen
 
 
 def _false(asked: Asked, outcome: Outcome, uncached: str, questions: Sequence[Asked]) -> bool:
-    """Return whether a served answer answers another question."""
+    """Return whether an outcome's served answer belongs to another question."""
     matched = outcome.answer.matched
     return matched is not None and is_false(asked, matched.question, outcome.answer.text, uncached, questions)
 
 
 def is_false(asked: Asked, matched: str, served: str, uncached: str, questions: Sequence[Asked]) -> bool:
-    """Return whether the answer `served` for `asked`, cached for the question `matched`, answers another question.
+    """Return whether the answer `served` for `asked`, cached for the question `matched`, belongs to another question.
 
     `uncached` is the model's own answer to `asked`; `questions` are all questions of this user.
     """
@@ -108,7 +108,7 @@ def is_false(asked: Asked, matched: str, served: str, uncached: str, questions: 
 
 
 def summary(graded: Sequence[Graded], arms: Sequence[Arm]) -> dict[str, Any]:
-    """Return an arm's figures over all its users; for predicted questions, the mean cost of preparing one."""
+    """Return an arm's figures over all its users, including the mean cost of preparing a predicted question."""
     outcomes = [grade.outcome for grade in graded]
     times = [outcome.ms for outcome in outcomes]
     traces = [outcome.answer.trace for outcome in outcomes]

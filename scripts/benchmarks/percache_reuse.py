@@ -1,6 +1,7 @@
-"""Ways to reuse cached KV states: exactly, blended into any prompt, or in rows; and the choice by a forecast.
+"""Compares ways to reuse cached KV states: exactly, blended into any prompt, or in rows; and the choice between them by
+a forecast.
 
-Three passages per question, each prefilled ahead, hence cached after the instructions. `SET.ARM`: `kl` is the
+There are three passages per question, each prefilled ahead, hence cached after the instructions. `SET.ARM`: `kl` is the
 divergence of the first token's distribution from the exact one, `agreement` the F1 with the exact answer.
 `SET.from_exact.ARM` has the paired differences in quality: mean, and the 95% interval of 10,000 resamplings of the
 questions. `SET.choice.POLICY` has means over three states of the cache: empty, each passage prefilled ahead, the very
@@ -53,18 +54,22 @@ Filled = Mapping[str, Sequence[tuple[User, KnowledgeStore]]]
 
 @dataclass(frozen=True)
 class Watched(BlendingSource):
-    """A source that records the rows' logits after the prompt; with `recomputed` 1, all states are exact."""
+    """A source that records the rows' logits after the prompt. With `recomputed` 1, every state is recomputed
+    exactly.
+    """
 
     first: list[Logits] = field(default_factory=list)
 
     def prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
-        """Prefill like the source, and record the logits."""
+        """Prefill like the base class, and record the logits."""
         self.first[:] = super().prefilled(prompt, trace, tree)
         return list(self.first)
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return SET.ARM.{ttft_ms,total_ms,prefilled,recomputed,f1,rouge_l,agreement,kl}; SET.from_exact; SET.choice."""
+    """Return the figures as SET.ARM.{ttft_ms,total_ms,prefilled,recomputed,f1,rouge_l,agreement,kl}; SET.from_exact;
+    SET.choice.
+    """
     people = users(arguments.data)
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
@@ -98,7 +103,7 @@ def measure(
 
 
 class Bench:
-    """One engine and one tree, with which a question is answered in every mode."""
+    """One engine and one tree, with which questions are answered in every mode."""
 
     def __init__(self, engine: Engine, template: ChatTemplate, folder: Path) -> None:
         database = Database(folder / "tree.db")
@@ -107,11 +112,11 @@ class Bench:
         self._engine = engine
 
     def source(self, mode: Mode) -> Watched:
-        """Return a source that answers in the mode."""
+        """Return a source that answers in the given mode."""
         return Watched(self._engine, self.template, recomputed=mode.recomputed)
 
     def answered(self, mode: Mode, prompt: Prompt, similarities: Sequence[float], most: int = MOST_TOKENS) -> Answered:
-        """Return the answer to the prompt, whose passages are still separate."""
+        """Return the answer to the prompt. In the prompt given, the passages are still separate."""
         source = self.source(mode)
         trace = Trace()
         if not mode.rows:
@@ -128,7 +133,7 @@ class Bench:
 
 
 def _cases(user: User, most: int, retriever: Retriever, bench: Bench) -> list[Case]:
-    """Run every mode in turn for each question; the first question is asked twice, once as a warm-up."""
+    """Answer each question in every mode in turn. The first question is asked twice, the first time as a warm-up."""
     asked = user.questions[:: max(1, len(user.questions) // most)][:most]
     cases = []
     for number, question in enumerate((asked[0], *asked)):
@@ -149,7 +154,9 @@ def _cases(user: User, most: int, retriever: Retriever, bench: Bench) -> list[Ca
 def _begins(
     bench: Bench, answers: Mapping[str, Answered], prompt: Prompt, similarities: Sequence[float]
 ) -> dict[str, dict[str, tuple[float, int]]]:
-    """Return first-token times in each state of the cache; runs that are equal in two states are timed once."""
+    """Return the times to the first token in each state of the cache; a mode that behaves equally in two states is
+    timed once.
+    """
 
     def first_token(mode: Mode) -> tuple[float, int]:
         return _first_token(bench.answered(mode, prompt, similarities, 1))

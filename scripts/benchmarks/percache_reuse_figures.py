@@ -1,6 +1,7 @@
-"""The figures of `reuse`: the cost and quality of each way, and of a choice between them.
+"""The figures of the benchmark `reuse`: the cost and quality of each way to reuse states, and of a choice between the
+ways.
 
-Knows only answers and their times: no engine, no store.
+Works only on answers and their times; needs no engine and no store.
 """
 
 import statistics
@@ -44,7 +45,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An arm's result: the text, the log distribution of the first token, and the trace."""
+    """The result of one answer: the text, the log distribution of the first token, and the trace."""
 
     text: str
     first: Scores
@@ -53,14 +54,14 @@ class Answered:
 
     @property
     def ttft_ms(self) -> float:
-        """The time to the first token."""
+        """The ms to the first token."""
         return self.trace.first_token_ms or self.total_ms
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question with every arm's answer, and by state of the cache and arm the ms to the first token and the
-    tokens.
+    """A question with every arm's answer, and for each state of the cache and each arm, the ms to the first token and
+    the tokens.
     """
 
     asked: Asked
@@ -68,7 +69,7 @@ class Case:
     begins: Mapping[str, Mapping[str, tuple[float, int]]]
 
     def total_ms(self, state: str, arm: str) -> float:
-        """Return the time of the arm's answer in that state of the cache."""
+        """Return the time of the arm's whole answer in the given state of the cache."""
         answer = self.answers[arm]
         return self.begins[state][arm][0] + answer.total_ms - answer.ttft_ms
 
@@ -114,12 +115,12 @@ def _arm(arm: str, cases: Sequence[Case], quality: Scores) -> dict[str, float]:
 
 
 def _divergence(right: Scores, other: Scores) -> float:
-    """Return the Kullback-Leibler divergence of log distributions, in nats."""
+    """Return the Kullback-Leibler divergence of two log distributions, in nats."""
     return float((np.exp(right) * (right - other)).sum())
 
 
 def _difference(own: Scores, other: Scores) -> list[float]:
-    """Return the mean of the paired differences, and the 95% interval of its resamplings."""
+    """Return the mean of the paired differences, and its 95% interval by resampling."""
     paired = own - other
     chance = np.random.default_rng(0).integers(0, paired.size, (RESAMPLINGS, paired.size))
     low, high = np.quantile(paired[chance].mean(axis=1), (0.025, 0.975))

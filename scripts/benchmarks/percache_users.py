@@ -1,4 +1,4 @@
-"""Users to replay: their documents, their questions in order, and scores of an answer against the reference.
+"""The users to replay: their documents, their questions in order, and scores that compare an answer with the reference.
 
 `lihuaworld` is one user; in `qmsum`, each meeting is a user with documents and questions of only that meeting.
 """
@@ -20,7 +20,7 @@ MEETINGS = 3
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with its reference answer and the keys of the documents that contain it."""
+    """A question with its reference answer and the keys of the documents that contain the answer."""
 
     text: str
     reference: str
@@ -37,8 +37,8 @@ class User:
 
 
 def users(data: Path | None, *, held_out: bool = False, meetings: int = MEETINGS) -> dict[str, list[User]]:
-    """Return the users of each set in the folder, with all questions or only held-out ones; at most `meetings` of
-    `qmsum`.
+    """Return the users of each set in the folder, with all questions or only held-out ones; of `qmsum`, at most
+    `meetings` users.
 
     Raises CannotRun if there is none.
     """
@@ -57,7 +57,7 @@ def users(data: Path | None, *, held_out: bool = False, meetings: int = MEETINGS
 
 
 def about(user: User) -> User:
-    """Return the same user with only the documents that answer their questions."""
+    """Return the same user with only the documents that answer the user's questions."""
     keys = frozenset[str]().union(*(question.evidence for question in user.questions))
     files = {
         name: [document for document in documents if document.key in keys] for name, documents in user.files.items()
@@ -66,7 +66,9 @@ def about(user: User) -> User:
 
 
 def _lihuaworld(data: Path, files: Mapping[str, Sequence[Document]], held_out: bool) -> User:
-    """Return the user with the questions that one conversation answers, in order; the other answers are just "Yes"."""
+    """Return the user of lihuaworld, with the questions that one conversation answers, in order; other questions only
+    have the answer "Yes".
+    """
     asked = [
         Asked(line["question"], str(line["answer"]), evidence_keys(line["evidence"]))
         for line in lines(data / "lihuaworld" / "queries.jsonl")
@@ -97,7 +99,7 @@ def _meets(key: str, span: range) -> bool:
 
 
 def f1(said: str, reference: str) -> float:
-    """Return the overlap of words, as in SQuAD; 0..1."""
+    """Return the F1 of the word overlap, as in SQuAD; 0 to 1."""
     own, other = (
         Counter(word for word in _words(text) if word not in ("a", "an", "the")) for text in (said, reference)
     )
@@ -106,7 +108,7 @@ def f1(said: str, reference: str) -> float:
 
 
 def rouge_l(said: str, reference: str) -> float:
-    """Return ROUGE-L's F measure, from the longest common subsequence of words; 0..1."""
+    """Return ROUGE-L's F measure, from the longest common subsequence of words; 0 to 1."""
     own, other = _words(said), _words(reference)
     row = [0] * (len(other) + 1)
     for word in own:

@@ -1,8 +1,8 @@
-"""The quality and speed of retrieval: BM25, embeddings and the app's fusion on the same store.
+"""The quality and speed of retrieval: BM25, embeddings and the app's fusion of the two, on the same store.
 
-Document recall@k: any relevant document among the first k. Latency at three orders of magnitude of passages, also with
-a filter that half of the store passes, and with questions that name a month; ingestion of the real mails by the app's
-own code, or of the sample life if there is no data.
+Document recall@k: whether any relevant document is among the first k. Latency is measured at three orders of magnitude
+of passages, also with a filter that half of the store passes, and with questions that name a month; ingestion with the
+real mails by the app's own code, or with the sample life if there is no data.
 """
 
 import statistics
@@ -38,7 +38,7 @@ QUICK_QUESTIONS = 50
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return recall by set and arm, latency by size, ingestion per minute, resident memory."""
+    """Return recall by set and arm, latency by size, ingestion per minute, and resident memory."""
     embedder = OnnxEmbedder(weights("all-minilm-l6-v2").path(find("all-minilm-l6-v2")), threads=arguments.threads)
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as room:
@@ -137,8 +137,8 @@ def _recall(retriever: Retriever, questions: Sequence[Question]) -> dict[str, An
 
 
 def _latency(room: Path, size: int, embedder: Embedder) -> dict[str, float]:
-    """Time searches of a store of `size` passages with words by Zipf's law and random vectors, which cost the same as
-    real ones.
+    """Time searches of a store of `size` passages. Their words follow Zipf's law and their vectors are random, which
+    takes as long to search as real ones.
     """
     chance = np.random.default_rng(size)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))

@@ -1,10 +1,11 @@
-"""How much of private passages a server's operator could read in the data sent for joint answers.
+"""Measures how much of private passages a server's operator could read in the data that a device sends for joint
+answers.
 
-Questions about private chats, whose passages stay on the device, and a public corpus on a real server process. Each
-passage's rare words are those that occur in few other passages and not in the question: names, numbers, places. `words`
-is the share of them in the sent tokens, `answers` the share of answers that sent at least one; `tokens` were sent per
-answer. `beyond_answer` is the share of the words that the answer itself does not contain: rejected drafts are sent,
-too. `fetch` sends only the question.
+Uses questions about private chats, whose passages stay on the device, and a public corpus on a real server process.
+Each passage's rare words are those that occur in few other passages and not in the question: names, numbers, places.
+`words` is the share of them in the sent tokens, `answers` the share of answers that sent at least one; `tokens` were
+sent per answer. `beyond_answer` is the share of the words that the answer itself does not contain: rejected drafts are
+sent, too. `fetch` sends only the question.
 """
 
 import json
@@ -49,7 +50,7 @@ _COMMAND = (sys.executable, "-c", "import sys; from cloud_server.cli import main
 
 QUESTIONS, PUBLIC, TOKENS = 20, 1500, 64
 RARE = 3
-"""The most passages that may contain a rare word."""
+"""The most passages in which a rare word may occur."""
 
 RULES: dict[str, tuple[Rule, float]] = {
     "greedy": ("greedy", 0.0),
@@ -59,7 +60,7 @@ RULES: dict[str, tuple[Rule, float]] = {
 
 
 class Wire(Link):
-    """A link that records the tokens it sends."""
+    """A link to the server that records the tokens it sends."""
 
     def __init__(self, credentials: Credentials, hello: m.Hello) -> None:
         self.tokens: list[int] = []
@@ -83,7 +84,9 @@ class Case:
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return RULE.{words,answers,beyond_answer,tokens,bytes}, fetch.bytes, words (of a passage), questions."""
+    """Return the figures as RULE.{words,answers,beyond_answer,tokens,bytes}, fetch.bytes, words (the mean number of a
+    passage's rare words), questions.
+    """
     data: Path | None = arguments.data
     if data is None or not {"lihuaworld", "nq_passages"} <= load(data).keys():
         raise CannotRun("it needs --data with lihuaworld and nq_passages.")
@@ -115,7 +118,9 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One answer's shares of the rare words that were sent, and sent without being in the answer; tokens and bytes."""
+    """The shares of the passage's rare words that one answer sent, and that it sent without containing them; its sent
+    tokens and bytes.
+    """
 
     words: float
     beyond: float

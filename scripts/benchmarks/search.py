@@ -1,4 +1,5 @@
-"""`jackdaw search`: the time of each key while it is typed, recall with and without wrong letters, and from a shell.
+"""The speed and recall of `jackdaw search`: the time of each key while a search is typed, recall with and without wrong
+letters, and whole commands from a shell.
 
 Keys: searches with filters and mistakes, typed letter by letter into a store of generated passages; each key completes
 and searches, as the app does. Recall@5 of documents: of words, of words and meaning, and of the hybrid that questions
@@ -45,7 +46,9 @@ from storage.paths import HOME_VARIABLE, Paths
 
 PASSAGES, IN_SHELL = 100_000, 20_000
 KEY_MS, SHARE_MISSPELLED, TIMES_KEPT = 100.0, 0.8, 1.2
-"""The bars: each key, recall with wrong letters as a share of the hybrid's, a search against a kept answer."""
+"""The required limits: the ms of each key, recall with wrong letters as a share of the hybrid's, the time of a search
+relative to a kept answer.
+"""
 
 TODAY = date(2026, 11, 25)
 QUICK_QUESTIONS, QUICK_SETS = 50, ("qmsum",)
@@ -53,7 +56,7 @@ _TYPED, _RUNS, _BATCH = 20, 5, 10_000
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return the figures of keys, recall and shell, and the bars that were missed."""
+    """Return the figures of keys, recall and shell, and the required limits that were missed."""
     folder = weights("all-minilm-l6-v2", "smollm2-135m")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
     size = arguments.passages or PASSAGES
@@ -189,7 +192,9 @@ def _recall(device: Device, questions: Sequence[Question]) -> dict[str, float]:
 
 
 def _shell(home: Path, size: int, folder: Path) -> dict[str, float]:
-    """Time whole processes: a search in files and conversations, the same by meaning, and a kept answer."""
+    """Time whole processes: a search in files and conversations, the same search by meaning, and a question with a kept
+    answer.
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("JACKDAW_")}
     environment |= {HOME_VARIABLE: str(home)}
     paths = Paths.locate(environment)
@@ -222,7 +227,7 @@ def _shell(home: Path, size: int, folder: Path) -> dict[str, float]:
 
 
 def _process(environment: Mapping[str, str], *arguments: str) -> str:
-    """Run one command line to its end; return what it printed on stdout."""
+    """Run one command line to its end; return its output."""
     command = [sys.executable, "-c", "from device_app.cli import main; main()", *arguments]
     return subprocess.run(command, env=dict(environment), check=True, capture_output=True, text=True).stdout
 

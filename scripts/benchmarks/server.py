@@ -1,5 +1,5 @@
 """The companion server with the real model, over real sockets: the protocol's cost, memory per device, throughput of
-one engine for many devices, and accuracy of promised waits.
+one engine for many devices, and accuracy of the announced waiting times.
 
 The server is a process as users start it, except that answers never end early, so that each arm decodes equally many
 tokens. The bare engine decodes equally many sequences from prompts of equal length, in a process of its own, in turn.
@@ -86,7 +86,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RunningServer:
-    """A running server's URL and process, and this device's token."""
+    """A running server's URL and process, and the token of this benchmark's device."""
 
     url: str
     token: str
@@ -95,7 +95,7 @@ class RunningServer:
 
 @contextmanager
 def running(program: str, environment: Mapping[str, str], threads: int, token: str) -> Iterator[RunningServer]:
-    """Run a server of this Python program, which stops at the end of the block."""
+    """Run a server with this Python, until the end of the block."""
     command = [sys.executable, "-c", program, "serve", "--port", "0", "--metrics-port", "0", "--json"]
     process = subprocess.Popen(
         [*command, "--threads", str(threads)], env=dict(environment), stdout=subprocess.PIPE, text=True
@@ -110,7 +110,7 @@ def running(program: str, environment: Mapping[str, str], threads: int, token: s
 
 
 class _Device:
-    """A device that reads as fast as it can."""
+    """A device that reads events as fast as it can."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -125,7 +125,7 @@ class _Device:
         self._session.receive(await self._socket.recv())
 
     async def ask(self, tokens: int) -> int:
-        """Ask and read to the end. Return the number of tokens received."""
+        """Send a question and read the answer to its end. Return the number of tokens received."""
         start, got = time.perf_counter(), 0
         ask = m.Ask(self._session.next_request, QUESTION, True, 0, tokens, tokens)
         for frame in self._session.send(ask):
@@ -205,13 +205,13 @@ async def _throughput(place: RunningServer, tokens: int, repeats: int, threads: 
 
 
 def _loop_s(pid: int) -> float:
-    """Return the CPU seconds of the server's main thread, which runs only the event loop."""
+    """Return the CPU seconds of the server's main thread, which runs nothing but the event loop."""
     times = next(thread for thread in psutil.Process(pid).threads() if thread.id == pid)
     return float(times.user_time + times.system_time)
 
 
 async def _queue(place: RunningServer, requests: int) -> dict[str, Any]:
-    """Ask with all devices at once; return promised waits and times to first token."""
+    """Let all devices ask at once; return the announced waiting times and the times to first token."""
     step(f"{requests} requests at once")
     async with AsyncExitStack() as cleanup:
         devices = await _devices(place, requests, cleanup)
@@ -229,7 +229,7 @@ async def _queue(place: RunningServer, requests: int) -> dict[str, Any]:
 
 
 async def _idle(place: RunningServer, count: int) -> dict[str, Any]:
-    """Return the memory of a connected device that asks nothing."""
+    """Return the server's memory for a connected device that asks nothing."""
     step(f"{count} idle devices")
     process = psutil.Process(place.pid)
     async with AsyncExitStack() as cleanup:

@@ -1,6 +1,6 @@
-"""The first token of an answer that the server writes from three passages: their states computed ahead and on disk,
-none of them in memory, against nothing kept. In rows of one passage each, and in one prompt, where only the first
-passage has a state that fits.
+"""The time to the first token of an answer that the server writes from three passages: with their states computed ahead
+and on disk, none of them in memory, against no cached states. Answers are written in rows of one passage each, or from
+one prompt, where only the first passage has a state that fits.
 
 The parts are the product's, in this process: `StatesWriter` fills a folder as `jackdaw-server index states` does, and
 `Batch` writes. Files are dropped from the kernel's cache before each answer, where the system can.
@@ -39,7 +39,7 @@ _TEXT = Path(__file__).parents[2] / "cloud_server" / "README.md"
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return medians of the first token in ms and of their ratios, for each arrangement; arms take turns."""
+    """Return medians of the ms to the first token, and of their ratios, for each arrangement; the arms take turns."""
     own, repeats = Settings().model, 3 if arguments.quick else 20
     engine = LlamaCppEngine(
         LlamaModel(weights(MODEL).path(find(MODEL))),
@@ -89,7 +89,7 @@ def _texts() -> Sequence[PassageText]:
 
 
 def _drop(folder: Path) -> None:
-    """Ask the kernel to forget the files' content, so that it is read from the disk."""
+    """Ask the kernel to drop the files from its page cache, so that they are read from disk."""
     if hasattr(os, "posix_fadvise"):
         for file in folder.iterdir():
             descriptor = os.open(file, os.O_RDONLY)
@@ -101,7 +101,7 @@ def _drop(folder: Path) -> None:
 
 
 def _first(engine: LlamaCppEngine, cache: PrefixCache, job: Job) -> tuple[float, tuple[int, ...]]:
-    """Return the ms to the first token of an answer, and all its tokens."""
+    """Return the ms to the first token of an answer, and all tokens of the answer."""
     batch, start = Batch(engine, cache), time.perf_counter()
     batch.join(1, job, job.max_tokens)
     tokens: list[int] = []

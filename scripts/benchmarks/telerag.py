@@ -1,4 +1,5 @@
-"""Search in an index larger than memory, with clusters read on demand or ahead of questions, against mapped FAISS.
+"""Search in an index larger than memory, with clusters read on demand or ahead of questions, against memory-mapped
+FAISS.
 
 FAISS searches with its list file memory-mapped. Reading ahead is for questions whose final text is still being written.
 With --data, vectors are generated around real ones and real questions are rewritten (`telerag_data`), with their texts
@@ -38,13 +39,15 @@ REAL_QUESTIONS, QUICK_REAL_QUESTIONS = 4_147, 500
 DECODES, QUICK_DECODES = 9, 3
 CODEC: Final[Codec] = "f16"
 KEPT: Final[Codec] = "rabitq"
-"""The benchmark's index: its inverted lists are those of `CODEC`, and one arm searches its codes."""
+"""The index that the benchmark builds: its inverted lists are those of `CODEC`, and one arm searches its codes."""
 
 CODED_QUESTIONS: Final = 200
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return `telerag.DISK.CODEC.PIPELINE.ARM.NPROBE`: median ms, bytes, whether ids equal FAISS's; and `ratio`s."""
+    """Return the figures as `telerag.DISK.CODEC.PIPELINE.ARM.NPROBE`: median ms, bytes, and whether ids equal FAISS's;
+    and the ratios of times.
+    """
     quick = arguments.quick
     passages, coded = (QUICK_PASSAGES, QUICK_CODED) if quick else (PASSAGES, CODED)
     with tempfile.TemporaryDirectory() as room:

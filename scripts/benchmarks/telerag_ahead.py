@@ -1,8 +1,10 @@
-"""Replays whole HyDE questions, with the passage written at a stated pace, and times the retrieval that is left then.
+"""Replays whole HyDE questions, with the passage written at a stated pace, and times the retrieval that remains once it
+is written.
 
-`on_demand` reads only when the search comes; `paper` looks ahead near the question with the whole budget; `progressive`
-spends half of it near the half-written output. Each search begins with nothing in memory. A slower disk is simulated by
-a limit on our own reads; the vector of the half-written output is computed beforehand, as it takes milliseconds.
+`on_demand` reads only when the search begins; `paper` looks ahead near the question with the whole budget;
+`progressive` spends half of it near the half-written output. Each search begins with nothing in memory. A slower disk
+is simulated by a limit on the benchmark's own reads; the vector of the half-written output is computed beforehand, as
+it takes milliseconds.
 """
 
 import time
@@ -31,7 +33,7 @@ from storage.list_file import ListFile
 from storage.public_passages import PassageFiles
 
 TOKEN_S: Final = 0.015
-"""Seconds per token: those of the default model, on two cores with little other work."""
+"""Seconds per token of the written passage: those of the default model, on two cores with little other work."""
 
 DISKS: Final[Mapping[str, float]] = {"native": 0.0, "500": 500e6, "100": 100e6}
 ARMS: Final[Mapping[str, LookaheadMode | None]] = {
@@ -52,7 +54,7 @@ class Limited(ListFile):
         self._rate, self._free_at, self._lock = rate, 0.0, Lock()
 
     def read(self, memory: memoryview, first: int, length: int) -> None:
-        """Read like the file, delayed to the simulated rate."""
+        """Read from the file, delayed to the simulated rate."""
         with self._lock:
             self._free_at = ready_at = max(time.perf_counter(), self._free_at) + length / self._rate
         super().read(memory, first, length)
@@ -60,7 +62,9 @@ class Limited(ListFile):
 
 
 def opened(folder: Path, rate: float, memory: int = MEMORY) -> Ivf:
-    """Open the index with nothing in memory, on a disk of `rate` bytes a second; 0 is the machine's own disk."""
+    """Open the index with nothing in memory, on a simulated disk of `rate` bytes a second; 0 is the machine's own
+    disk.
+    """
     vectors = Ivf(folder, memory, partial(Limited, rate=rate)) if rate else Ivf(folder, memory)
     drop_page_cache(vectors.files.lists)
     return vectors
@@ -68,7 +72,7 @@ def opened(folder: Path, rate: float, memory: int = MEMORY) -> Ivf:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The figures of one question."""
+    """The measurements of one replayed question."""
 
     retrieval_ms: float
     total_ms: float
@@ -81,7 +85,7 @@ class Replay:
 
 
 def measured(folder: Path, asked: Sequence[Rewriting], disk: str, nprobe: int) -> dict[str, dict[str, Any]]:
-    """Return the figures by arm; for each question the arms run in turn, in rotating order."""
+    """Return the figures by arm. For each question the arms run in turn, in rotating order."""
     rows: dict[str, list[Replay]] = {arm: [] for arm in ARMS}
     search = mapped(folder, 0)
     for number, rewriting in enumerate(asked):
@@ -157,9 +161,9 @@ def _figures(replays: Sequence[Replay]) -> dict[str, Any]:
 
 
 def ratios(figures: Mapping[str, Mapping[str, Any]], rate: float) -> dict[str, float]:
-    """Return the ratios to compare with the bars: each arm's retrieval and total against `on_demand`.
+    """Return the ratios that are compared with the required limits: each arm's retrieval and total against `on_demand`.
 
-    For a limited disk, also the times relative to what its bandwidth allows.
+    For a limited disk, also the times relative to the least that its bandwidth allows.
     """
     base = figures["on_demand"]
     bars = {
@@ -178,7 +182,9 @@ def ratios(figures: Mapping[str, Mapping[str, Any]], rate: float) -> dict[str, f
 
 
 def decode_ratio(engine: Engine, folder: Path, runs: int) -> float:
-    """Return the median decode speed while clusters are read ahead all the time, relative to the speed alone."""
+    """Return the median decode speed while clusters are read ahead all the time, relative to the speed without
+    reading.
+    """
     size = read_bytes(folder)
     vectors = opened(folder, 0.0, size // 4)
     blocks = np.array_split(np.arange(vectors.clusters), 8)
@@ -197,7 +203,7 @@ def decode_ratio(engine: Engine, folder: Path, runs: int) -> float:
 
 
 def read_bytes(folder: Path) -> int:
-    """Return the bytes of the index's lists."""
+    """Return the size of the index's lists in bytes."""
     return Ivf(folder, 0).files.layout.bytes
 
 

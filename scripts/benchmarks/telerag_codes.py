@@ -29,7 +29,9 @@ def extended(folder: Path, base: Path, blocks: Sequence[Callable[[], Vectors]], 
 
 
 def searched(folder: Path, asked: Vectors) -> dict[str, Any]:
-    """Return the figures of both searches for the question vectors `asked`, with the default number of probes."""
+    """Return the figures of both searches for the question vectors `asked`, with the default number of probed
+    clusters.
+    """
     vectors = Ivf(folder)
     search = RabitqSearch(vectors, MEMORY)
     nprobe = probes_for(vectors.clusters, len(vectors))

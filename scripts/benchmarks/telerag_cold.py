@@ -1,4 +1,4 @@
-"""Searches with nothing in memory: clusters read on demand, against FAISS with the list file memory-mapped.
+"""Times searches with nothing in memory: clusters read on demand, against FAISS with the list file memory-mapped.
 
 Before each cold search, the kernel's page cache of the file is dropped, and the kernel counts the bytes that are read:
 a search that read less than the clusters it needed was not cold, which `reads_proven` shows. For each question the arms
@@ -30,7 +30,7 @@ Search = Callable[[Numbers, Vectors], tuple[Numbers, Vectors]]
 
 
 class Arms:
-    """The index in a folder, searched in each of the compared ways."""
+    """An index in a folder, and the compared ways to search it."""
 
     def __init__(self, folder: Path, asked: Vectors) -> None:
         self._folder, self._asked = folder, asked
@@ -82,7 +82,7 @@ def drop_page_cache(file: Path) -> None:
 
 
 def mapped(folder: Path, threads: int) -> Search:
-    """Return FAISS's own search on memory-mapped lists, which it reads ahead with this many threads."""
+    """Return FAISS's own search on memory-mapped lists, which it reads ahead with the given number of threads."""
     faiss = faiss_with(1)
     held = read_clusters(folder)
     layout: Layout = held.layout
@@ -145,7 +145,7 @@ def made_index(folder: Path, passages: int, codec: Codec, threads: int) -> None:
 
 
 def made_blocks(first: int, stop: int) -> list[Callable[[], Vectors]]:
-    """Return generated vectors of these numbers, in blocks. They differ from all vectors of lower numbers."""
+    """Return generated vectors for a range of numbers, in blocks. They differ from all vectors of lower numbers."""
     return [partial(_block, -(-start // BLOCK), min(BLOCK, stop - start)) for start in range(first, stop, BLOCK)]
 
 

@@ -1,4 +1,5 @@
-"""The data of `telerag`: an index of vectors generated around real ones, and real questions with a rewriting.
+"""The data of the benchmark `telerag`: an index of vectors generated around real ones, and real questions with a
+rewriting.
 
 A generated vector lies between a real passage and another among its eight nearest, with a little noise. The rewriting
 is HyDE's, a passage of 64 tokens that answers the question: written by the default model (`hyde`), greedily; or the
@@ -42,13 +43,13 @@ class Rewriting:
     output: Vectors
 
     def anchored(self) -> "Rewriting":
-        """Return the same with the outputs' vectors averaged with the question's, each with weight one half."""
+        """Return the rewriting with the outputs' vectors averaged with the question's, each with weight one half."""
         return Rewriting(self.question, _unit(self.question + self.half), _unit(self.question + self.output))
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Real vectors: of passages, shape (passages, dimensions), and of many questions; and the rewritings by writer.
+    """The real vectors: of passages, shape (passages, dimensions), and of many questions; and the rewritings by writer.
 
     `texts` holds the questions that were rewritten.
     """
@@ -88,7 +89,7 @@ def real(arguments: Namespace, count: int, passages: int, questions: int) -> Ask
 
 
 def written_by(engine: Engine, question: str) -> str:
-    """Return the passage that the model writes at temperature 0; it always has the full number of tokens."""
+    """Return the passage that the model writes at temperature 0, always with the full number of tokens."""
     template = parse(engine.info.chat_template, engine.info.bos)
     engine.clear(0)
     parts = (template.before_user, PROMPT.format(question), template.after_user + template.before_assistant)
@@ -113,7 +114,7 @@ def _rows(data: Path, name: str, kind: str) -> list[dict[str, Any]]:
 
 
 class Around:
-    """Generates any number of vectors around real ones, shape (passages, dimensions); reproducible."""
+    """A reproducible generator of any number of vectors around real ones, shape (passages, dimensions)."""
 
     def __init__(self, passages: Vectors) -> None:
         self._passages = passages
@@ -134,12 +135,12 @@ class Around:
         return _unit(_unit(drawn) + NOISE * _unit(noise))
 
     def blocks(self, first: int, stop: int) -> list[Callable[[], Vectors]]:
-        """Return vectors of these numbers, in blocks. They differ from all vectors of lower numbers."""
+        """Return generated vectors for a range of numbers, in blocks. They differ from all vectors of lower numbers."""
         return [partial(self.of, min(BLOCK, stop - start), 1000 + start) for start in range(first, stop, BLOCK)]
 
 
 def make(folder: Path, around: Around, passages: int, codec: Codec, threads: int) -> None:
-    """Create the folder with an index of this many generated vectors."""
+    """Create the folder with an index of the given number of generated vectors."""
     folder.mkdir(parents=True)
     clusters = clusters_for(passages)
     centroids = train(around.of(min(SAMPLE_PER_CLUSTER * clusters, passages), 1), clusters, threads=threads)

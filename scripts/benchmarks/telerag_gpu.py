@@ -1,4 +1,6 @@
-"""Searches by processor and GPU together, against the processor alone, with all lists in memory. Needs CUDA."""
+"""Compares searches by processor and GPU together with searches by the processor alone, with all lists in memory. Needs
+CUDA.
+"""
 
 import time
 from collections.abc import Sequence
@@ -15,16 +17,18 @@ from storage.ivf_files import Numbers, Vectors
 
 BATCHES = (1, 2, 4, 8)
 COVERED = 0.8
-"""The share of each question's clusters, the nearest ones, that are on the GPU beforehand; the processor scans the
-rest.
+"""The share of each question's clusters, the nearest ones, that is copied to the GPU before the search; the processor
+scans the rest.
 """
 
 _COPIED_S = 0.05
-"""Seconds to wait for copies that were started."""
+"""Seconds to wait until copies to the GPU have ended."""
 
 
 def cooperative(folder: Path, asked: Vectors, probes: Sequence[int], device: str = "cuda") -> dict[str, Any]:
-    """Return `NPROBE.BATCH.{cpu_ms,cooperative_ms,ratio,ids_same}`, as medians; without a GPU, why it is left out."""
+    """Return the medians as `NPROBE.BATCH.{cpu_ms,cooperative_ms,ratio,ids_same}`, by number of probed clusters and
+    size of a batch; without a GPU, the reason why they are left out.
+    """
     try:
         torch_on(device)
     except UsageError:

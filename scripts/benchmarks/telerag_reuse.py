@@ -1,4 +1,5 @@
-"""Counts the overlap of questions' clusters: with those of a rewriting, with other questions, and over time.
+"""Counts how much the clusters of a question overlap: with those of its rewriting, with those of other questions, and
+over time.
 
 Counts the clusters that real questions probe, without reading any.
 """
@@ -21,11 +22,13 @@ TOGETHER, WAITING, DRAWS = 8, 64, 5
 
 Scores = npt.NDArray[np.float64]
 Use = Callable[[Scores, Numbers, int], None]
-"""Updates the clusters' scores, shape (clusters,), for a question's clusters and its number."""
+"""A function that updates the clusters' scores, shape (clusters,), given a question's clusters and its number."""
 
 
 def overlap(vectors: Ivf, asked: Sequence[Rewriting], nprobe: int) -> dict[str, float]:
-    """Return the share of the output's clusters that are among the 1, 2 and 4 times as many nearest to the question."""
+    """Return the share of the written passage's clusters that are among the 1, 2 and 4 times as many nearest to the
+    question.
+    """
     shares: dict[int, list[float]] = {times: [] for times in TIMES}
     for rewriting in asked:
         needed = set(vectors.probe(rewriting.output, nprobe).tolist())
@@ -36,7 +39,9 @@ def overlap(vectors: Ivf, asked: Sequence[Rewriting], nprobe: int) -> dict[str, 
 
 
 def together(vectors: Ivf, questions: Vectors, nprobe: int) -> dict[str, float]:
-    """Return the bytes read for eight questions at once, relative to one by one: any eight, and grouped from 64."""
+    """Return the bytes read for eight questions at once, relative to one by one: for any eight, and for eight grouped
+    from 64.
+    """
     chance = np.random.default_rng(1)
     any_eight: list[list[tuple[int, int]]] = []
     grouped: list[list[tuple[int, int]]] = []
@@ -63,9 +68,9 @@ def _share(rounds: Sequence[Sequence[tuple[int, int]]]) -> float:
 
 
 def hit_rates(vectors: Ivf, questions: Vectors, nprobe: int) -> dict[str, Any]:
-    """Return `POLICY.SHARE`: the share of the clusters needed by successive questions that are in memory already.
+    """Return, as `POLICY.SHARE`, the share of the clusters needed by successive questions that are in memory already.
 
-    `fixed` is the best rate of a set that never changes, chosen in hindsight.
+    The policy `fixed` keeps a set of clusters that never changes; it is the best such set, chosen in hindsight.
     """
     probed = [vectors.probe(question, nprobe) for question in questions]
     policies: Mapping[str, Use] = {"lru": _lru, "halving": _halving, "decay": _decay}

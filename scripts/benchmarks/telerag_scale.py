@@ -1,4 +1,5 @@
-"""How searches grow with the index, over two decades, and the memory of a server whose index is larger than that.
+"""How the time of searches grows with the index, over two orders of magnitude, and the memory of a server whose index
+is larger than its memory.
 
 To train and assign clusters of millions of vectors takes an hour, and changes nothing that is measured here. So the
 centroids are generated around real vectors (`Around`), and the vectors of each cluster around its centroid; all
@@ -39,17 +40,21 @@ SIZES, QUICK_SIZES = (80_000, 800_000, 8_000_000), (8_000, 80_000)
 PROBES, QUICK_PROBES = (64, 128, 256, 512), (64, 256)
 QUESTIONS: Final = 8
 SPREAD: Final = 0.5
-"""The length of the noise that is added to a unit centroid."""
+"""The length of the noise that is added to a unit centroid to generate a vector."""
 
 TEXTS: Final = 100_000
-"""Passages in each file of texts."""
+"""The number of passages in each file of texts."""
 
 BESIDES_MB: Final = 650.0
-"""The most megabytes that a server may take beside the vectors (`memory_mb`) and the KV states (`prefix_mb`)."""
+"""The most megabytes that a server may take in addition to the vectors (`memory_mb`) and the KV states
+(`prefix_mb`).
+"""
 
 
 def swept(around: Around, asked: Vectors, room: Path, quick: bool) -> dict[str, Any]:
-    """Return `PASSAGES`: median times by arm and probes; `slope.ARM.PROBES`: of the time by passages, log-log."""
+    """Return the figures by number of passages: median times by arm and number of probed clusters; and as
+    `slope.ARM.PROBES` the slope of the time by passages, on log scales.
+    """
     sizes = QUICK_SIZES if quick else SIZES
     figures: dict[str, Any] = {}
     for passages in sizes:
@@ -71,7 +76,9 @@ def swept(around: Around, asked: Vectors, room: Path, quick: bool) -> dict[str, 
 
 
 def served(around: Around, questions: Sequence[str], room: Path, arguments: Namespace) -> dict[str, Any]:
-    """Return the most memory of a server process that answers the questions, and the bytes of its index and bar."""
+    """Return the most memory that a server process takes while it answers the questions, the bytes of its index, and
+    the limit.
+    """
     own = {name: value for name, value in os.environ.items() if not name.startswith("JACKDAW_")}
     own |= {HOME_VARIABLE: str(room / "home"), "JACKDAW_SERVER_LOG_LEVEL": "error"}
     own |= {"JACKDAW_SERVER_LIMITS_SEARCHES_PER_MINUTE": "1000000"}
@@ -106,7 +113,7 @@ def served(around: Around, questions: Sequence[str], room: Path, arguments: Name
 
 
 def write_index(folder: Path, around: Around, passages: int, codec: Codec) -> None:
-    """Create the folder with the clusters and lists of this many generated vectors."""
+    """Create the folder with the clusters and lists of the given number of generated vectors."""
     folder.mkdir(parents=True)
     clusters = clusters_for(passages)
     centroids = around.of(clusters, 1)
@@ -141,7 +148,9 @@ def _write_texts(version: Path, passages: int) -> None:
 
 
 def _asked(url: str, token: str, questions: Sequence[str]) -> int:
-    """Ask the questions one after the other, each answered with four tokens; return the number of passages found."""
+    """Ask the questions one after the other, each answered with four tokens; return the number of passages that were
+    found.
+    """
     count = 0
     with connect(
         url,

@@ -1,4 +1,4 @@
-"""A process in a pseudo-terminal, as users start it, and keys typed into it."""
+"""Runs a process in a pseudo-terminal, as users start it, and types keys into it."""
 
 import fcntl
 import os
@@ -21,7 +21,7 @@ ROWS, COLUMNS = 24, 80
 
 
 class Terminal:
-    """A process in a pseudo-terminal, and the output it has `written`."""
+    """A process in a pseudo-terminal; `written` is its output so far."""
 
     def __init__(self, program: str, environment: Mapping[str, str], columns: int = COLUMNS, rows: int = ROWS) -> None:
         self.written = bytearray()
@@ -31,7 +31,7 @@ class Terminal:
             os.execve(sys.executable, [sys.executable, "-c", program], dict(environment))
 
     def awaits(self, *texts: bytes, within_s: float = 30.0, since: int | None = None) -> None:
-        """Read until all texts have been written in this order, from now on or from an index of `written`.
+        """Read until all the texts have been written in this order, from now on or from an index of `written`.
 
         Raises CannotRun, and OSError if the process has ended.
         """
@@ -44,7 +44,7 @@ class Terminal:
             place = index + len(text)
 
     def drain(self, seconds: float) -> None:
-        """Read the output for this many seconds."""
+        """Read the output for the given number of seconds."""
         deadline = time.perf_counter() + seconds
         while (left := deadline - time.perf_counter()) > 0:
             self._read(left)
@@ -54,7 +54,7 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def _read(self, seconds: float) -> bool:
-        """Return whether the process wrote something within this time."""
+        """Read new output; return whether the process wrote any within the given time."""
         if not select.select([self.fd], [], [], max(0.0, seconds))[0]:
             return False
         self.written += os.read(self.fd, 65_536)
@@ -65,7 +65,7 @@ class Terminal:
 def terminal(
     program: str, environment: Mapping[str, str], columns: int = COLUMNS, rows: int = ROWS
 ) -> Iterator[Terminal]:
-    """Yield the process, which is killed at the end."""
+    """Run a command in a pseudo-terminal within the block, and kill it at the end."""
     process = Terminal(program, environment, columns, rows)
     try:
         yield process

@@ -1,5 +1,5 @@
-"""The gain of skipping the projections of a cached prefix, as PerCache publishes it (§4.2.2), or all of its
-computation.
+"""Compares skipping only the projections of a cached prefix, as PerCache publishes it (§4.2.2), with skipping all of
+its computation.
 
 Both ways and the full computation run in torch on the same weights and tokens, interleaved. The share of equal top-1
 tokens with llama.cpp shows that it is the same model.
@@ -88,7 +88,7 @@ def _engines(path: Path, threads: int) -> dict[str, Engine]:
 
 
 def _agreement(engine: Engine, path: Path, threads: int, tokens: list[int]) -> float:
-    """Return the share of positions with the same top-1 next token as llama.cpp."""
+    """Return the share of positions at which torch and llama.cpp have the same top-1 next token."""
     other = LlamaCppEngine(LlamaModel(path), context=TOKENS, threads=threads)
     engine.clear(0)
     # One after the other, as waiting threads of one would slow the other.

@@ -1,4 +1,5 @@
-"""Reading while a question is typed: the app in a terminal, at 40 words a minute, alternately with and without it.
+"""Reading a question's passages while it is typed: the app in a terminal, at 40 words a minute, alternately with and
+without such reading.
 
 Two apps run on two homes with the same files; the passages' states are dropped before each question. Times are measured
 from outside, from the key press on: the time to the first token is the time until the answer was seen, less the trace's
@@ -38,8 +39,8 @@ KEY_S = 60 / (40 * 5)
 """Seconds between two key presses at 40 words a minute, of five characters each."""
 
 TTFT_RATIO, KEY_RATIO, MOST_IN_VAIN = 0.4, 1.2, 2.5
-"""The bars: mean first-token time and 99th percentile of key echoes, each with / without reading; passages read in
-vain.
+"""The required limits: the ratio with / without reading of the mean first-token time and of the 99th percentile of key
+echoes; and the most passages read in vain.
 """
 
 ANSWER_S = 600.0
@@ -48,12 +49,12 @@ ANSWER_S = 600.0
 _READY = b"ready"
 _NEW, _ENTER = "\x0e", "\r"
 _BEHIND = ("decode", "check", "evidence")
-"""Steps of an answer's trace that come after its first token."""
+"""The steps of an answer's trace that come after its first token."""
 
 
 @dataclass(slots=True)
 class Arm:
-    """An app, the device over its home, and its measurements.
+    """An app, the device with the app's home, and its measurements.
 
     `first` are ms from Enter to the first token, `shown` to the answer on the screen, `keys` from a key to its echo.
     Passages are counted for every typed question, times for the questions that a model answers.
@@ -69,7 +70,7 @@ class Arm:
     answers: list[str] = field(default_factory=list)
 
     def ask(self, question: str) -> bool:
-        """Type and send the question; return whether a model has answered it."""
+        """Type and send a question; return whether a model answered it."""
         self._empty()
         self.app.types(_NEW)
         self.app.drain(1.0)
@@ -93,7 +94,7 @@ class Arm:
         return True
 
     def drop_last(self) -> None:
-        """Drop the last question's figures, as the other app did not answer it with a model."""
+        """Drop the last question's figures, because the other app answered it without a model."""
         for values in (self.shown, self.first, self.answers):
             values.pop()
 
@@ -121,7 +122,7 @@ class Arm:
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return the figures by set; `missed` names the bars that were missed."""
+    """Return the figures by set; `missed` names the required limits that were missed."""
     if arguments.data is None:
         raise CannotRun("it needs --data, with lihuaworld or email in it")
     sets = load(arguments.data, *SETS)
@@ -193,9 +194,9 @@ def _missed(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 @contextmanager
 def _app(home: Path, store: Path, folder: Path, threads: int, *, reads: bool) -> Iterator[Arm]:
-    """Yield the app on a home with a copy of the store.
+    """Yield the app, running on a home with a copy of the store.
 
-    No kept answer serves, and neither power, heat nor load stops the reading.
+    No kept answer is served, and neither power, heat nor load stops the reading.
     """
     own = {name: value for name, value in os.environ.items() if not name.startswith(("JACKDAW_", "TEXTUAL_"))}
     own |= {
@@ -221,14 +222,16 @@ def _app(home: Path, store: Path, folder: Path, threads: int, *, reads: bool) ->
 
 
 def _spread(data: RetrievalSet, count: int) -> list[str]:
-    """Return `count` questions, spread evenly over the set, that a model answers; others are quoted from the files."""
+    """Return `count` questions that a model answers, spread evenly over the set; other questions are answered by
+    quotations.
+    """
     texts = [" ".join(question.text.split()) for question in data.questions]
     answered = [text for text in texts if text.isascii() and not discourse.subject(text)]
     return answered[:: max(1, len(answered) // count)][:count]
 
 
 def _quick(data: RetrievalSet) -> RetrievalSet:
-    """Return the set reduced to the first documents, and the questions that they answer."""
+    """Return the set reduced to its first documents, and the questions that these documents answer."""
     files = {name: documents[:QUICK_DOCUMENTS] for name, documents in data.files.items()}
     keys = {document.key for documents in files.values() for document in documents}
     return RetrievalSet(files, [question for question in data.questions if question.relevant & keys])

@@ -1,4 +1,6 @@
-"""Real evaluation data, in the form in which Jackdaw reads files: documents, questions, and held-out groups."""
+"""Real evaluation data, in the form in which Jackdaw reads files: documents, questions, and groups held out from
+training.
+"""
 
 from shared.telemetry import switch_off
 

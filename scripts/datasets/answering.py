@@ -1,4 +1,4 @@
-"""Whether a passage contains the answer to a question, by its words."""
+"""Decides by words whether a passage contains the answer to a question."""
 
 import re
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from scripts.datasets.folders import Asked
 from shared.types import StoredPassage
 
 _TOLD = 0.6
-"""The share of an answer's words from which a passage counts as containing the answer in other words."""
+"""The share of an answer's words from which on a passage counts as containing the answer in other words."""
 
 
 def tells(passage: StoredPassage, question: Asked) -> bool:
-    """Return whether the passage contains an answer literally, or most of its words. In a meeting, any passage
-    counts.
+    """Return whether the passage contains an answer literally, or most of an answer's words. A passage of a meeting
+    always counts.
     """
     held = words(f"{passage.title} {(passage.date or '')[:10]} {passage.text}")
     text = f" {' '.join(held)} "
@@ -26,7 +26,7 @@ def tells(passage: StoredPassage, question: Asked) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Return the words by which answers are compared."""
+    """Return the set of words by which answers are compared."""
     return [word for word in re.findall(r"\w+", text.lower()) if word not in ("a", "an", "the")]
 
 

@@ -17,16 +17,16 @@ from scripts.places import CannotRun
 from shared.types import Block, Document
 
 HELD_OUT = 5
-"""One in this many groups is held out from training."""
+"""The number of groups of which one is held out from training."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question, its accepted answers (none if the documents do not contain the answer), and the keys of the documents
-    that contain them.
+    that contain an answer.
 
-    `groups` are the articles, passages, sessions or meetings that it is about, each held out as a whole. `file` is the
-    file that the question is limited to, if any.
+    `groups` are the articles, passages, sessions or meetings that the question is about, each held out as a whole.
+    `file` is the file to which the question is limited, if any.
     """
 
     question: str
@@ -50,8 +50,8 @@ class Asked:
 class Folder:
     """Documents by file, and the questions about them.
 
-    `summaries`: the questions ask what was said about a topic, which no passage says in the answer's words; there is
-    always an answer.
+    `summaries`: the questions ask for what was said about a topic. No passage states that in the answer's words, and
+    there is always an answer.
     """
 
     files: Mapping[str, Sequence[Document]]
@@ -70,7 +70,7 @@ def is_held_out(group: str) -> bool:
 
 
 def read(data: Path) -> dict[str, Folder]:
-    """Return the existing folders with answers, by name. Raises CannotRun if there is none, or one is damaged."""
+    """Return the folders of questions that exist, by name. Raises CannotRun if there is none, or one is damaged."""
     readers: dict[str, Callable[[Path], Folder]] = {
         "xquad": _xquad,
         "nq_passages": _nq_passages,
@@ -82,9 +82,9 @@ def read(data: Path) -> dict[str, Folder]:
         try:
             folders[name] = readers[name](data)
         except (OSError, ValueError, LookupError, TypeError) as error:
-            raise CannotRun(f"{data / name} is not what it should be ({error!r}).") from error
+            raise CannotRun(f"{data / name} cannot be read as evaluation data ({error!r}).") from error
     if not folders:
-        raise CannotRun(f"there is none of the folders {', '.join(readers)} in {data}.")
+        raise CannotRun(f"none of these folders exists in {data}: {', '.join(readers)}.")
     return folders
 
 
@@ -128,7 +128,7 @@ def _lihuaworld(data: Path) -> Folder:
 
 
 def _as_said(answer: str) -> str:
-    """Return the answer with days as passages show them, and parts joined by "and"."""
+    """Return the answer in the passages' style: days as passages show them, and parts joined by "and"."""
     *parts, last = re.sub(r"^(20\d\d)(\d\d)(\d\d)$", r"\1-\2-\3", answer).split("&")
     return f"{', '.join(part.strip() for part in parts)} and {last.strip()}" if parts else last
 

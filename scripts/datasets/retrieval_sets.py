@@ -14,9 +14,9 @@ from shared.types import Block, Document
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and the keys of the documents that answer it: retrieving any of them counts.
+    """A question, and the keys of the documents that answer it; retrieving any one of them counts as a hit.
 
-    `file` is the file that the question is limited to, if any.
+    `file` is the file to which the question is limited, if any.
     """
 
     text: str
@@ -33,7 +33,7 @@ class RetrievalSet:
 
 
 def load(data: Path, *names: str) -> dict[str, RetrievalSet]:
-    """Return the sets in the folder, or the named ones of them; missing sets are left out."""
+    """Return the retrieval sets in the folder, or only the named ones; missing sets are left out."""
     readers: dict[str, Callable[[Path], RetrievalSet]] = {
         "lihuaworld": _lihuaworld,
         "qmsum": _qmsum,
@@ -51,7 +51,7 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def evidence_keys(evidence: str) -> frozenset[str]:
-    """Return the sessions that answer a question, according to `lihuaworld`."""
+    """Return the keys of the chat sessions that answer a question of the data set `lihuaworld`."""
     return frozenset(key.strip().replace(":", "") for key in re.split("<and>|<or>", evidence))
 
 
@@ -119,7 +119,7 @@ def _groups(texts: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _email(data: Path) -> RetrievalSet:
-    """Return the set of mails without subjects, as the questions are made from the subjects."""
+    """Return the set of mails. Their subjects are left out, because the questions are made from the subjects."""
     documents = [
         Document(
             mail["id"], "mail", "", (Block(mail["body"], 1),), datetime.fromisoformat(mail["date"]), (mail["from"],)
@@ -133,7 +133,7 @@ def _email(data: Path) -> RetrievalSet:
 
 
 def _nq_passages(data: Path) -> RetrievalSet:
-    """Return the gold passages, with the wiki corpus as distractors if it exists."""
+    """Return the passages of Natural Questions, with the wiki corpus as distractors if it exists."""
     documents = []
     for folder, prefix in (("nq_passages", "nq"), ("wiki_corpus", "wiki")):
         path = data / folder / "passages.jsonl"

@@ -1,4 +1,4 @@
-"""Stores of evaluation documents that Jackdaw can search, filled without reading files."""
+"""Stores of evaluation documents that Jackdaw can search. They are filled directly, without reading files."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +19,16 @@ from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
 from storage.vectors import VectorIndex
 
 FOUND = 8
-"""Passages retrieved for a question."""
+"""The number of passages retrieved for a question."""
 
 _IN_FILE = 100
-"""Passages retrieved before those of other files are left out."""
+"""The number of passages retrieved for a question that is limited to a file, before passages of other files are left
+out.
+"""
 
 
 def filled(path: Path, files: Mapping[str, Sequence[Document]], embedder: Embedder) -> KnowledgeStore:
-    """Return a new store with the documents, by file name."""
+    """Return a new store that holds the given documents, by file name."""
     store = KnowledgeStore(Database(path))
     for name, documents in files.items():
         cut = [passages(document.blocks) or [Passage(document.title, 0)] for document in documents]
@@ -67,6 +69,6 @@ def searched(room: Path, name: str, folder: Folder, embedder: Embedder) -> Itera
 
 
 def among(retriever: Retriever, question: Asked, count: int) -> list[Hit]:
-    """Return the passages retrieved for a question, limited to its file if it has one."""
+    """Return the passages retrieved for a question; if it is limited to a file, only passages of that file."""
     hits = retriever.search(Query(question.question), count if question.file is None else _IN_FILE)
     return [hit for hit in hits if question.file is None or hit.passage.path == f"/set/{question.file}"][:count]

@@ -1,4 +1,4 @@
-"""Training of draft networks: small networks that foresee the next tokens of a model from its features."""
+"""Trains draft networks: small networks that predict the next tokens of a model from its features."""
 
 from shared.telemetry import switch_off
 

@@ -1,8 +1,8 @@
-"""Trains a draft network for a model: it foresees the model's next tokens from the model's own features.
+"""Trains a draft network for a model: it predicts the model's next tokens from the model's own features.
 
 Collects the model's own answers to Jackdaw's prompts, then trains. Writes the network (safetensors) into DIR, and a
-card beside it. Another network in the same DIR, with other settings, learns from the same texts. Stop it with Ctrl-C
-at any time: the same command goes on from there, to the same bytes.
+card beside it. Training with other settings in the same DIR uses the same texts. Stop it with Ctrl-C at any time: the
+same command continues from there, with the same bytes as a result.
 """
 
 import argparse
@@ -26,11 +26,11 @@ _EXAMPLES = """Examples:
   scripts/train_draft build/draft --data ../shared/data --fusion plain           EAGLE's fusion, on the same texts
   scripts/train_draft build/try --data ../shared/data --positions 2000 --held-out 1 --epochs 1      a minute or two
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 it cannot be trained here, 130 stopped, to be gone on with"""
+Exit codes: 0 done, 1 failed, 2 usage, 3 training is impossible here, 130 stopped, the same command continues"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; for usage errors argparse exits with 2."""
+    """Run the command line and return its exit code. For usage errors argparse exits with code 2."""
     given = _parsed(arguments)
     collected = Collected(positions=given.positions, answers=given.answers, held_out=given.held_out, seed=given.seed)
     settings = Recipe(
@@ -63,19 +63,42 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("folder", type=Path, metavar="DIR", help="where texts, state, network and card are written")
-    add("--data", type=folder, required=True, metavar="DIR", help="lihuaworld, email, nq_passages and prompts")
+    add("folder", type=Path, metavar="DIR", help="folder to write texts, state, network and card into")
+    add(
+        "--data",
+        type=folder,
+        required=True,
+        metavar="DIR",
+        help="folder with lihuaworld, email, nq_passages and prompts",
+    )
     add("--model", type=Path, metavar="FILE", help="GGUF of the model to draft for (default: the default model)")
-    add("--positions", type=count, default=_COLLECTED.positions, help="tokens of own answers (default: %(default)s)")
+    add(
+        "--positions",
+        type=count,
+        default=_COLLECTED.positions,
+        help="tokens of answers to collect (default: %(default)s)",
+    )
     add("--answers", type=count, default=_COLLECTED.answers, help="answers to each prompt (default: %(default)s)")
-    add("--held-out", type=count, default=_COLLECTED.held_out, help="prompts of each kind (default: %(default)s)")
-    add("--fusion", choices=get_args(Fusion), default=_RECIPE.fusion, help="of inputs (default: %(default)s)")
-    add("--blocks", type=count, default=_RECIPE.blocks, help="of the model's shape (default: %(default)s)")
-    add("--losses", choices=get_args(Losses), default=_RECIPE.losses, help="and rate (default: %(default)s)")
-    add("--drafted", type=count, default=_RECIPE.drafted, help="tokens that it can draft (default: %(default)s)")
-    add("--epochs", type=count, default=_RECIPE.epochs, help="over all texts (default: %(default)s)")
+    add(
+        "--held-out",
+        type=count,
+        default=_COLLECTED.held_out,
+        help="held-out prompts of each kind (default: %(default)s)",
+    )
+    add(
+        "--fusion", choices=get_args(Fusion), default=_RECIPE.fusion, help="fusion of the inputs (default: %(default)s)"
+    )
+    add("--blocks", type=count, default=_RECIPE.blocks, help="number of network blocks (default: %(default)s)")
+    add(
+        "--losses",
+        choices=get_args(Losses),
+        default=_RECIPE.losses,
+        help="losses, with their rate (default: %(default)s)",
+    )
+    add("--drafted", type=count, default=_RECIPE.drafted, help="size of the drafted vocabulary (default: %(default)s)")
+    add("--epochs", type=count, default=_RECIPE.epochs, help="passes over all texts (default: %(default)s)")
     add("--rate", type=rate, default=_RECIPE.rate, help="highest learning rate (default: that of the losses)")
-    add("--seed", type=int, default=_RECIPE.seed, help="answers, order, weights (default: %(default)s)")
+    add("--seed", type=int, default=_RECIPE.seed, help="seed of all random choices (default: %(default)s)")
     add("--threads", type=count, default=os.cpu_count() or 1, help="threads (default: %(default)s)")
     add("--json", action="store_true", help="print files and figures as one JSON object")
     return parser.parse_args(arguments)

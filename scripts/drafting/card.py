@@ -1,4 +1,4 @@
-"""The card of a draft network: its data, settings and figures."""
+"""The model card of a draft network: its data, settings and figures."""
 
 from collections.abc import Mapping
 from typing import Any

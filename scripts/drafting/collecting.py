@@ -1,6 +1,8 @@
-"""Collects what a draft network is trained on: the model's own answers to Jackdaw's prompts, the prompts, and features.
+"""Collects the training data of a draft network: the prompts, the model's own answers to them, and the model's
+features.
 
-Each prompt with its answers is one file, written whole: collecting that was stopped goes on to the same bytes.
+Each prompt with its answers is written as one file, atomically: collecting that was stopped continues, with the same
+bytes as a result.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,25 +27,25 @@ from shared.ending import Piece as Spelled
 from shared.prompt import Prompt, Segment
 
 HEAD, READ, WRITTEN = 0, 1, 2
-"""Parts of a text: what all prompts begin with, what else is read, and the model's own answer."""
+"""The parts of a text: the beginning that all prompts share, the rest of the prompt, and the model's own answer."""
 
 TOGETHER: Final = 3
-"""Prompts answered at a time."""
+"""The number of prompts that are answered at a time."""
 
 _MOST_PROMPT: Final = 900
-"""The most tokens of a prompt that is answered."""
+"""The most tokens of a prompt; longer prompts are left out."""
 
 
 class Model(Engine, FeatureEngine, Protocol):
-    """An engine that gives features."""
+    """An engine that provides features."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A prompt with answers that each follow it: n tokens as a tree, with features of shape (n, width).
+    """A prompt with several answers that each follow it: n tokens as a tree, with features of shape (n, width).
 
-    `parents` are indices of the tokens before, -1 for the first; `likeliest` the model's likeliest next tokens, -1 in
-    the prompt; `parts` says what each token is part of.
+    `parents` are the indices of the tokens before each token, -1 for the first; `likeliest` are the model's likeliest
+    next tokens, -1 in the prompt; `parts` says to which part each token belongs.
     """
 
     tokens: npt.NDArray[np.int32]
@@ -54,12 +56,12 @@ class Text:
 
     @property
     def written(self) -> int:
-        """The number of tokens of answers."""
+        """The number of tokens that belong to answers."""
         return int((self.parts == WRITTEN).sum())
 
 
 def room(settings: Collected) -> int:
-    """Return the most tokens of context that prompts and answers take which are written together."""
+    """Return the most tokens of context that the prompts and answers of one batch take."""
     return TOGETHER * (_MOST_PROMPT + settings.answers * settings.most)
 
 
@@ -71,7 +73,7 @@ def collect(
     enough: Callable[[int], bool],
     progress: Callable[[int], None],
 ) -> list[Path]:
-    """Write texts into the folder until their tokens of answers are enough, or no prompt is left; return them.
+    """Write texts into the folder until they have enough tokens of answers, or no prompt is left; return them.
 
     Raises OtherRecipe if the folder holds texts of other settings or another model, and EngineError.
     """
@@ -97,12 +99,12 @@ def collect(
 
 
 def load(path: Path) -> Text:
-    """Return a collected text."""
+    """Return a collected text from its file."""
     return Text(**load_file(path))
 
 
 def _answered(engine: Model, prompts: Sequence[Prompt], settings: Collected, first: int) -> list[Text]:
-    """Return the prompts with their answers, all written in one batch in an empty engine."""
+    """Return the prompts with their answers; all answers are written in one batch in an empty engine."""
     for sequence in range(engine.info.sequences):
         engine.clear(sequence)
     growing: dict[int, _Answer] = {}
@@ -128,7 +130,9 @@ def _answered(engine: Model, prompts: Sequence[Prompt], settings: Collected, fir
 
 
 class _Answer:
-    """An answer as it is written, up to where `shared.ending` stops it. `token` is the next, not computed yet."""
+    """An answer that is being written; `shared.ending` decides where it ends. `token` is the next token, not computed
+    yet.
+    """
 
     def __init__(self, engine: Engine, sampling: SamplingSettings, most: int, logits: Logits) -> None:
         self.tokens: list[int] = []

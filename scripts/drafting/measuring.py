@@ -1,4 +1,4 @@
-"""Measures a draft network on held-out answers: how often it foresees the model's next token, and how fast it is."""
+"""Measures a draft network on held-out answers: how often it predicts the model's next token, and how fast it is."""
 
 import os
 import subprocess
@@ -20,17 +20,17 @@ from scripts.drafting.collecting import READ, WRITTEN, Text
 from scripts.drafting.training import Row, Trainer, row
 
 DEPTH: Final = 4
-"""The tokens drafted one after the other to measure a chain."""
+"""The number of tokens drafted one after the other when chains are measured."""
 
 _REPEATS: Final = 30
 _BEFORE: Final = 400
-"""Tokens held before a step that is timed."""
+"""The number of earlier tokens that the network holds when a step is timed."""
 
 
 @dataclass(slots=True)
 class Chain:
-    """Passes with drafts of `DEPTH` tokens each: how many, the tokens that they gave, and for each drafted token how
-    often it was reached and accepted.
+    """The result of drafting `DEPTH` tokens before each pass: the number of passes, the tokens that they gave, and for
+    each drafted token how often it was reached and how often accepted.
     """
 
     passes: int
@@ -40,7 +40,9 @@ class Chain:
 
 
 def foreseen(trainer: Trainer, texts: Sequence[Text], vocabulary: Sequence[int], since: int) -> float:
-    """Return the share of the answers' tokens whose likeliest next token the network foresees (top-1)."""
+    """Return the share of the answers' tokens after which the network predicts the model's likeliest next token
+    (top-1).
+    """
     right = total = 0
     ids = np.asarray(vocabulary)
     for text in texts:
@@ -51,15 +53,16 @@ def foreseen(trainer: Trainer, texts: Sequence[Text], vocabulary: Sequence[int],
 
 
 def covered(texts: Sequence[Text], vocabulary: Sequence[int]) -> float:
-    """Return the share of the answers' likeliest next tokens that the reduced vocabulary holds."""
+    """Return the share of the answers' likeliest next tokens that are in the reduced vocabulary."""
     likeliest = np.concatenate([text.likeliest[text.parts == WRITTEN] for text in texts])
     return float(np.isin(likeliest, vocabulary).mean())
 
 
 def chained(network: DraftNetwork, texts: Sequence[Text], since: int = READ) -> Chain:
-    """Replay the texts' one answer each with drafts: the likeliest token, and from its predicted feature the next.
+    """Replay the single answer of each text with drafts: the network drafts its likeliest token, and from the feature
+    that it predicts the next token.
 
-    With `since=WRITTEN`, features of the prompt are missing.
+    With `since=WRITTEN`, the network gets no features of the prompt.
     """
     chain = Chain(0, 0, [0] * DEPTH, [0] * DEPTH)
     for text in texts:
@@ -93,7 +96,9 @@ def chained(network: DraftNetwork, texts: Sequence[Text], since: int = READ) -> 
 
 
 def step_ms(path: Path, threads: int) -> float:
-    """Return the milliseconds of a draft step over one token in a process of its own, with so many threads."""
+    """Return the milliseconds of a draft step over one token, measured in a separate process with the given number of
+    threads.
+    """
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(
         [sys.executable, "-m", "scripts.drafting.measuring", str(path)],
@@ -109,7 +114,7 @@ def step_ms(path: Path, threads: int) -> float:
 def figures(
     trainer: Trainer, path: Path, info: EngineInfo, texts: Sequence[Text], threads: Sequence[int]
 ) -> dict[str, Any]:
-    """Return all figures of the network in a file, which is the trainer's."""
+    """Return all figures of a trainer's network, which is also in a file."""
     network = load(path, info)
     vocabulary = network.vocabulary.tolist()
     chain, bare = chained(network, texts), chained(network, texts, WRITTEN)

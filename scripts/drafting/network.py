@@ -1,6 +1,7 @@
-"""A draft network in torch, to be trained: the same function of the same weights as `models.speculative.network`.
+"""A draft network in torch, for training: it computes the same function of the same weights as
+`models.speculative.network`.
 
-Whole texts at once, whose tokens form a tree.
+It processes whole texts at once, whose tokens form a tree.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ Weights = Mapping[str, torch.Tensor]
 
 
 def first_weights(shape: Shape, seed: int) -> dict[str, torch.Tensor]:
-    """Return first weights: norms 1, biases 0, matrices at random (Xavier, as in Dovetail's own code)."""
+    """Return the initial weights: norms 1, biases 0, matrices at random (Xavier, as in Dovetail's own code)."""
     generator = torch.Generator().manual_seed(seed)
     weights = {}
     for name, size in shape.trained().items():
@@ -34,8 +35,8 @@ def predicted(
 ) -> torch.Tensor:
     """Return the predicted feature of each of n tokens, shape (n, width).
 
-    `features` are those of the tokens before them; `unread`, shape (n, n), is 0 where a token attends to another, minus
-    infinity elsewhere.
+    `features` are the features before the tokens; `unread`, shape (n, n), is 0 where a token attends to another, and
+    minus infinity elsewhere.
     """
     hidden = fused(weights, shape, features, embeddings)
     steps = torch.arange(0, shape.head, 2, dtype=torch.float32) / shape.head

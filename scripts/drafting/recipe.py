@@ -6,29 +6,31 @@ from typing import Final, Literal
 from models.speculative.network import Fusion
 
 Losses = Literal["ours", "paper"]
-"""`ours`: soft targets + .5 SmoothL1 of features. `paper`: .1 soft targets + SmoothL1, noise on the features."""
+"""The loss of the training. `ours`: soft targets + .5 SmoothL1 of features. `paper`: .1 soft targets + SmoothL1, with
+noise on the features.
+"""
 
 WEIGHTS: Final[dict[Losses, tuple[float, float]]] = {"ours": (1.0, 0.5), "paper": (0.1, 1.0)}
-"""The weights of the soft targets and of SmoothL1."""
+"""The weights of the two parts of each loss: soft targets and SmoothL1."""
 
 RATES: Final[dict[Losses, float]] = {"ours": 1e-3, "paper": 3e-5}
 
 NOISE: Final = 0.2
-"""The width of the paper's uniform noise on the features that are read, for a text of 512 tokens; for others in inverse
-proportion to their length.
+"""The width of the paper's uniform noise on the features that the network reads, for a text of 512 tokens. For other
+texts it is in inverse proportion to their length.
 """
 
 WARM_UP: Final = 0.05
 """The share of the steps in which the learning rate rises."""
 
 WARM: Final = 0.7
-"""The temperature of all answers to a prompt but the first, which is greedy."""
+"""The sampling temperature of all answers to a prompt except the first, which is greedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What is collected: `positions` of own answers, `answers` of at most `most` tokens to each prompt, and `held_out`
-    prompts of each kind.
+    """The amount of data to collect: `positions` tokens of the model's own answers, `answers` of at most `most` tokens
+    to each prompt, and `held_out` prompts of each kind.
     """
 
     positions: int = 100_000
@@ -40,7 +42,9 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything beside the data that determines the weights. `rate` 0 is the losses' own."""
+    """All settings, apart from the data, that determine the weights. A `rate` of 0 stands for the learning rate that
+    suits the losses.
+    """
 
     fusion: Fusion = "gated"
     blocks: int = 1

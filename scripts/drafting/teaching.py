@@ -1,4 +1,6 @@
-"""The whole training: from folders of questions to a draft network with its card. Needs the extra `train`."""
+"""Runs the whole training of a draft network: from folders of questions to the network with its card. Needs the extra
+`train`.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -29,12 +31,12 @@ from shared.prompt import Prompt
 
 MODEL: Final = "smollm2-135m"
 KEPT_EVERY: Final = 20
-"""Steps between two saves of the training's state."""
+"""The number of steps between two saves of the training state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The files of a network and of its card, and the figures."""
+    """The result of a training: the files of the network and of its card, and the figures."""
 
     network: Path
     card: Path
@@ -44,9 +46,9 @@ class Trained:
 def teach(
     room: Path, data: Path, model: Path | None, collected: Collected, settings: Recipe, threads: int, bar: Progress
 ) -> Trained:
-    """Collect texts and train a network in the folder `room`; what is there already is gone on with.
+    """Collect texts and train a network in the folder `room`, continuing from the data and state that the folder holds.
 
-    Ctrl-C raises KeyboardInterrupt, and the next call goes on. Raises CannotRun, OtherRecipe, JackdawError, OSError.
+    Ctrl-C raises KeyboardInterrupt, and the next call continues. Raises CannotRun, OtherRecipe, JackdawError, OSError.
     """
     room.mkdir(parents=True, exist_ok=True)
     path = model or weights(MODEL).path(find(MODEL))
@@ -84,7 +86,9 @@ def teach(
 
 
 def write(path: Path, trainer: training.Trainer, vocabulary: "np.ndarray[Any, Any]", target: str) -> Path:
-    """Write the network for a target, atomically: trained weights in float16, and what is the model's own."""
+    """Write the network for a target model, atomically: its trained weights in float16, and the weights taken from the
+    model.
+    """
     arrays = {name: weight.detach().numpy().astype(np.float16) for name, weight in trainer.weights.items()}
     arrays |= {name: tensor.numpy().astype(np.float16) for name, tensor in trainer.taken().items()}
     fresh = path.with_suffix(".part")
@@ -95,7 +99,7 @@ def write(path: Path, trainer: training.Trainer, vocabulary: "np.ndarray[Any, An
 def _collected(
     engine: LlamaFeatureEngine, folder: Path, data: Path, settings: Collected, bar: Progress, *, held_out: bool
 ) -> list[Path]:
-    """Return the texts of prompts of all kinds in turn; held-out prompts have one answer each, the greedy one."""
+    """Return texts of prompts of all kinds in turn; held-out prompts have a single, greedy answer each."""
     total = 4 * settings.held_out if held_out else settings.positions
     task = bar.add_task("held-out answers" if held_out else "the model's own answers, in tokens", total=total)
     template = parse(engine.info.chat_template, engine.info.bos)
@@ -117,7 +121,9 @@ def _collected(
 def _model(
     path: Path, model_hash: str, room: Path, settings: Recipe, vocabulary: "np.ndarray[Any, Any]"
 ) -> tuple[Shape, torch.Tensor, torch.Tensor]:
-    """Return the network's shape, which is the model's, and the model's embeddings and the drafted rows of its head."""
+    """Return the network's shape, which follows the model's, and two arrays of the model: its embeddings, and the rows
+    of its output head for the drafted tokens.
+    """
     plain, tensors = load_weights(path, model_hash, room)
     embedding = tensors["token_embd.weight"]
     head = tensors.get("output.weight", embedding)[torch.from_numpy(vocabulary.astype(np.int64))].float()

@@ -1,6 +1,6 @@
-"""Trains a draft network on collected texts. Knows tensors; knows no engine and no prompts.
+"""Trains a draft network on collected texts. Works on tensors; independent of engines and prompts.
 
-Training that was stopped goes on to the same weights, on the same machine with the same number of threads.
+Training that was stopped continues to the same weights, on the same machine with the same number of threads.
 """
 
 import random
@@ -28,8 +28,8 @@ _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A text as the network reads it: all n tokens but the first. `before` are the features before them, `after` those
-    to predict, both of shape (n, width); `taught` marks the tokens that count.
+    """A text as the network reads it: all n tokens except the first. `before` are the features before these tokens,
+    `after` the features to predict, both of shape (n, width); `taught` marks the tokens that count in the loss.
     """
 
     before: torch.Tensor
@@ -43,8 +43,8 @@ class Row:
 
 
 def row(text: Text, *, since: int = HEAD) -> Row:
-    """Return a text as a row. With `since=WRITTEN` the network sees no feature of the prompt, as where the prompt's
-    states were joined from disk: its first token is the first of the answer whose predecessor's feature is known.
+    """Return a text as a row. With `since=WRITTEN`, the row has no features of the prompt, as if the prompt's states
+    were joined from disk: it begins with the first token of the answer whose predecessor's feature is known.
     """
     parents = text.parents
     depth = np.zeros(len(parents), np.int64)
@@ -72,7 +72,7 @@ def row(text: Text, *, since: int = HEAD) -> Row:
 
 
 def frequent(texts: Sequence[Text], most: int) -> npt.NDArray[np.int32]:
-    """Return the ids of the tokens that come most often, at most so many, in ascending order."""
+    """Return the ids of the most frequent tokens, at most the given number, in ascending order."""
     counts = Counter[int]()
     for text in texts:
         counts.update(text.tokens[text.parts >= READ].tolist())
@@ -82,12 +82,14 @@ def frequent(texts: Sequence[Text], most: int) -> npt.NDArray[np.int32]:
 
 
 class Trainer:
-    """A network in training, with the optimiser's state. `step` counts the texts learned from, of `steps` in all."""
+    """A network in training, with the optimiser's state. `step` counts the texts learned from, of `steps` in total."""
 
     def __init__(
         self, shape: Shape, settings: Recipe, embedding: torch.Tensor, head: torch.Tensor, steps: int, threads: int
     ) -> None:
-        """`embedding`, shape (tokens, width), and `head`, shape (drafted, width), are the model's, and stay."""
+        """Create a trainer. `embedding`, shape (tokens, width), and `head`, shape (drafted, width), are the model's and
+        are not trained.
+        """
         torch.set_num_threads(threads)
         self.shape, self.settings, self.steps, self.step = shape, settings, steps, 0
         self.weights = {name: weight.requires_grad_() for name, weight in first_weights(shape, settings.seed).items()}
@@ -95,7 +97,7 @@ class Trainer:
         self._optimiser = torch.optim.AdamW(self.weights.values(), lr=settings.highest_rate, betas=(0.9, 0.95))
 
     def learn(self, text: Row) -> float:
-        """Do one step on a text; return the loss per token that counts."""
+        """Do one training step on a text; return the loss per token that counts."""
         for group in self._optimiser.param_groups:
             group["lr"] = self.settings.highest_rate * _pace((self.step + 0.5) / self.steps)
         loss = self._loss(text)
@@ -107,7 +109,9 @@ class Trainer:
         return float(loss.detach())
 
     def predicted(self, text: Row, before: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the predicted features of a text, shape (n, width); `before` replaces the features that are read."""
+        """Return the predicted features of a text, shape (n, width); `before` replaces the features that the network
+        reads.
+        """
         before = text.before if before is None else before
         embeddings = self._embedding[text.tokens].float()
         return predicted(self.weights, self.shape, before, embeddings, text.positions, text.unread)
@@ -117,7 +121,7 @@ class Trainer:
         return functional.linear(features, self._head)
 
     def taken(self) -> dict[str, torch.Tensor]:
-        """Return the model's own parts that the network uses."""
+        """Return the weights of the network that are taken from the model."""
         return {"embedding": self._embedding, "head": self._head}
 
     def save(self, path: Path) -> None:
@@ -133,11 +137,11 @@ class Trainer:
         fresh.replace(path)
 
     def load(self, path: Path) -> None:
-        """Go on from a saved state. Raises OtherRecipe."""
+        """Continue from a saved state. Raises OtherRecipe if the state was made with other settings or other data."""
         with safe_open(path, framework="pt") as file:
             step, _, settings = (file.metadata() or {}).get("at", "").partition(" ")
             if settings != self._identity():
-                raise OtherRecipe(f"{path} is of another recipe or other data: {settings}.")
+                raise OtherRecipe(f"{path} was made with other settings or other data: {settings}.")
             self.step = int(step)
             for name, weight in self.weights.items():
                 weight.data.copy_(file.get_tensor(name))
@@ -160,12 +164,14 @@ class Trainer:
 
 
 def cross_entropy(predicted: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """Return the mean cross-entropy of the predicted distribution under the target's, both as logits (n, drafted)."""
+    """Return the mean cross-entropy of the predicted distribution relative to the target's; both are given as logits
+    (n, drafted).
+    """
     return -(target.softmax(-1) * predicted.log_softmax(-1)).sum(-1).mean()
 
 
 def soft_l1(predicted: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """Return SmoothL1 of the features, the mean over all numbers."""
+    """Return the SmoothL1 loss of the features, as the mean over all numbers."""
     return functional.smooth_l1_loss(predicted, target)
 
 
@@ -177,7 +183,7 @@ def learn(
     every: int,
     on_loss: Callable[[float], bool],
 ) -> None:
-    """Do the steps that are left, and save the state every so many of them and at the end.
+    """Do the remaining training steps, and save the state regularly and at the end.
 
     `on_loss` gets each loss; if it returns True, the state is saved and KeyboardInterrupt raised.
     """
@@ -192,12 +198,12 @@ def learn(
 
 
 def order(files: Sequence[Path], settings: Recipe) -> Iterator[Path]:
-    """Yield the files of all epochs, each time in another order."""
+    """Yield the files of all epochs, in another order in each epoch."""
     rng = random.Random(settings.seed)
     for _ in range(settings.epochs):
         yield from rng.sample(files, len(files))
 
 
 def _pace(done: float) -> float:
-    """Return the learning rate's factor at this fraction of the training: linear warm-up, then linear decay."""
+    """Return the learning rate's factor at a fraction of the training: linear warm-up, then linear decay."""
     return done / WARM_UP if done < WARM_UP else (1 - done) / (1 - WARM_UP)

@@ -1,4 +1,6 @@
-"""Runs Jackdaw on an emulated aarch64 Debian: its engine's tests, what is exact with which build, a question."""
+"""Runs Jackdaw on an emulated aarch64 Debian: its engine's tests, its self-tests of exactness with each build, and one
+question.
+"""
 
 from shared.telemetry import switch_off
 

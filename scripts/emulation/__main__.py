@@ -1,6 +1,8 @@
-"""Runs Jackdaw on an emulated aarch64 Debian: its engine's tests, what is exact with which build, and one question.
+"""Runs Jackdaw on an emulated aarch64 Debian: its engine's tests, its self-tests of exactness with each build, and one
+question.
 
-What is made and found is kept in DIR: a run that was stopped goes on where it was. Some 700 MB; hours on two cores.
+Systems and results are kept in DIR: a run that was stopped continues where it was. Takes some 700 MB, and hours on two
+cores.
 """
 
 import argparse
@@ -38,7 +40,9 @@ Exit codes: 0 done, and every verdict is right; 1 something failed; 2 usage; 3 i
 
 
 class Emulation:
-    """What is made and found in a folder. Results are of this revision; those of another one are run again."""
+    """A folder with the emulated system and the results. Results belong to the current revision; those of another one
+    are computed again.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -48,7 +52,7 @@ class Emulation:
         ).stdout.strip()
 
     def make(self) -> None:
-        """Make the system, its packages and the models. Raises CannotRun, JackdawError."""
+        """Make the emulated system, its packages and the models. Raises CannotRun, JackdawError."""
         (self.folder / "results").mkdir(parents=True, exist_ok=True)
         self.system.make()
         make_packages(self.folder / "site", self.system.python, _ROOT / "pyproject.toml")
@@ -63,7 +67,7 @@ class Emulation:
             make_short(path, short / path.name)
 
     def exactness(self, build: str) -> None:
-        """Find what is exact with a build."""
+        """Test which results are exact with a build of llama.cpp."""
         if self._is_done(f"exactness {build}"):
             return
         step(f"{build}: what is exact")
@@ -71,7 +75,7 @@ class Emulation:
         self._keep(f"exactness {build}", json.loads(said))
 
     def contract(self, build: str) -> None:
-        """Run the engine's contract tests with a build."""
+        """Run the engine's contract tests with a build of llama.cpp."""
         if self._is_done("contract"):
             return
         step(f"{build}: the engine's contract")
@@ -84,7 +88,7 @@ class Emulation:
         self._keep("contract", {"build": build, "said": lines[-1], "failed": failed})
 
     def question(self, build: str) -> None:
-        """Ask one question about the sample life with a build."""
+        """Ask one question about the sample life with a build of llama.cpp."""
         if self._is_done("question"):
             return
         step(f"{build}: a question about the sample life")
@@ -98,7 +102,7 @@ class Emulation:
         self._keep("question", asked | {"exactness": exactness})
 
     def result(self, name: str) -> dict[str, Any] | None:
-        """Return a stored result, of this revision or another one."""
+        """Return a stored result, from this revision or another one."""
         file = self._file(name)
         return json.loads(file.read_text("utf-8")) if file.is_file() else None
 
@@ -111,7 +115,9 @@ class Emulation:
         return json.loads(self._run(build, "-c", _JACKDAW, *arguments, "--json"))
 
     def _run(self, build: str, *arguments: str, accepted: Sequence[int] = (0,)) -> str:
-        """Run Python in the system with a build; return what it printed. Raises CannotRun for other exit codes."""
+        """Run Python in the emulated system with a build; return its output. Raises CannotRun for exit codes other than
+        the expected ones.
+        """
         package = make_build(self.folder / "builds", build)
         own = {f"/{name}": self.folder / name for name in ("site", "short", "home")}
         ended = self.system.run(
@@ -147,18 +153,24 @@ class Emulation:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; for usage errors argparse exits with 2."""
+    """Run the command line and return its exit code. For usage errors argparse exits with code 2."""
     parser = argparse.ArgumentParser(
         prog="scripts/aarch64",
         description=__doc__,
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="where everything is kept")
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        metavar="DIR",
+        help="folder for the system and the results (default: the user's cache folder)",
+    )
     parser.add_argument("--build", action="append", choices=BUILDS, help="a build to run (default: all)")
-    parser.add_argument("--step", action="append", choices=_STEPS, help="what to run (default: all)")
+    parser.add_argument("--step", action="append", choices=_STEPS, help="a step to run (default: all)")
     parser.add_argument("--json", action="store_true", help="print the results as one JSON object")
-    parser.add_argument("--write", action="store_true", help=f"write them to {_PAGE.relative_to(_ROOT)}")
+    parser.add_argument("--write", action="store_true", help=f"write the results to {_PAGE.relative_to(_ROOT)}")
     given = parser.parse_args(arguments)
     folder: Path = given.folder or Paths.locate(os.environ).cache / "aarch64"
     if folder.resolve().is_relative_to(_ROOT):
@@ -180,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (JackdawError, OSError) as error:
         return _ended(1, str(error))
     except KeyboardInterrupt:
-        return _ended(130, "Stopped. Run it again to go on.")
+        return _ended(130, "Stopped. Run the same command again to continue.")
     results = emulation.results()
     if given.write:
         _PAGE.write_text(page(results), "utf-8")

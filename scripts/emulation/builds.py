@@ -1,4 +1,4 @@
-"""Builds of llama.cpp for aarch64, cross-compiled, and what else Jackdaw needs there: packages and a short model."""
+"""Cross-compiled builds of llama.cpp for aarch64, and the packages and the short model that Jackdaw needs there."""
 
 import re
 import shutil
@@ -18,12 +18,14 @@ _TESTS: Final = ("hypothesis", "pytest", "pytest-timeout")
 _PLATFORMS: Final = ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64")
 
 LAYERS: Final = 3
-"""The layers of the short model: the default model's first ones. What a build rounds shows in them as in all 30."""
+"""The number of layers of the short model, which are the default model's first ones. They show the rounding of a build
+as well as all 30 layers do.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A build of llama.cpp's kernels: for these instructions, with or without repacking of weights."""
+    """A build of llama.cpp's kernels for given processor instructions, with or without repacking of weights."""
 
     instructions: str
     repack: bool
@@ -36,7 +38,9 @@ BUILDS: Final[Mapping[str, Build]] = {
     "i8mm": Build("armv8.2-a+dotprod+fp16+i8mm", False),
     "i8mm repack": Build("armv8.2-a+dotprod+fp16+i8mm", True),
 }
-"""The first is Termux's package, the others are what an ARM laptop or a newer phone may build."""
+"""The builds by name. The first is Termux's package, the others are builds that an ARM laptop or a newer phone may
+make.
+"""
 
 _OPTIONS: Final = {
     "CMAKE_BUILD_TYPE": "Release",
@@ -53,7 +57,7 @@ _OPTIONS: Final = {
 
 
 def make_packages(folder: Path, python: str, project: Path) -> None:
-    """Install Jackdaw's dependencies for aarch64, and those of its engine's tests, into a folder. Raises CannotRun."""
+    """Install the dependencies of Jackdaw and of its engine's tests, for aarch64, into a folder. Raises CannotRun."""
     named = tomllib.loads(project.read_text("utf-8"))["project"]["dependencies"]
     names = [*(name for name in named if not name.startswith("llama-cpp-python")), *_TESTS]
     stamp = folder / ".installed"
@@ -70,7 +74,9 @@ def make_packages(folder: Path, python: str, project: Path) -> None:
 
 
 def make_build(folder: Path, name: str) -> Path:
-    """Compile a build, if it is not there, and return the folder that holds its Python package. Raises CannotRun."""
+    """Compile a build, unless this was done already, and return the folder that holds its Python package. Raises
+    CannotRun.
+    """
     package = folder / name.replace(" ", "-")
     if (package / "llama_cpp").is_dir():
         return package
@@ -90,7 +96,7 @@ def make_build(folder: Path, name: str) -> Path:
 
 
 def make_short(source: Path, target: Path) -> None:
-    """Write the first layers of a Llama into a GGUF file, if it is not there; tensors are copied as they are."""
+    """Write the first layers of a Llama into a GGUF file, unless the file exists; tensors are copied unchanged."""
     if target.exists():
         return
     from gguf import GGUFReader, GGUFValueType, GGUFWriter
@@ -114,7 +120,7 @@ def make_short(source: Path, target: Path) -> None:
 
 
 def _source(folder: Path) -> Path:
-    """Return the unpacked source package, downloaded if it is not there."""
+    """Return the unpacked source package of llama.cpp, downloaded if it is missing."""
     unpacked = folder / PINNED.replace("==", "-").replace("llama-cpp-python", "llama_cpp_python")
     if not unpacked.is_dir():
         step("downloading the source of llama.cpp, 77 MB")

@@ -1,4 +1,4 @@
-"""Judges the results on emulated aarch64, and writes them as a page."""
+"""Judges the results from the emulated aarch64 system, and writes them as a Markdown page."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
@@ -24,14 +24,14 @@ right (*cautious*: it fails for passes that the six prompts do not have). Last, 
 
 
 def judged(row: Mapping[str, Any]) -> Judgement:
-    """Return whether the self-test's verdict on one type of states fits how many joins were exact."""
+    """Return whether the self-test's verdict on one type of states agrees with the number of joins that were exact."""
     if row["exact"] < row["of"]:
         return "right" if row["failed"] else "wrong"
     return "cautious" if row["failed"] else "right"
 
 
 def page(results: Mapping[str, Any]) -> str:
-    """Return the results as Markdown. What was not run is said to be so."""
+    """Return the results as Markdown. Steps that were not run are listed as not run."""
     rows = "".join(_row(name, results["exactness"].get(name)) for name in BUILDS)
     return _HEAD + rows + "\n".join(["", *_contract(results.get("contract")), *_question(results.get("question"))])
 

@@ -1,4 +1,6 @@
-"""A pytest plugin for emulated processors: a short model under the default model's name, and few examples."""
+"""A pytest plugin for emulated processors: it puts a short model under the default model's name, and reduces the number
+of examples.
+"""
 
 from hypothesis import settings
 
@@ -12,5 +14,7 @@ def _present(_weights: Weights, _entry: Entry) -> bool:
 
 
 def pytest_configure() -> None:
-    """Let the tests' fixture of weights find every file present, though its sum is not that of the catalog."""
+    """Make the tests' fixture of weights accept every file, although the short model's checksum differs from the
+    catalog's.
+    """
     Weights.pull = _present  # type: ignore[method-assign, assignment]

@@ -1,4 +1,5 @@
-"""Makes an arm64 Debian in a folder and runs programs in it, in namespaces of their own: the machine stays as it is.
+"""Makes an arm64 Debian in a folder and runs programs in it, in separate namespaces, so that this machine stays
+unchanged.
 
 Its packages are unpacked and not configured, so that nothing has to be emulated to make it; Python needs no more.
 """
@@ -22,7 +23,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "ninja": "ninja-build",
     "unshare": "util-linux",
 }
-"""The commands that are needed, and the Debian packages that have them."""
+"""The commands that are needed, each with the Debian package that contains it."""
 
 _PACKAGES: Final = "python3,ca-certificates,libgomp1,libstdc++6"
 
@@ -54,7 +55,7 @@ class System:
     root: Path
 
     def make(self) -> None:
-        """Unpack its packages, if they are not there. Raises CannotRun."""
+        """Unpack the Debian's packages, unless they are unpacked already. Raises CannotRun."""
         if missing := [package for command, package in COMMANDS.items() if not shutil.which(command)]:
             raise CannotRun(f"Commands are missing. Run: apt-get install {' '.join(missing)}")
         if self.root.exists():
@@ -78,16 +79,16 @@ class System:
 
     @property
     def python(self) -> str:
-        """The version of its Python, such as 3.11."""
+        """The version of Python in the Debian, such as 3.11."""
         names = (path.name for path in self.root.glob("usr/bin/python3.*"))
         return next(match[1] for name in names if (match := _VERSION.search(name)))
 
     def run(
         self, command: Sequence[str], binds: Mapping[str, Path], environment: Mapping[str, str]
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command in it, with folders of this machine at the paths that `binds` names; return what it printed.
+        """Run a command in the Debian, with folders of this machine at the paths that `binds` names; return its output.
 
-        What it writes to stderr goes to ours. The environment is this one alone.
+        Its stderr goes to this process's stderr. Its environment is PATH, HOME, LANG and the given variables.
         """
         qemu = shutil.which("qemu-aarch64-static") or ""
         listed = "\n".join(f"{folder.resolve()} {path}" for path, folder in binds.items())
@@ -106,7 +107,7 @@ _VERSION: Final = re.compile(r"^python(3\.\d+)$")
 
 
 def _sources() -> list[str]:
-    """Return the Debian sources of this machine, one line each. Raises CannotRun."""
+    """Return the Debian package sources of this machine, one line each. Raises CannotRun."""
     form = "deb $(REPO_URI) $(CODENAME) $(COMPONENT)"
     said = subprocess.run(
         ["apt-get", "indextargets", "--format", form, "Identifier: Packages", "Label: Debian"],

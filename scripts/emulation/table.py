@@ -1,7 +1,7 @@
-"""Run in the emulated system: what is exact with a build of llama.cpp, and what the self-test says of it.
+"""Tests, inside the emulated system, which results are exact with a build of llama.cpp, and what the self-test reports.
 
-Prints one JSON object: for each type of attention states, how many joins were exact, what the self-test found, and the
-setting that is taken.
+Prints one JSON object: for each type of attention states, how many joins were exact, the self-test's result, and the
+chosen setting.
 """
 
 import json
@@ -20,8 +20,8 @@ from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 
 JOINS: Final = tuple((16 + part, 20 + 2 * part, 5 + part) for part in range(6))
-"""Tokens of the head, of the passage, and of the question that is read behind their states: kernels round by how
-many tokens a pass has, often by whether they are an even number.
+"""The numbers of tokens of the head, of the passage, and of the question that is read after their states. Kernels round
+differently depending on the number of tokens in a pass, often on whether it is even.
 """
 
 _TEXT: Final = (
@@ -31,7 +31,9 @@ _TEXT: Final = (
 
 
 def joins(engine: Engine) -> int:
-    """Return how many prompts have the same logits with states as when read at once, in the same cells."""
+    """Return how many prompts have the same logits when they are read after cached states as when they are read at
+    once, in the same cells.
+    """
     tokens, exact = engine.tokenize(_TEXT * 2), 0
     for head, passage, question in JOINS:
         stop = head + passage

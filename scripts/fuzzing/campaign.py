@@ -26,16 +26,20 @@ from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 
 WORKERS = 4
-"""The number of connections at once."""
+"""The number of connections that send frames at the same time."""
 
 BURST, LONGEST = 12, 60
-"""Frames sent before waiting until the server has read them; and the most frames of one connection."""
+"""BURST is the number of frames sent before waiting until the server has read them, LONGEST the most frames of one
+connection.
+"""
 
 PROGRESS_S = 60.0
 """Seconds between two progress lines."""
 
 EVERY = 1000
-"""Frames between two questions of the honest device; after twice as many frames, fuzzing waits for its answer."""
+"""The number of frames between two questions of the honest device. After twice as many frames without an answer,
+fuzzing waits for the answer.
+"""
 
 PATIENCE_S: dict[EngineName, float] = {"fake": 60.0, "real": 300.0}
 """Seconds to wait for the honest device's answer."""
@@ -43,7 +47,7 @@ PATIENCE_S: dict[EngineName, float] = {"fake": 60.0, "real": 300.0}
 POLL_S, IDLE_S = 0.2, 60.0
 
 LAST = 40
-"""The number of last sent frames that are shown after a failure."""
+"""The number of frames shown after a failure: the last ones that were sent."""
 
 WRONG = (Broken, ProtocolError, TimeoutError, OSError, ValueError, WebSocketException)
 """Exceptions that mean the server misbehaved, including the honest device rejecting a frame."""
@@ -51,7 +55,7 @@ WRONG = (Broken, ProtocolError, TimeoutError, OSError, ValueError, WebSocketExce
 
 @dataclass
 class Seen:
-    """The frames that the server read, and their results."""
+    """The counts of frames that the server read, and of the results."""
 
     frames: int = 0
     connections: int = 0
@@ -68,7 +72,7 @@ class Seen:
 
 
 class Campaign:
-    """A run of `frames` frames, determined by the seed, against the server at `place`."""
+    """A run that sends `frames` frames, determined by the seed, to the server at `place`."""
 
     def __init__(self, place: RunningServer, engine: EngineName, frames: int, seed: int) -> None:
         self.seen = Seen()
@@ -97,7 +101,7 @@ class Campaign:
         return self.seen.frames >= self._frames or bool(self.seen.wrong)
 
     async def _work(self, worker: int) -> None:
-        """Run one conversation after another."""
+        """Run one fuzzed conversation after another."""
         number = worker
         while not self._over:
             await self._converse(f"{self._seed}:{number}")
@@ -144,7 +148,7 @@ class Campaign:
         return await self._is_read(talk, line, said)
 
     async def _send(self, talk: Conversation, line: Line, said: list[Utterance]) -> None:
-        """Send frames, and a ping."""
+        """Send the frames, and a ping after them."""
         for utterance in said:
             self.seen.last.append((talk.seed, utterance.name, utterance.frame))
             await line.send(utterance.frame)
@@ -153,7 +157,8 @@ class Campaign:
     async def _is_read(self, talk: Conversation, line: Line, said: list[Utterance]) -> bool:
         """Wait until the server has read the frames. Return False if it ended the connection.
 
-        In that case it has read the first frame, and all of them if the last one had to end the connection.
+        If it ended the connection, it has to have read the first frame, and all of them if the last one had to end the
+        connection.
         """
         went_on = await line.reads_up_to(talk.pinged, PATIENCE_S[self._engine])
         read = said if went_on or not said[-1].legal else said[:1]
@@ -167,7 +172,7 @@ class Campaign:
         return went_on
 
     async def _ask(self) -> None:
-        """Act as an honest device every `EVERY` frames."""
+        """Act as an honest device that asks a question after every `EVERY` frames."""
         question, right = QUESTIONS[self._engine]
         while not self.seen.wrong and len(self.seen.waits_s) < self._frames // EVERY:
             if self.seen.frames < (len(self.seen.waits_s) + 1) * EVERY:
@@ -210,7 +215,7 @@ class Campaign:
             if all(f"\njackdaw_{name} 0.0\n" in text for name in ("connections", "writing", "waiting")):
                 return
             await asyncio.sleep(POLL_S)
-        raise Broken("The server writes, or has connected, what is gone.")
+        raise Broken("The server still generates or counts connections for devices that are gone.")
 
 
 def fuzz(engine: EngineName, frames: int, seed: int, spoil: str = "") -> dict[str, Any]:

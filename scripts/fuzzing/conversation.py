@@ -1,10 +1,10 @@
 """A fuzzing device's part of a connection: every message and field of the protocol, in mostly legal order, with mostly
 unexpected values.
 
-Generated from the message definitions (`FromDevice`), so that new messages and fields are included automatically.
-Determined by the seed alone, except for the acknowledged event numbers, which the server chooses. A local session
-predicts which frames the server's session refuses: most of these are left out, as each ends the connection, which would
-hide later code.
+Messages are generated from their definitions (`FromDevice`), so that new messages and fields are included
+automatically. They are determined by the seed alone, except for the acknowledged event numbers, which the server
+chooses. A local session predicts which frames the server's session refuses: most of these are left out, as each ends
+the connection and would so hide later code.
 """
 
 import typing
@@ -27,24 +27,26 @@ from shared.protocol.server import ServerSession
 from shared.protocol.session import SessionState
 
 WEIGHTS = {m.Hello: 0.05, m.Closing: 0.02, m.Ping: 0.3, m.Cancel: 0.5, m.Ask: 1.5, m.Start: 2.0, m.Switch: 0.2}
-"""Relative frequencies of messages other than 1: these messages end or begin a session or a request."""
+"""The relative frequencies of messages, if other than 1: these messages begin or end a session or a request."""
 
 WILD, IMPOSSIBLE, DAMAGED = 0.25, 0.06, 0.004
-"""The shares of messages with extreme values, of impossible values among them, and of damaged frames."""
+"""The share of messages with extreme values, the share of impossible values among those, and the share of damaged
+frames.
+"""
 
 FATAL = 0.1
-"""The share of session-ending frames that are sent anyway."""
+"""The share of session-ending frames that are sent, although they end the session."""
 
 BEYOND_STARTED, BEYOND_JOINT = 0.2, 0.02
-"""The shares of otherwise legal messages with a token id beyond the vocabulary: of messages that hand an answer over,
-and of messages about joint answers, whose session they end.
+"""The shares of otherwise legal messages that get a token id beyond the vocabulary: of messages that hand an answer
+over, and of messages about joint answers, where the id ends the session.
 """
 
 MOST_ALIVE = 4
-"""The most uncancelled requests of a conversation; beyond, it asks no more."""
+"""The most uncancelled requests of a conversation; with that many, the device asks no more."""
 
 ORDERING = ("request", "seq", "number")
-"""Fields in which almost every other value ends the session."""
+"""The fields whose values depend on the order of messages: almost every other value ends the session."""
 
 JOINT = frozenset(typing.get_args(m.JointFromDevice))
 PLACES: dict[m.Rule, tuple[m.Place, ...]] = {
@@ -52,7 +54,7 @@ PLACES: dict[m.Rule, tuple[m.Place, ...]] = {
     "algorithm1": ("both", "device"),
     "greedy": ("device",),
 }
-"""The possible first aggregators, by the rule of a joint answer."""
+"""The sides (device or server) that may be the first to settle tokens, by the rule of a joint answer."""
 
 
 class Conversation:
@@ -76,7 +78,7 @@ class Conversation:
         return self._session.handover == "text"
 
     def hello(self, resume: m.Resume | None = None) -> Utterance:
-        """Return the first frame of a connection, usually one that is accepted."""
+        """Return the first frame of a connection, usually one that the server accepts."""
         by_text = self.by_text if resume else self._chance.random() < 0.1
         versions = self._session.version if resume else self._chance.choice(m.VERSIONS)
         given: dict[str, Any] = {"versions": [versions], "embedder": self._offer.embedder}
@@ -96,7 +98,7 @@ class Conversation:
         return Utterance(made.name, made.frame, made.extremes, legal)
 
     def not_resumed(self) -> None:
-        """Note that the server began a new session, which knows none of the earlier requests."""
+        """Record that the server began a new session, which knows none of the earlier requests."""
         before, self._session = self._session, self._new_session()
         words = "another" if before.handover == "text" else self._offer.vocabulary
         self._session.accept(m.Hello((before.version,), words, self._offer.embedder, ""))
@@ -108,7 +110,7 @@ class Conversation:
         return msgspec.msgpack.encode(m.Ping(self.pinged))
 
     def resumes(self) -> bool:
-        """Return whether the device reconnects after being cut."""
+        """Return whether the device reconnects after the server has cut its connection."""
         return self._chance.random() < 0.3
 
     def next(self, acknowledged: int, last_seq: int) -> Utterance:
@@ -125,13 +127,13 @@ class Conversation:
                 return Utterance(made.name, frame, made.extremes, legal)
 
     def _new_session(self) -> ServerSession:
-        """Return a session that accepts what the server's accepts; as it learns of no request's end, it allows more
-        requests.
+        """Return a local session that accepts every frame that the server's session accepts. It allows more requests,
+        because it does not learn when a request ends.
         """
         return ServerSession("of-nobody-at-all", msgspec.structs.replace(self._offer, requests=m.MOST_REQUESTS))
 
     def _legal(self, frame: Frame, acknowledged: int, last_seq: int) -> bool:
-        """Return whether the server's session continues after the frame."""
+        """Return whether the server's session would continue after the frame."""
         try:
             match codec.from_device(frame):
                 case m.Acknowledge(seq):  # of events that the local session has not sent
@@ -147,7 +149,7 @@ class Conversation:
         return True
 
     def _note(self, kind: inspect.StructType, given: dict[str, Any]) -> None:
-        """Record the request that this frame makes."""
+        """Record the request that a frame begins."""
         number = given.get("request", 0)
         if kind.cls is m.Ask:
             self._alive[number] = given
@@ -181,12 +183,14 @@ class Conversation:
         return bool(self._numbers(kind)) or not any(field.name == "request" for field in kind.fields)
 
     def _chosen(self, fields: Sequence[inspect.Field]) -> Sequence[inspect.Field]:
-        """Choose one or two fields for extreme values; ordering fields less often, as they end the session."""
+        """Choose one or two fields for extreme values; fields that depend on the order of messages less often, as they
+        end the session.
+        """
         rarely = [field for field in fields if field.name not in ORDERING or self._chance.random() < 0.2]
         return self._chance.sample(rarely, min(self._chance.choice((1, 1, 2)), len(rarely)))
 
     def _value(self, field: inspect.Field, given: dict[str, Any]) -> Any:
-        """Return the given value, or usually the default if there is one."""
+        """Return the given value or, in most cases, the field's default if it has one."""
         if field.name in given:
             return given[field.name]
         if not field.required and self._chance.random() < 0.95:
@@ -194,8 +198,8 @@ class Conversation:
         return ordinary(field.type, self._chance)
 
     def _ordered(self, kind: inspect.StructType, last_seq: int) -> tuple[dict[str, Any], bool]:
-        """Return values for fields that depend on the order of messages, or that deep coverage needs; and whether a
-        token id is beyond the vocabulary in an otherwise legal message.
+        """Return values for fields that depend on the order of messages, or that are needed to reach deep code; and
+        whether a token id in an otherwise legal message is beyond the vocabulary.
         """
         chance = self._chance
         if kind.cls is m.Ask:
@@ -229,7 +233,7 @@ class Conversation:
         return given, foreign
 
     def _ask(self) -> tuple[dict[str, Any], bool]:
-        """Return the fields of an Ask that is answered: by the server, by a search alone, or jointly."""
+        """Return the fields of an Ask that the server can answer: by itself, by a search alone, or jointly."""
         chance = self._chance
         self._asked += 1
         ask: dict[str, Any] = {"request": self._asked, "generate": True, "passages": chance.randint(0, 3)}
@@ -250,7 +254,7 @@ class Conversation:
         return ask, foreign
 
     def _handed_over(self, max_tokens: int) -> tuple[dict[str, Any], bool]:
-        """Return an answer to continue, shorter than `max_tokens`; and whether it has a token beyond the vocabulary."""
+        """Return an answer to continue, shorter than `max_tokens`, and whether it has a token beyond the vocabulary."""
         if self.by_text:
             return {"accepted": [], "accepted_text": "The Danube flows"}, False
         accepted = self._tokens(self._chance.randint(0, min(max_tokens - 1, 9)))
@@ -268,7 +272,7 @@ class Conversation:
         tokens[place] = self._chance.choice((self._vocabulary, self._vocabulary + 1, 2**31 - 1))
 
     def _numbers(self, kind: inspect.StructType) -> list[int]:
-        """Return the requests that the message may refer to."""
+        """Return the numbers of the requests to which the message may refer."""
         if kind.cls in JOINT:
             rules = ("coupled", "algorithm1") if kind.cls in (m.Drafts, m.Switch, m.RoundTrip) else ("greedy",)
             some = m.Drafts, m.Switch, m.RoundTrip, m.Fetch

@@ -20,7 +20,7 @@ KINDS: tuple[inspect.StructType, ...] = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A frame, the name of its message, and the fields with extreme values, each as `Message.field`.
+    """A frame with the name of its message, and the fields that have extreme values, each as `Message.field`.
 
     `legal`: the server continues the connection after the frame.
     """
@@ -32,7 +32,7 @@ class Utterance:
 
 
 def as_binary(kind: inspect.StructType, values: Sequence[Any]) -> bytes:
-    """Return the binary frame of a message with these fields, whatever their values."""
+    """Return the binary frame of a message with the given fields, whatever their values."""
     return msgspec.msgpack.encode([kind.tag, *values])
 
 

@@ -1,4 +1,4 @@
-"""Connections to the fuzzed server: one for fuzzed frames, one for an honest device; and probes of the server."""
+"""Connections to the fuzzed server: one type for fuzzed frames, one for an honest device; and probes of the server."""
 
 import asyncio
 from collections import Counter
@@ -20,11 +20,11 @@ _PROBE_S = 30.0
 
 
 class Broken(Exception):
-    """The server misbehaved; the message says how."""
+    """Raised when the server misbehaved; the message says how."""
 
 
 async def dial(place: RunningServer) -> ClientConnection:
-    """Return an admitted connection."""
+    """Open a connection to the server and return it once it is admitted."""
     return await connect(
         f"ws://127.0.0.1:{place.port}/",
         additional_headers={"Authorization": f"Bearer {place.token}"},
@@ -51,9 +51,9 @@ async def probe(place: RunningServer, path: str) -> tuple[int, str]:
 
 
 class Line:
-    """A connection for fuzzed frames: the server's messages are continuously read, checked and acknowledged.
+    """A connection for fuzzed frames. It continuously reads, checks and acknowledges the server's messages.
 
-    `failed` counts ended requests by failure code, "" for success. The holder of `acknowledging` is the only one to
+    `failed` counts ended requests by failure code, "" for success. Only the holder of the lock `acknowledging` may
     acknowledge, and sets `acknowledged`.
     """
 
@@ -76,15 +76,13 @@ class Line:
         return False
 
     async def reads_up_to(self, ping: int, patience_s: float) -> bool:
-        """Wait until the server has read everything before that ping. Return False if it ended the connection
-        instead.
-        """
+        """Wait until the server has read everything up to a ping. Return False if it ended the connection instead."""
         async with asyncio.timeout(patience_s):
             while self.pong < ping and not self._reading.done():
                 self._news.clear()
                 await self._news.wait()
         if self._reading.done() and (error := self._reading.exception()):
-            raise Broken(f"The server said what is no message: {error}")
+            raise Broken(f"The server sent an invalid message: {error}")
         return self.pong >= ping
 
     async def end(self) -> None:
@@ -134,7 +132,7 @@ class Line:
 
 
 async def welcomed(place: RunningServer) -> m.Offer:
-    """Return the server's offer."""
+    """Connect as a device, and return the offer in the server's Welcome."""
     session = DeviceSession(m.Hello(m.VERSIONS, "", "", "honest"))
     async with await dial(place) as socket:
         for frame in session.connect():
@@ -145,7 +143,7 @@ async def welcomed(place: RunningServer) -> m.Offer:
 
 
 async def answered(place: RunningServer, offer: m.Offer, question: str) -> bytes:
-    """Ask like an honest device, on a connection of its own, and return the answer: each token as a byte.
+    """Ask as an honest device, on a connection of its own, and return the answer: each token as a byte.
 
     Raises Broken if the request fails.
     """

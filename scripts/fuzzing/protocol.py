@@ -1,4 +1,4 @@
-"""Fuzzing targets for the link: one side is ours and honest; the other side's messages are made from the bytes."""
+"""Fuzzing targets for the link protocol: one side is Jackdaw's code, the other side's messages are made from bytes."""
 
 from contextlib import suppress
 
@@ -40,7 +40,7 @@ GOOD = (
 
 
 class Script:
-    """Bytes as a source of choices; when they run out, every choice is 0."""
+    """The fuzzer's bytes as a source of choices; when they run out, every choice is 0."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -63,7 +63,7 @@ class Script:
 
 
 def any_frame(data: bytes) -> None:
-    """Check that any frame is decoded to a message that survives a round trip, or refused with a sendable reason."""
+    """Check that any frame is either decoded to a message that can be encoded again, or refused with a valid reason."""
     for frame in (data, data.decode("utf-8", "surrogateescape"), _damaged(Script(data))):
         try:
             said = codec.from_device(frame)
@@ -76,7 +76,7 @@ def any_frame(data: bytes) -> None:
 
 
 def any_server(data: bytes) -> None:
-    """Check our device against any server: tokens come in order and within credit, or the session ends."""
+    """Check Jackdaw's device side with any server: tokens come in order and within credit, or the session ends."""
     script, ours = Script(data), DeviceSession(HELLO)
     index: dict[int, int] = {}
     credit: dict[int, int] = {}
@@ -119,7 +119,7 @@ def any_server(data: bytes) -> None:
 
 
 def any_device(data: bytes) -> None:
-    """Check our server against any device: stored events stay bounded, even if nothing is acknowledged."""
+    """Check Jackdaw's server side with any device: stored events stay bounded, even if none is acknowledged."""
     script, ours = Script(data), ServerSession(SESSION, OFFER)
     hello = msgspec.structs.replace(HELLO, versions=m.VERSIONS[: script.number(2) + 1])
     ours.accept(hello)
@@ -151,7 +151,7 @@ def _damaged(script: Script) -> Frame:
 
 
 def _server_frame(script: Script, seq: int, index: dict[int, int]) -> Frame:
-    """Return usually a message that a server may send now, sometimes anything."""
+    """Return in most cases a message that a server may send now, sometimes any message."""
     request = script.number(max(index, default=0) + 1) + 1
     said: m.Welcome | m.Goaway | m.Closing | m.Pong | m.Event
     match script.number(20):
@@ -212,7 +212,7 @@ def _device_frame(script: Script, version: int) -> Frame:
 
 
 def _joint_ask(script: Script, request: int) -> m.Ask:
-    """Return a joint Ask that may be inconsistent only where a device would notice."""
+    """Return an Ask for a joint answer, which may be inconsistent only in ways that a device would notice."""
     rule = RULES[script.number(3)]
     place = "device" if rule == "greedy" else PLACES[script.number(3)]
     return m.Ask(request, "?", True, 1, 64, 0, ahead=script.number(m.MOST_AHEAD) + 1, rule=rule, place=place, rows=2)
@@ -238,7 +238,7 @@ def _fetch(script: Script, request: int) -> m.Fetch:
 
 
 def any_joint(data: bytes) -> None:
-    """Check our side of a joint answer against any peer that sends valid frames: it ends, or reports why not."""
+    """Check one side of a joint answer with any peer that sends valid frames: it ends, or reports why not."""
     script = Script(data)
     side = SIDES[script.number(2)]
     ask = _joint_ask(script, 1)
@@ -259,7 +259,7 @@ def any_joint(data: bytes) -> None:
 
 
 def _event(script: Script, machine: Aggregator, assembly: Assembly) -> a.Event:
-    """Return the next event on our side: usually a message of the peer."""
+    """Return the next event at the checked side: in most cases a message of the peer."""
     drafts: dict[str, Distribution | None] = {"coupled": None, "algorithm1": QUANTISED, "greedy": LIKELY}
     match script.number(8):
         case 0 | 1 if machine.next_draft is not None:
@@ -278,7 +278,7 @@ def _event(script: Script, machine: Aggregator, assembly: Assembly) -> a.Event:
 
 
 def _answer(script: Script, ours: ServerSession, number: int) -> None:
-    """Send a step of an honest answer; sources and failures have their maximum size."""
+    """Send one step of an honest answer; sources and failures have their maximum size."""
     joint = ours._requests[number].together
     if joint and joint.weighed:
         with suppress(ProtocolError):

@@ -1,4 +1,4 @@
-"""A server in a process of its own, for fuzzing: `python -m scripts.fuzzing.served {fake|real} HOME [MODULE:NAME]`.
+"""Runs a server in a separate process, for fuzzing: `python -m scripts.fuzzing.served {fake|real} HOME [MODULE:NAME]`.
 
 Its token has no quotas, so that the server is tested, not the quotas. The real server has the default model and the
 passages of scripts/sample_public.jsonl. The named function is called with the server before it serves, so that tests
@@ -44,7 +44,7 @@ QUESTIONS: dict[EngineName, tuple[str, str | None]] = {
     "fake": ("Which countries does the Danube flow through, and where?", FACTS[0][1]),
     "real": ("What is hyperthyroidism in cats?", None),
 }
-"""The honest device's question, and its only correct answer, if there is one."""
+"""For each kind of engine, the honest device's question, and the only correct answer, if there is one."""
 
 _BOUNDLESS = Limits(connections=1000, connects_per_minute=1e6, tokens_per_minute=1e9, searches_per_minute=1e6)
 _ENDS_S = 60.0
@@ -52,7 +52,7 @@ _ENDS_S = 60.0
 
 @dataclass(frozen=True)
 class RunningServer:
-    """A running server's ports and process; `token` authorises a device."""
+    """A running server's ports and process; a device may connect with `token`."""
 
     port: int
     metrics_port: int
@@ -60,7 +60,7 @@ class RunningServer:
     vocabulary: int
     process: psutil.Popen
     errors: Callable[[], list[str]]
-    """Returns the error entries of the server's log so far."""
+    """Return the error entries in the server's log so far."""
 
     @property
     def memory_mb(self) -> float:
@@ -72,14 +72,14 @@ class RunningServer:
 
 
 class Log:
-    """The log of a running server. `errors` continues reading where it stopped."""
+    """The log of a running server. Each call of `errors` continues reading where the last one stopped."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._read = path, 0
         self._errors: list[str] = []
 
     def errors(self) -> list[str]:
-        """Return the complete error entries so far, and lines that are no entries, such as tracebacks."""
+        """Return the new error entries, and lines that are no log entries, such as tracebacks."""
         with self._path.open("rb") as log:
             log.seek(self._read)
             for line in log:
@@ -116,7 +116,7 @@ def serving(engine: EngineName, home: Path, spoil: str = "") -> Iterator[Running
 
 
 def main() -> int:
-    """Serve until told to end. Return the exit code."""
+    """Serve until the process is told to end. Return the exit code."""
     engine, home = sys.argv[1], Path(sys.argv[2])
     begin_logging("warning", as_json=True)
     tokens = TokenFile(home / "tokens.json")

@@ -27,7 +27,7 @@ _UNBOUNDED = 2**63
 
 
 def ordinary(kind: inspect.Type, chance: Random) -> Any:
-    """Return a value within the bounds, as an honest device might send it."""
+    """Return a random value within the bounds, as an honest device might send it."""
     value: Any
     match kind:
         case inspect.IntType():
@@ -49,7 +49,7 @@ def ordinary(kind: inspect.Type, chance: Random) -> Any:
 
 
 def extreme(kind: inspect.Type, chance: Random) -> Any:
-    """Return a value within the bounds, usually at their edges."""
+    """Return a random value within the bounds, in most cases at their edges."""
     value: Any
     match kind:
         case inspect.IntType():
@@ -99,7 +99,7 @@ def impossible(kind: inspect.Type, chance: Random) -> Any:
 
 
 def _composed(kind: inspect.Type, chance: Random, part: Callable[[inspect.Type, Random], Any]) -> Any:
-    """Return a value of a composite type with one part made by `part`, or a value of an enumeration."""
+    """Return a value of a composite type in which the function `part` made one part, or a value of an enumeration."""
     value: Any = None
     match kind:
         case inspect.UnionType():
@@ -117,12 +117,12 @@ def _composed(kind: inspect.Type, chance: Random, part: Callable[[inspect.Type, 
         case inspect.NoneType():
             pass
         case _:
-            raise NotImplementedError(f"Values of {kind} are not known: say here what they may be.")
+            raise NotImplementedError(f"Values of {kind} are unknown here: add them to this function.")
     return value
 
 
 def _count(kind: inspect.BytesType | inspect.VarTupleType, chance: Random) -> int:
-    """Return a length within the bounds."""
+    """Return a random length within the bounds."""
     least, most = kind.min_length or 0, kind.max_length or 64
     return chance.choice((least, min(least + 1, most), most, chance.randint(least, most)))
 

@@ -1,4 +1,6 @@
-"""Weights of a larger shape that compute what small ones compute: targets of any cost, with a known text."""
+"""Makes weights of a larger model that compute the same function as small ones: models of any cost, whose text is
+known.
+"""
 
 from shared.telemetry import switch_off
 

@@ -1,7 +1,8 @@
-"""Writes weights of a larger shape that give the default model's text: the cost of a large model, a known answer.
+"""Writes weights of a larger shape that produce the default model's text: the cost of a large model, with a known
+answer.
 
-They measure speed alone: nothing about a large model's quality, nor about how well its text can be foreseen. An adapter
-of the default model does not fit them.
+They measure speed alone: they show nothing about a large model's quality, nor about how predictable its text is. An
+adapter of the default model does not fit them.
 """
 
 import argparse
@@ -27,7 +28,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 it cannot be made here, 130 stopped"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; for usage errors argparse exits with 2."""
+    """Run the command line and return its exit code. For usage errors argparse exits with code 2."""
     parser = argparse.ArgumentParser(
         prog="scripts/inflate",
         description=__doc__,

@@ -1,9 +1,8 @@
 """Writes a GGUF of a larger Llama that computes the same function as a small one, tensor by tensor.
 
-Widths are padded with zeros. RMSNorm reads the mean square over the width, so its weights are multiplied by sqrt(d/D)
-and its epsilon by d/D. Further heads and feed-forward columns are zero in what reads them and in what they write;
-further layers write zeros. Quantised blocks are copied as they are. The text is the small model's, the cost the larger
-shape's.
+Widths are padded with zeros. RMSNorm divides by the mean square over the width, so its weights are multiplied by
+sqrt(d/D) and its epsilon by d/D. Additional heads and feed-forward columns have zero weights on both sides; additional
+layers write zeros. Quantised blocks are copied unchanged. The text is the small model's, the cost the larger shape's.
 """
 
 import os
@@ -25,25 +24,25 @@ from scripts.inflation.shapes import CannotInflate, Shape, places
 _LAYER: Final = re.compile(r"blk\.(\d+)\.(\w+)\.weight")
 _NORMS: Final = ("attn_norm", "ffn_norm", "output_norm")
 _WRITES: Final = ("attn_output", "ffn_down")
-"""The parts whose output is added to the states."""
+"""The parts of a layer whose output is added to the hidden states."""
 
 _OWN: Final = ("GGUF.version", "GGUF.tensor_count", "GGUF.kv_count", "general.architecture")
-"""Keys that the writer adds itself."""
+"""The metadata keys that the GGUF writer adds itself."""
 
 _ROOM: Final = 1 << 28
-"""Bytes of the disk that are left free."""
+"""The bytes of disk space that are left free."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """One axis of a matrix: its new size, and where old indices go."""
+    """The mapping of one axis of a matrix: its new size, and the new index of each old index."""
 
     size: int
     old: npt.NDArray[np.intp]
     new: npt.NDArray[np.intp]
 
     def in_blocks(self, block: int) -> "_Axis":
-        """Return the axis counted in blocks of so many values. Raises CannotInflate unless whole blocks move."""
+        """Return the axis counted in blocks of a number of values. Raises CannotInflate unless whole blocks move."""
         if self.size % block or len(self.old) % block:
             raise CannotInflate(f"A width is no multiple of {block}, the values of a block. Choose another type.")
         old, new = self.old[::block], self.new[::block]
@@ -57,14 +56,14 @@ def _padded(old: int, new: int) -> _Axis:
 
 
 def _moved(pairs: Sequence[tuple[int, int]], count: int, width: int) -> _Axis:
-    """Return the axis of heads that go where the pairs say."""
+    """Return the axis on which heads move as the pairs (old, new) say."""
     within = np.arange(width)
     old, new = (np.add.outer(np.array(side) * width, within).ravel() for side in zip(*pairs, strict=True))
     return _Axis(count * width, old, new)
 
 
 class _Inflation:
-    """What becomes of each tensor of a model. Reads the small weights as they are needed."""
+    """Computes each tensor of the larger model from the small model's weights, which are read as they are needed."""
 
     def __init__(self, source: Path, shape: Shape) -> None:
         self.reader = GGUFReader(source)
@@ -101,7 +100,9 @@ class _Inflation:
         self._width = width
 
     def values(self, name: str) -> Iterator[tuple[str, Any, GGUFValueType, GGUFValueType | None]]:
-        """Yield the header's keys with their values, types and types of elements."""
+        """Yield the metadata keys of the header with their values, types and, for arrays, the types of their
+        elements.
+        """
         ratio = self.small.width / self.shape.width
         epsilon = "llama.attention.layer_norm_rms_epsilon"
         changed = {
@@ -155,7 +156,9 @@ class _Inflation:
         return rows, columns.in_blocks(block), size
 
     def _part(self, name: str) -> tuple[Any, str, bool]:
-        """Return the small tensor that a new one is made from, its part of the model, and whether its layer is new."""
+        """Return the small tensor from which a new tensor is made, the part of the model to which it belongs, and
+        whether its layer is new.
+        """
         layer = _LAYER.fullmatch(name)
         number, part = (int(layer[1]), layer[2]) if layer else (0, name.removesuffix(".weight"))
         is_further = number >= self.small.layers
@@ -172,9 +175,10 @@ class _Inflation:
 
 
 def inflate(source: Path, target: Path, shape: Shape, name: str, progress: Callable[[int, int], None]) -> None:
-    """Write the weights in `source` in this shape, called `name`, to `target`, which appears whole or not at all.
+    """Write the weights in `source`, inflated to the given shape and called `name`, to `target`, which appears complete
+    or not at all.
 
-    `progress` is called with the bytes written so far and those in all. The bytes are the same each time. Raises
+    `progress` is called with the bytes written so far and those in total. The bytes are the same each time. Raises
     CannotInflate, OSError.
     """
     inflation = _Inflation(source, shape)

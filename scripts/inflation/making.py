@@ -1,4 +1,6 @@
-"""Makes inflated weights of the default model in each type of quantisation, from the file that has it or is nearest."""
+"""Makes inflated weights of the default model in each quantisation type, from the model file of that type or of the
+nearest one.
+"""
 
 import tempfile
 from collections.abc import Callable
@@ -19,7 +21,7 @@ MODEL: Final = "smollm2-135m"
 def make(
     folder: Weights, target: Path, shape: str, kind: Type, threads: int, progress: Callable[[int, int], None]
 ) -> None:
-    """Write weights of this shape and type to `target`, which appears whole or not at all.
+    """Write weights of the given shape and type to `target`, which appears complete or not at all.
 
     Q8_0 and Q4_1 are copied from the default model's own files. For Q4_0 the small weights are requantised first; for
     Q4_K_M, whose blocks are wider than the small model's heads, the large ones afterwards. Raises CannotInflate,

@@ -1,9 +1,9 @@
-"""The shapes that weights can be inflated to: widths and layers. Pure.
+"""The shapes to which weights can be inflated: widths and numbers of layers.
 
-A head stays 64 wide, no layer can be taken away, and the vocabulary stays that of the small model. Where a known model
-has wider heads or fewer layers, its shape here has as many weights. At 4 times the small model's width, the square root
-by which norms are scaled is a power of two, so that the text is the same to the bit; at another width, rounding may
-decide between tokens of about the same probability.
+A head stays 64 wide, no layer can be removed, and the vocabulary stays that of the small model. Where a known model has
+wider heads or fewer layers, its shape here has as many weights in total. At 4 times the small model's width, the square
+root by which norms are scaled is a power of two, so that the text is the same to the bit; at another width, rounding
+may decide between tokens of about the same probability.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,9 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The widths of a Llama model: of its states, heads and key heads (counted), of its feed-forward part; layers."""
+    """The sizes of a Llama model: the width of its hidden states, the numbers of heads and key heads, the width of its
+    feed-forward part, and the number of layers.
+    """
 
     width: int
     heads: int
@@ -31,14 +33,14 @@ SHAPES: Final[Mapping[str, Shape]] = {
 
 
 class CannotInflate(ValueError):
-    """The reason why weights cannot be inflated, and what to do."""
+    """Raised when weights cannot be inflated; the message says why, and what to do."""
 
 
 def places(small: Shape, large: Shape) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Return where heads and key heads go, as pairs (old, new).
+    """Return the new place of each head and of each key head, as pairs (old, new).
 
-    The heads of a key head stay together. A key head that has more of them than the new shape allows is copied.
-    Raises CannotInflate if the shape is too small.
+    The heads of a key head stay together. A key head that has more of them than the new shape allows is copied. Raises
+    CannotInflate if the shape is too small.
     """
     per_key, room = small.heads // small.key_heads, large.heads // large.key_heads
     heads: list[tuple[int, int]] = []

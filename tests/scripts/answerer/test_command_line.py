@@ -96,7 +96,7 @@ def test_what_is_given_reaches_the_training_and_the_adapters_path_is_all_that_st
         (OtherRecipe("It is of another."), 1, "It is of another. Name another folder, or begin again: rm -r "),
         (WeightsDamaged("Pull it again."), 1, "The training failed: Pull it again."),
         (OSError(28, "No space left on device"), 1, "No space left on device"),
-        (KeyboardInterrupt(), 130, "Stopped. The same command goes on where this was."),
+        (KeyboardInterrupt(), 130, "Stopped. The same command continues from here."),
     ],
 )
 def test_every_end_has_its_words_and_its_code(

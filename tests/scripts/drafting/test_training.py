@@ -116,7 +116,7 @@ def test_a_killed_training_loses_the_steps_since_it_was_saved_alone(tmp_path: Pa
 
 def test_a_state_of_another_recipe_is_refused(tmp_path: Path) -> None:
     trainer().save(tmp_path / "state")
-    with pytest.raises(OtherRecipe, match="another recipe"):
+    with pytest.raises(OtherRecipe, match="made with other settings or other data"):
         trainer(Recipe(epochs=3, rate=1e-2, seed=8)).load(tmp_path / "state")
 
 
