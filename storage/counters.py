@@ -31,7 +31,7 @@ class Counters:
         self.database.execute("INSERT OR REPLACE INTO cache_counters VALUES (?, ?)", (name, value))
 
     def forget(self, *names: str) -> None:
-        """Delete the totals with these names."""
+        """Delete the totals with the given names."""
         self.database.execute_many("DELETE FROM cache_counters WHERE name = ?", [(name,) for name in names])
 
     def all(self) -> dict[str, float]:

@@ -32,7 +32,9 @@ class Keys(Protocol):
 
 
 class Requests:
-    """The requests of one device. `name` is its token's name; `send` sends the events of a request."""
+    """The requests of one device that are being answered. `name` is its token's name; `send` sends the events of a
+    request.
+    """
 
     def __init__(
         self,

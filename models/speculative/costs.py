@@ -82,7 +82,9 @@ class DraftCosts:
     read: Annotated[float, Meta(gt=0, le=1e6)]
 
     def reading(self, unread: int) -> float:
-        """Return the time of reading a number of tokens before drafting, in addition to the first draft's own time."""
+        """Return the time that reading a number of tokens takes before drafting. The first draft's own time is not
+        included.
+        """
         return self.read * max(0, unread - 1)
 
 

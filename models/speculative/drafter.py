@@ -12,8 +12,8 @@ DEGREES: Final = 8
 class Draft:
     """Tokens that may come next, in order.
 
-    Tokens that were looked up once followed the same last `matched` tokens. Tokens from a model have one of the
-    `log_probabilities` each, given those before them.
+    If they were looked up, they followed an earlier occurrence of the last `matched` tokens. If a model drafted them,
+    it gave each of them one of the `log_probabilities`, given the tokens before it.
     """
 
     tokens: tuple[int, ...] = ()

@@ -1,10 +1,11 @@
-"""The choice of the side (device or server) that starts an answer, and migration: replays DiSCo's figures 6, 7 and 9
-and tables 2 and 3.
+"""The choice of the side (device or server) that starts an answer, and migration of answers: replays DiSCo's figures 6,
+7 and 9 and tables 2 and 3.
 
-Requests are replayed in sequence; a policy knows only earlier ones: first-token times that it observed (the winner of a
-race censors the loser's time) and prompt lengths. The device's prefill rate is known from the start, as in the paper.
-`stoch-s` and `stoch-d` choose a side by coin flip (§5.1); the stronger `stoch-s-both` and `stoch-d-both` choose by coin
-flip whether the constrained side runs beside the free one. `ours-s` and `ours-d` are the default policy. With --data,
+A budget limits the share of prompt tokens on one side, the constrained one; the other side is free. Requests are
+replayed in sequence; a policy knows only earlier ones: first-token times that it observed (of the loser of a race, only
+that it was slower) and prompt lengths. The device's prefill rate is known from the start, as in the paper. `stoch-s`
+and `stoch-d` choose a side by coin flip (§5.1); the stronger `stoch-s-both` and `stoch-d-both` choose by coin flip
+whether the constrained side runs beside the free one. `ours-s` and `ours-d` are the default policy. With --data,
 `handover` is the quality of answers that moved (`disco_quality`).
 """
 
@@ -181,7 +182,7 @@ def _bills(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _error(results: Sequence[Result], names: Sequence[str] = _KEPT) -> dict[str, dict[str, float]]:
-    """Return by how much the constrained side's share of prompt tokens exceeds the budget, in each run of 1,000
+    """Return by how much the share of prompt tokens on the side with a budget exceeds the budget, in each run of 1,000
     requests.
     """
     figures = {}

@@ -39,14 +39,14 @@ class LiteralWaiting:
 
 
 class LiteralRouting:
-    """Algorithm 3 as printed: all requests of the boundary length run on both sides. For one budget, without
+    """Algorithm 3 as printed: all requests of at least the threshold length run on both sides. For one budget, without
     feedback.
     """
 
     constraint: Side = "server"
 
     def __init__(self, shares: np.typing.NDArray[np.float64], prompts: Distribution, budget: float) -> None:
-        """Compute the threshold length; `shares` are the shares of tokens below each bin."""
+        """Compute the threshold, a bin of lengths; `shares` are the shares of tokens below each bin."""
         self.prompts = prompts
         self.threshold = int(np.searchsorted(shares[1:], 1 - budget))
 

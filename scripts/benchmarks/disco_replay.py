@@ -22,8 +22,8 @@ _BUILT = {0, 5, 10, 20, 50, *range(100, REQUESTS, 100)}
 """The numbers of the requests before which the policies are rebuilt from the requests so far."""
 
 _ENERGY_PRICE: dict[Side, float] = {"server": 0.3, "device": 5.0}
-"""$ per million tokens for each 10^9 operations per token, by the constrained side (appendix E, as interpreted
-here).
+"""The price of energy, in $ per million tokens for each 10^9 operations per token, by the side with a budget (appendix
+E, as interpreted here).
 """
 
 Make = Callable[[Estimates, float], Policy]
@@ -66,8 +66,8 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """The results of replayed requests, each array of shape (n,): first-token times, whether the constrained side ran,
-    whether it won, and when the device started (inf: never).
+    """The results of replayed requests, each array of shape (n,): first-token times, whether the side with a budget
+    ran, whether it won, and when the device started (inf: never).
     """
 
     ttft: Array
@@ -85,7 +85,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Billed:
-    """The costs of replayed requests, in $ per thousand questions: in total and on the constrained side, `prompts`
+    """The costs of replayed requests, in $ per thousand questions: in total and on the side with a budget, `prompts`
     being its prefill; the tokens decoded there; and the delays of migrated answers.
     """
 

@@ -140,7 +140,9 @@ class OneProcess:
 
 
 def _scheduling(recorded: Sequence[dragon_schedule.Recorded], rtts: Sequence[int]) -> dict[str, Any]:
-    """Return the simulator's results with the reference pace, with the faster side swapped, and with equal sides."""
+    """Return the simulator's results: with the reference pace, with the paces of the two sides swapped, and with equal
+    paces.
+    """
     device, server = STEPS["reference"]["device"], STEPS["reference"]["server"]
     paces: dict[str, dict[Side, float]] = {
         "reference": {"device": device, "server": server},

@@ -37,7 +37,7 @@ class Conditions:
 
 @dataclass(slots=True)
 class Chain:
-    """The drafts of one side: when it may start the next one, and when it learned of each settled token."""
+    """The simulated drafts of one side: when it may start the next draft, and when it learned of each settled token."""
 
     free: float = 0.0
     ready: float = 0.0
@@ -79,7 +79,7 @@ class Seen:
 
 
 def simulate(recorded: Recorded, conditions: Conditions, first: Side, chooses: Chooses, ahead: int = AHEAD) -> float:
-    """Return the seconds until the last token is settled and shown on the device."""
+    """Return the simulated seconds until the answer's last token is settled and shown on the device."""
     chains = {side: Chain() for side in SIDES}
     seen = Seen(conditions.decode, Transmission(), dict.fromkeys(SIDES, Acceptance()))
     aggregator, handed, settled = first, 0.0, 0.0
@@ -116,8 +116,8 @@ def policies(seed: int) -> dict[str, tuple[Side, Chooses]]:
 
 
 def compared(sequences: Sequence[Recorded], decode: Mapping[Side, float], extra_s: float) -> dict[str, Any]:
-    """Return the mean seconds per sequence under each policy, and the scheduler's seconds divided by those of the
-    better fixed side.
+    """Return the mean seconds per sequence under each policy. Also return the scheduler's seconds, divided by those
+    with the better of the two sides always aggregating.
     """
     conditions = Conditions(decode, extra_s)
     seconds: dict[str, list[float]] = {}

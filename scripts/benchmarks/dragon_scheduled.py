@@ -1,5 +1,5 @@
-"""The product's ways of aggregating by Algorithm 1, in real processes, over a line whose delay changes during each
-answer.
+"""Times joint answers by Algorithm 1 in real processes, over a line whose delay changes during each answer: the device
+settles all tokens, the server does, or the scheduler chooses the side.
 
 The paces are the paper's; in half of the answers the device's passages weigh .2, in half .8. The line's extra round
 trip follows a sine from 20 to 300 ms with the paper's period; every way writes each question at the same phase of it.
@@ -47,7 +47,9 @@ def levels(share: float) -> tuple[float, float]:
 
 
 def scheduled(setting: Setting) -> dict[str, Any]:
-    """Return milliseconds per token of each way, also by share; and tokens a second relative to each fixed side."""
+    """Return the milliseconds per token of each way, over all answers and for each weight of the device's passages; and
+    speeds relative to those with a fixed side.
+    """
     sizes, bench = setting.sizes, setting.bench
     rtt = sizes.rtts[0]
     halves: dict[float, dict[Arm, list[TimedAnswer]]] = {share: {arm: [] for arm in WAYS} for share in SHARES}
@@ -86,7 +88,9 @@ def changing(delay: Callable[[float], None], phase: float) -> Iterator[None]:
 
 
 def compared(halves: Mapping[float, Mapping[Arm, Sequence[TimedAnswer]]]) -> dict[str, Any]:
-    """Return the means over all answers, and for each half the ratio to the better fixed side."""
+    """Return the mean ms per token of each way over all answers; and for each weight of the device's passages, the
+    scheduler's speed relative to the better fixed side.
+    """
     every: dict[Arm, list[TimedAnswer]] = {
         arm: [answer for half in halves.values() for answer in half[arm]] for arm in WAYS
     }

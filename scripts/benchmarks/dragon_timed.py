@@ -135,8 +135,8 @@ def first_tokens(setting: Setting) -> dict[str, Any]:
 
 
 def stalls(setting: Setting) -> dict[str, Any]:
-    """Return stalls per hundred tokens by the number of drafts ahead, at the reference pace and the longest round
-    trip.
+    """Return the stalls per hundred tokens for several numbers of drafts ahead, at the reference pace and the longest
+    round trip.
     """
     setting.at("reference")
     sizes, rtt = setting.sizes, max(setting.sizes.rtts)

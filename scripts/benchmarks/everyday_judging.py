@@ -26,8 +26,8 @@ _BEGINNING = 240
 
 
 def judged(items: Sequence[Mapping[str, Any]], replies: Mapping[str, tuple[str, bool]]) -> dict[str, State]:
-    """Return the verdict on each question by its id, from its reply and whether the reply abstains. Of a pair of
-    questions both count or none.
+    """Return the verdict on each question by its id, from its reply and whether the reply abstains. Two questions that
+    form a pair are right only if both are.
 
     A question without a reply counts as abstained.
     """

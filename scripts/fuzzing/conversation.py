@@ -46,7 +46,7 @@ MOST_ALIVE = 4
 """The most uncancelled requests of a conversation; with that many, the device asks no more."""
 
 ORDERING = ("request", "seq", "number")
-"""The fields whose values depend on the order of messages: almost every other value ends the session."""
+"""The fields whose values depend on the order of messages: almost any wrong value ends the session."""
 
 JOINT = frozenset(typing.get_args(m.JointFromDevice))
 PLACES: dict[m.Rule, tuple[m.Place, ...]] = {
