@@ -141,7 +141,7 @@ class LlamaCppEngine:
         parts = [self._model.ids(tokens[sequence]) for sequence in sequences]
         sizes = [part.size for part in parts]
         if not (parts and all(sizes) and sum(sizes) <= self._info.verifies):
-            raise EngineError(f"Of {sizes} tokens of as many sequences, {self._info.verifies} in all can be verified.")
+            raise EngineError(f"Lists of {sizes} tokens cannot be verified at once: 1 to {self._info.verifies} in all.")
         self._require(max(map(sum, zip(starts, sizes, strict=True))))
         self._cells.require(sum(sizes))
         with self._appending(*sequences):

@@ -24,7 +24,7 @@ from storage.private import private_lock
     cls=Command,
     examples=(
         ("Fill at most 1,000 MB with states", "jackdaw-server index states"),
-        ("Choose the room on disk", "jackdaw-server index states --limit-mb 5000"),
+        ("Limit the disk space", "jackdaw-server index states --limit-mb 5000"),
         ("Delete all states", "jackdaw-server index states --clear"),
     ),
 )

@@ -69,7 +69,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     `missed`.
     """
     if not arguments.data:
-        raise CannotRun("it takes --data with email, lihuaworld, qmsum and nq_passages")
+        raise CannotRun("it needs --data with email, lihuaworld, qmsum and nq_passages")
     embedder: Embedder = FakeEmbedder()
     if not arguments.quick:
         embedder = OnnxEmbedder(weights("all-minilm-l6-v2").path(find("all-minilm-l6-v2")), threads=arguments.threads)

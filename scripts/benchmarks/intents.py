@@ -28,7 +28,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     which is true if the required limits are met.
     """
     if not arguments.data:
-        raise CannotRun("it takes --data with qmsum, email, lihuaworld and prompts")
+        raise CannotRun("it needs --data with qmsum, email, lihuaworld and prompts")
     files = {name: _taken(questions) for name, questions in _files(arguments.data).items()}
     requests = [list(lines(arguments.data / "prompts" / f"{name}.jsonl")) for name in ("mt_bench", "instructions")]
     halves = {name: [row for rows in requests for row in rows[first::2]] for first, name in enumerate(("even", "odd"))}

@@ -14,9 +14,11 @@ def server(arguments: list[str]) -> int:
     from scripts.fuzzing.campaign import fuzz
 
     parser = argparse.ArgumentParser(prog="scripts/fuzz server", description=fuzz.__doc__)
-    parser.add_argument("--frames", type=int, default=20_000, help="frames that it reads (default: %(default)s)")
-    parser.add_argument("--engine", choices=("fake", "real"), default="fake", help="what writes its answers")
-    parser.add_argument("--seed", type=int, default=0, help="what decides the frames (default: %(default)s)")
+    parser.add_argument("--frames", type=int, default=20_000, help="number of frames to send (default: %(default)s)")
+    parser.add_argument(
+        "--engine", choices=("fake", "real"), default="fake", help="engine that writes the server's answers"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed that determines the frames (default: %(default)s)")
     parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object as the last line")
     given = parser.parse_args(arguments)
     result = fuzz(given.engine, given.frames, given.seed)
