@@ -1,6 +1,5 @@
-"""Read-only queries on the caches' contents and savings, for display: by day, by words, by passage, one page at a time.
-
-Decides nothing about the caches.
+"""Read-only queries on the caches' contents and savings, for display: by day, by words, by passage, one page at a
+time.
 """
 
 from collections.abc import Sequence

@@ -24,8 +24,8 @@ class Connection(Protocol):
         """Write a frame, and wait until the network accepts it."""
 
     def send_now(self, frames: Sequence[Frame]) -> bool:
-        """Write the frames at once if no earlier frame is queued. Return False, and write nothing, if one may be
-        queued.
+        """Write the frames at once if no earlier frame may be queued, and return True; otherwise write nothing and
+        return False.
         """
 
     async def close(self, code: int) -> None:

@@ -8,8 +8,8 @@ from shared.side import Side
 
 
 class LiteralWaiting:
-    """Algorithm 2 as printed: line 9 lacks E[l], line 18 uses F and omits the tail's share. For one budget, without
-    feedback.
+    """The paper's algorithm 2 as printed, without Jackdaw's corrections: its line 9 lacks the term E[l], and its line
+    18 uses F and omits the tail's share. For one budget, without feedback.
     """
 
     constraint: Side = "device"
@@ -39,8 +39,8 @@ class LiteralWaiting:
 
 
 class LiteralRouting:
-    """Algorithm 3 as printed: all requests of at least the threshold length run on both sides. For one budget, without
-    feedback.
+    """The paper's algorithm 3 as printed, without Jackdaw's corrections: all requests of at least the threshold length
+    run on both sides. For one budget, without feedback.
     """
 
     constraint: Side = "server"

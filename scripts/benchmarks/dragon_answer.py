@@ -42,7 +42,7 @@ WAYS: dict[Arm, Aggregation] = {
     "algorithm1_device": "device",
     "algorithm1_server": "server",
 }
-"""The arms that use Algorithm 1, by the side that settles the tokens."""
+"""The arms that use Algorithm 1, each with the side that settles its tokens."""
 
 
 def rule_and_place(arm: Arm) -> tuple[Rule, Place | None]:

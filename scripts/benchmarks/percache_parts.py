@@ -46,8 +46,8 @@ RESTORED = "there is room for the question's attention states"
 
 
 def measure(room: Room, folder: Weights, arguments: Namespace) -> dict[str, Any]:
-    """Return the figures of the guard (also on blind data) and its curve, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms,
-    bytes_per_passage, eviction.
+    """Return the figures of each part by name: the guard (also on blind data) and its curve, the times to first token
+    with reordered and with joined passages, the time of a cache hit, the bytes of a passage's states, and eviction.
     """
     from scripts.benchmarks import guard
 
