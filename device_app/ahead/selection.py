@@ -21,8 +21,7 @@ _SPARE = 2
 
 def own_names(assistant: Assistant) -> frozenset[str]:
     """Return the names of the person whose files these are; empty if they are not known. Raises StoreError."""
-    people = assistant.retriever.people
-    return people.mine if people else frozenset()
+    return assistant.retriever.people.mine
 
 
 @dataclass(frozen=True, slots=True)

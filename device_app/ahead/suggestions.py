@@ -13,7 +13,6 @@ from device_app.answering.assistant import Assistant
 from device_app.answering.state import Action
 from device_app.english import questions
 from device_app.everyday.examples import examples
-from device_app.knowledge.known_people import known_people
 from device_app.knowledge.proof import Subject
 from device_app.question.options import Options
 from shared.errors import UsageError
@@ -53,7 +52,7 @@ class Suggested:
 def suggest(assistant: Assistant, options: Options, count: int) -> list[str]:
     """Return `count` questions, or as many as can be made. Raises StoreError, and the embedder's errors."""
     store, people = assistant.retriever.store, assistant.retriever.people
-    by_rule = examples(store, people or known_people(store.database), assistant.everyday, assistant.clock())
+    by_rule = examples(store, people, assistant.everyday, assistant.clock())
     first = list(islice(by_rule, _BY_RULE))
     suggested = [each for passage in store.spread(LOOKED_AT) for each in _about(assistant, passage)]
     alone = replace(assistant, public=None, freshness=None)

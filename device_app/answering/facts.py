@@ -203,10 +203,9 @@ class Facts:
 
     def _is_about_phone(self, asked: Query) -> bool:
         """Return whether the question may be about what was read on a phone; False if nothing was."""
-        people = self.retriever.people
-        if people is None or not self._has_phone():
+        if not self._has_phone():
             return False
-        return private.may_be_about_phone(asked.text, people.directory.names_from_phone())
+        return private.may_be_about_phone(asked.text, self.retriever.people.directory.names_from_phone())
 
 
 def is_marked(ruled: Ruled, asked: Query, wrong: WrongAnswers) -> bool:

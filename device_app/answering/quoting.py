@@ -46,9 +46,7 @@ def search_query(asked: Query, options: Options) -> Query:
     return replace(asked, text=about) if about else asked
 
 
-def quoted(
-    asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder, people: KnownPeople | None = None
-) -> Quoted | None:
+def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder, people: KnownPeople) -> Quoted | None:
     """Return the relevant sentences of the passages `near` the subject; None if there are none.
 
     Sentences are compared with the whole question, which says more than its subject `about`. A numbered name in the
@@ -71,10 +69,9 @@ def quoted(
     return Quoted("\n".join([heading, "", *lines]), [hits[source - 1] for source in sources])
 
 
-def _names(speaker: str, people: KnownPeople | None) -> frozenset[str]:
+def _names(speaker: str, people: KnownPeople) -> frozenset[str]:
     """Return the names under which somebody speaks, as `speech.spoken` gives them."""
-    written = people.directory.written(speaker) if people else []
-    return speech.speakers((*written, speaker))
+    return speech.speakers((*people.directory.written(speaker), speaker))
 
 
 def corrected(asked: Query, near: Sequence[Hit], today: date) -> Quoted | None:

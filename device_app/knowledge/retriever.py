@@ -29,13 +29,13 @@ CANDIDATES = 100
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
-    """Hybrid retrieval from one store. With `people`, a filter finds a person under each of their names."""
+    """Hybrid retrieval from one store. A filter finds a person under each name that `people` knows of them."""
 
     store: KnowledgeStore
     keywords: KeywordIndex
     vectors: VectorIndex
     embedder: Embedder
-    people: KnownPeople | None = None
+    people: KnownPeople
 
     def search(
         self,
@@ -52,7 +52,7 @@ class Retriever:
         score, nearest first. `without`: sorted ids of passages to leave out.
         """
         embedded = self.embedder.embed([query.text])[0] if vector is None else vector
-        filters = self.people.widened(query.filters) if self.people else query.filters
+        filters = self.people.widened(query.filters)
         among = self._matching(filters, embedded, without)
         spans = [self._matching(filters.within(*day), embedded, without) for day in query.days]
         dated = [ids for ids in spans if ids is not None and ids.size]

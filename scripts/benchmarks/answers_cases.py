@@ -118,7 +118,7 @@ def _quoted(retriever: Retriever, question: Asked) -> tuple[str, float]:
     near = stores.among(retriever, replace(question, question=about), quoting.PASSAGES)
     relevant = [hit for hit in near if hit.score >= Answer().relevance]
     since = time.perf_counter()
-    quotation = quoting.quoted(Query(question.question), Query(about), relevant, retriever.embedder)
+    quotation = quoting.quoted(Query(question.question), Query(about), relevant, retriever.embedder, retriever.people)
     return quotation.text if quotation else "", (time.perf_counter() - since) * 1000
 
 

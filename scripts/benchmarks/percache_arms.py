@@ -19,7 +19,8 @@ from device_app.cache.eviction import Policy
 from device_app.cache.states.tree import QKVTree
 from device_app.everyday.rule import Everyday
 from device_app.inference.local import LocalSource
-from device_app.knowledge.retriever import Retriever
+from device_app.knowledge.known_people import known_people
+from device_app.knowledge.retriever import over
 from device_app.question.answer import Answer
 from device_app.question.options import Options, Plan
 from device_app.settings import Cache
@@ -35,7 +36,6 @@ from storage.blobs import Blobs
 from storage.conversations import ConversationStore
 from storage.counters import Counters
 from storage.database import Database
-from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
 from storage.kv_slices import KVSlices
 from storage.qa_entries import Origin, QAEntries
@@ -219,8 +219,8 @@ def opened(spec: Spec, filled: KnowledgeStore, folder: Path, embedder: Embedder,
     folder.mkdir(parents=True)
     filled.database.execute("VACUUM INTO ?", (str(folder / "jackdaw.db"),))
     database = Database(folder / "jackdaw.db")
-    knowledge, vectors, counters = KnowledgeStore(database), VectorIndex(database), Counters(database)
-    retriever = Retriever(knowledge, KeywordIndex(database), vectors, embedder)
+    knowledge, counters = KnowledgeStore(database), Counters(database)
+    retriever = over(knowledge, embedder, known_people(database))
     bank_parts = (
         *(QAEntries(database), VectorIndex(database, QA_BANK), retriever, counters, spec.threshold),
         *(int(_DEFAULTS.qa_mb * 1_000_000), spec.policy),

@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from device_app.english.query import Query
-from device_app.knowledge.retriever import Retriever
+from device_app.knowledge.known_people import known_people
+from device_app.knowledge.retriever import Retriever, over
 from models.engine import Embedder
 from scripts.datasets.folders import Asked, Folder
 from shared.text import embedded_text, passages
 from shared.types import Document, Hit, Passage
 from storage.database import Database
-from storage.keywords import KeywordIndex
 from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
-from storage.vectors import VectorIndex
 
 FOUND = 8
 """The number of passages retrieved for a question."""
@@ -49,7 +48,7 @@ def filled(path: Path, files: Mapping[str, Sequence[Document]], embedder: Embedd
 
 def retriever_over(store: KnowledgeStore, embedder: Embedder) -> Retriever:
     """Return a retriever for the store."""
-    return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
+    return over(store, embedder, known_people(store.database))
 
 
 @contextmanager

@@ -8,13 +8,12 @@ import pytest
 
 from device_app.english.query import Query, parse
 from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.retriever import Retriever
+from device_app.knowledge.known_people import known_people
+from device_app.knowledge.retriever import Retriever, over
 from models.fake import FakeEmbedder
 from shared.types import Filters
 from storage.database import Database
-from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
-from storage.vectors import VectorIndex
 
 TODAY = date(2026, 11, 21)
 DIARY = {
@@ -37,7 +36,7 @@ def retriever(tmp_path: Path) -> Retriever:
     embedder = FakeEmbedder()
     store = KnowledgeStore(database)
     Ingestion(store, embedder).run([diary])
-    return Retriever(store, KeywordIndex(database), VectorIndex(database), embedder)
+    return over(store, embedder, known_people(database))
 
 
 def texts(retriever: Retriever, question: str, count: int = 1) -> Sequence[str]:
