@@ -1,7 +1,7 @@
-"""Reads the cells of a table: numbers with their units, days, and the words by which a text is found. Knows no format.
+"""Reads the values of table cells: numbers with units, days, and words of short texts. Independent of file formats.
 
-How a number or a day is written is the same in all of a table: "3,50" in one cell tells what "1,250" is in another.
-A cell that can be read in two ways, and that nothing tells apart, has no value.
+A table is assumed to write all its numbers and days in one style: "3,50" in one cell decides how "1,250" in another
+cell is read. A cell that can be read in two ways has no value if no other cell decides.
 """
 
 import re
@@ -18,22 +18,22 @@ from shared.types import Document, TableRow
 from storage.tables import DURATION, PreparedRow, PreparedTable, StoredColumn
 
 LONGEST_CELL = 300
-"""The most characters of a cell that are stored beside the passages; the rest is no value to look up."""
+"""The most characters of a cell that are stored as its text; the rest is cut off."""
 
 _SUM_ROW = re.compile(
     r"(?:grand |sub-?)?(?:totals?|sums?|averages?|mean|summe|gesamt|zwischensumme|somme|totale?)\s*:?", re.IGNORECASE
 )
 _MOST_COLUMNS = 200
-"""The most columns of a table that questions are asked of: more are measurements of machines."""
+"""The most columns of a table that is stored for questions: a wider table holds measurements of machines."""
 
 _MOST_WORDS, _LONGEST_TEXT = 8, 80
-"""The longest text of a cell that is found by its words: longer ones are prose, and found as passages are."""
+"""The most words and characters of a cell whose words are indexed: longer cells are prose, which passages cover."""
 
 _LONGEST_VALUE = 40
-"""The most characters of a number or a day."""
+"""The most characters of a cell that is read as a number or a day."""
 
 _MOST_UNITS = 5
-"""The most units of a column of numbers; in one with more, such as of addresses, the cells are texts."""
+"""The most units of a column of numbers; the cells of a column with more units, such as addresses, are texts."""
 
 _SIGN = r"(?P<sign>[-+−(]\s?)?"
 _NUMBER = re.compile(
@@ -54,19 +54,19 @@ _SLASHED = re.compile(rf"(\d{{1,2}})/(\d{{1,2}})/(\d{{4}}){_TIME}")
 
 
 _Value = dict[str, str | float]
-"""The value of a cell: its number "n" and its unit "u", or its day "d", ISO 8601; empty for a text."""
+"""The value of a cell: a number "n" with its unit "u", or a day "d" in ISO 8601; empty for a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """How a table writes: its decimal mark, "" if unknown, and whether days stand before months, None if unknown."""
+    """A table's decimal mark, "" if unknown, and whether its dates have the day before the month, None if unknown."""
 
     decimal: str
     day_first: bool | None
 
 
 def table_of(document: Document) -> PreparedTable | None:
-    """Return a document's rows with the values of their cells; None if it is no table, or has over 200 columns."""
+    """Return a document's rows with the values of their cells; None if it has no rows, or more than 200 columns."""
     rows = [block for block in document.blocks if isinstance(block, TableRow) and not _sums_up(block)]
     if not rows:
         return None
@@ -104,9 +104,10 @@ def table_of(document: Document) -> PreparedTable | None:
 
 
 def _sums_up(row: TableRow) -> bool:
-    """Return whether a row sums up others, as the last one of many sheets: a sum over it would count them twice.
+    """Return whether a row holds totals of other rows, so that a sum over the column would count those rows twice.
 
-    Beside the word it has numbers alone; a row of the petrol station "Total" has a day, too.
+    Such a row begins with a word such as "Total" and else has only numbers. A row about a petrol station called "Total"
+    also has a day, so it holds no totals.
     """
     first, *others = [cell.strip() for cell in row.cells if cell.strip()] or [""]
     return _SUM_ROW.fullmatch(first) is not None and all(map(_NUMBER.fullmatch, others))
@@ -117,7 +118,7 @@ def _one_line(text: str) -> str:
 
 
 def _values(texts: Counter[str], style: _Style) -> dict[str, _Value]:
-    """Return the values of a column's texts; none if most of its cells have none, or too many units."""
+    """Return each text of a column with its value; empty if most texts have no value, or with too many units."""
     values = {text: value for text in texts if (value := _value(text, style))}
     units = {unit_named(str(value.get("u", ""))) for value in values.values()}
     valued = sum(texts[text] for text in values)
@@ -133,7 +134,7 @@ def _value(text: str, style: _Style) -> _Value:
 
 
 def _words(text: str) -> Iterable[str]:
-    """Return the different words of a text, if it is a value to look up."""
+    """Return the different words of a cell's text; none if the text is too long to be indexed."""
     words = dict.fromkeys(key(text)) if len(text) <= _LONGEST_TEXT else {}
     return words if len(words) <= _MOST_WORDS else ()
 
@@ -152,7 +153,7 @@ def _style(cells: Iterable[str]) -> _Style:
 
 
 def _mark(digits: str) -> str:
-    """Return the decimal mark that a number surely has, or "" if that is open."""
+    """Return the decimal mark of a number; "" if the digits do not show which mark it is."""
     digits = re.sub(r"[^\d.,]", "", digits)
     marks = [character for character in digits if character in ".,"]
     if len(set(marks)) == 2:
@@ -163,7 +164,7 @@ def _mark(digits: str) -> str:
 
 
 def _measured(cell: str, style: _Style) -> _Value:
-    """Return a number and its unit, if it has one. A duration such as 1:52:40 is a number of seconds."""
+    """Return the number in a cell, with its unit if it has one. A duration such as 1:52:40 gives its seconds."""
     if match := _DURATION.fullmatch(cell):
         hours, minutes, seconds = map(int, match.groups())
         return {"n": float(hours * 3600 + minutes * 60 + seconds), "u": DURATION}

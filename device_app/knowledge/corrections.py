@@ -1,7 +1,7 @@
-"""Finds what was corrected later: a newer passage that moves, cancels or replaces what an older one says.
+"""Finds corrections: newer passages that move, cancel or replace what older passages say.
 
-A rule over the passages retrieved for a question, their dates and their people. It is conservative: all words that name
-the subject must be in the newer passage, and what held before must be known.
+The rule uses the passages retrieved for a question, their dates and their people. It is conservative: all words that
+name the subject must be in the newer passage, and the earlier state must be known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from device_app.english.units import SPEAKER, Unit, units
 from shared.types import Hit, StoredPassage
 
 _LATELY: Final = timedelta(days=60)
-"""How long a change of a time without a day counts."""
+"""How long a change of time that names no day counts, from the day on which it was written."""
 
 _MOST_TERMS: Final = 6
 _WAS: Final = ("was", "were", "did", "had")
@@ -27,9 +27,9 @@ _WAS: Final = ("was", "were", "did", "had")
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A change, in the words of the `newer` passage, and the sentence of an `older` one that it overtakes.
+    """A sentence in the passage `newer` that changes what a sentence in the passage `older` says.
 
-    `older` is None if the change itself says what held before.
+    `older` is None if the changing sentence also says what held before.
     """
 
     newer: Hit
@@ -46,13 +46,13 @@ class _Changing:
     change: Change
 
     def says_all(self, subject: Sequence[str]) -> bool:
-        """Return whether the sentence itself says what held before, or names the subject and what is new of it."""
+        """Return whether the sentence itself says what held before, or names both the subject and its new state."""
         is_new = self.change.kind == "replaced" or self.change.is_proposal
         return self.change.has_old or (is_new and _has_half(plain(self.unit.text), subject))
 
 
 def correction(asked: Query, hits: Sequence[Hit], today: date) -> Correction | None:
-    """Return the newest change of what the question asks about; None if nothing of it was changed, or if unsure."""
+    """Return the newest change of the question's subject; None if nothing about the subject changed, or if unsure."""
     aspect = changes.aspect(asked.text)
     subject = changes.subject(asked.text)
     if aspect is None or asked.is_limited or not 1 <= len(subject) <= _MOST_TERMS:
@@ -84,13 +84,13 @@ def _changes(hit: Hit, aspect: Aspect, subject: list[str]) -> Iterator[_Changing
 
 
 def _reply(following: Sequence[Unit]) -> str:
-    """Return the first two sentences of the next person who speaks; "" if nobody does."""
+    """Return the next speaker's first two sentences; "" if nobody speaks afterwards."""
     begin = next((place for place, unit in enumerate(following) if SPEAKER.match(unit.text)), len(following))
     return " ".join(unit.text for unit in following[begin : begin + 2])
 
 
 def _before(newest: _Changing, about: Sequence[Hit], aspect: Aspect, subject: list[str]) -> Iterator[tuple[Hit, str]]:
-    """Yield the sentences of older passages that said when, by rank of their passages."""
+    """Yield sentences about the subject from passages older than the change, in the passages' order of rank."""
     newer = newest.hit.passage
     for hit in about:
         if (hit.passage.date or "") >= (newer.date or "") or not _share_people(hit.passage, newer):
@@ -105,7 +105,7 @@ def _before(newest: _Changing, about: Sequence[Hit], aspect: Aspect, subject: li
 
 
 def _is_of_now(changing: _Changing, asked: Query, today: date) -> bool:
-    """Return whether the change is of the asked days; without these, whether its own days are not over."""
+    """Return whether the change is of the days that the question names or, if it names none, of days not yet over."""
     passage = changing.hit.passage
     written = date.fromisoformat((passage.date or "")[:10])
     if written > today:
@@ -123,18 +123,18 @@ def _is_of_now(changing: _Changing, asked: Query, today: date) -> bool:
 
 
 def _is_dated(hit: Hit) -> bool:
-    """Return whether it is known when the passage was written: the date of an event is when it takes place."""
+    """Return whether the passage's date is the day on which it was written; events and tasks carry another date."""
     return hit.side == "device" and bool(hit.passage.date) and hit.passage.kind not in ("event", "task")
 
 
 def _is_about(passage: StoredPassage, subject: Sequence[str]) -> bool:
-    """Return whether the passage has every word of the subject, or a person whose name begins with it."""
+    """Return whether the passage has every word of the subject, in its text or at the beginning of a person's name."""
     text, people = searched(passage), plain(" ".join(passage.people))
     return all(stands_in(word, [text]) or (len(word) > 3 and word in people) for word in subject)
 
 
 def _is_near(unit: Unit, subject: Sequence[str]) -> bool:
-    """Return whether the sentence, with what is around it, has at least half of the subject's words."""
+    """Return whether the sentence, together with its context, has at least half of the subject's words."""
     return _has_half(plain(f"{unit.text} {unit.around}"), subject)
 
 
@@ -143,5 +143,5 @@ def _has_half(text: str, subject: Sequence[str]) -> bool:
 
 
 def _share_people(older: StoredPassage, newer: StoredPassage) -> bool:
-    """Return whether somebody is in both passages, unless one has no people."""
+    """Return whether the two passages have a person in common, or one of them has no people."""
     return not older.people or not newer.people or bool(set(older.people) & set(newer.people))

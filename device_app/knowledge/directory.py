@@ -1,4 +1,4 @@
-"""Everybody in files and on the phone, looked up by what they are called. Reads no store."""
+"""Looks up people by name, address or number: everybody in the files and on the phone. Reads no store."""
 
 import json
 import re
@@ -16,18 +16,18 @@ from device_app.knowledge.phone.sources import is_of_phone
 from shared.types import Filters, SearchFilters
 
 ME: Final = "Me"
-"""How the person is named in what is read on a phone, where sent messages have no name."""
+"""The name that stands for the device's owner in what is read on a phone, where sent messages have no name."""
 
 MOST_NAMES: Final = 100
-"""The most names that a filter is widened by: each is compared with everybody in the store."""
+"""The most names that are added to a filter: each of them is compared with everybody in the store."""
 
 _NAMED: Final = 4
 _MEANT: Final = 12
-"""The most people that are named as those whom a name may mean, and whom a question's name may mean to say anything."""
+"""The most people whom one name in a question may mean; a name that fits more people means nobody."""
 
 _NUMBERS: Final = {2: "two", 3: "three", 4: "four"}
 _LIKE: Final = 0.84
-"""The similarity (difflib) from which a word is a name's, misspelled."""
+"""The similarity (difflib) from which a word counts as a misspelling of a name."""
 
 _AROUND = re.compile(r"^the\s+|['’]s$", re.IGNORECASE)
 
@@ -36,24 +36,24 @@ F = TypeVar("F", bound=Filters)
 
 @dataclass(frozen=True)
 class Directory:
-    """Everybody, looked up by name, address or number."""
+    """All known people, looked up by name, address or number."""
 
     people: Sequence[Person]
     guess: Callable[[], Person | None] = lambda: None
-    """Returns who the person whose files these are may be; asked only where they have not confirmed who they are."""
+    """Returns the likely owner of the files; called only if the owner has not confirmed who they are."""
 
     @property
     def confirmed(self) -> Person | None:
-        """The person whose files these are; None if they have not confirmed who they are."""
+        """The owner of the files; None if the owner has not confirmed who they are."""
         return next((person for person in self.people if person.is_me), None)
 
     @cached_property
     def me(self) -> Person | None:
-        """The person whose files these are, as confirmed or else as guessed; None if nothing lets guess it."""
+        """The owner of the files, confirmed or guessed; None if there is nothing to guess from."""
         return self.confirmed or self.guess()
 
     def called(self, name: str) -> list[Person]:
-        """Return the people that a typed name may stand for: with all its words, or with this number or address."""
+        """Return the people whom a typed name may mean: by all its words, by number or by address."""
         if naming.is_self(name):
             return [self.me] if self.me else []
         if key := naming.number_key(name) or naming.address_key(name):
@@ -71,10 +71,10 @@ class Directory:
         ]
 
     def meant(self, name: str) -> list[Person]:
-        """Return the people whom a name in a question means; none if they would be too many.
+        """Return the people whom a name in a question means; none if more than twelve people fit.
 
-        Those whom it may stand for; if there are none, who has its words in an address, else who has a name from which
-        a letter of it differs.
+        These are the people called so. If there are none, people with the name's words in their address; if there are
+        none of these either, people with a similarly spelled name.
         """
         said = _AROUND.sub("", name.strip())
         people = self.called(said) or self._addressed(said) or self.called(self._corrected(said))
@@ -90,7 +90,7 @@ class Directory:
 
     @cached_property
     def _address_words(self) -> list[tuple[frozenset[str], Person]]:
-        """The words of each name with an address, with those of the address but for its last domain."""
+        """The words of each name with an address, and of that address without its top-level domain, with the person."""
         named = ((naming.split(each.written), person) for person in self.people for each in person.sightings)
         return [
             (_words(each.name) | _words(each.address.replace("@", ".").rpartition(".")[0]), person)
@@ -100,12 +100,12 @@ class Directory:
 
     @cached_property
     def _name_words(self) -> frozenset[str]:
-        """All words of names."""
+        """The words of all names."""
         return frozenset(word for person in self.people for name in self._names(person) for word in _words(name))
 
     @cached_property
     def _by_key(self) -> dict[str, list[Person]]:
-        """Everybody by name, number and address as they are compared, and by each word of a name, with a space."""
+        """The people by normalised name, number and address, and by each word of a name followed by a space."""
         by_key: dict[str, list[Person]] = {}
         for person in self.people:
             names = self._names(person)
@@ -115,14 +115,14 @@ class Directory:
         return by_key
 
     def written(self, name: str) -> list[str]:
-        """Return how the people that a typed name may stand for are written in documents; see `written_as`."""
+        """Return all spellings in documents of the people whom a typed name may mean; see `written_as`."""
         return self.written_as(name, self.called(name))
 
     def written_as(self, name: str, people: Sequence[Person]) -> list[str]:
-        """Return how these people, for whom a typed name stands, are written in documents.
+        """Return all spellings of these people in documents; the typed name stands for them.
 
-        A number or an address stands for what has it, and for what has neither where the person has no other: of two
-        people with the same name, the one that is meant.
+        If a number or an address was typed, spellings with another one are left out; spellings without any are left out
+        if the person has several. So two people with the same name are told apart.
         """
         key = naming.number_key(name) or naming.address_key(name)
         written = [ME] if naming.is_self(name) or any(person.is_me for person in people) else []
@@ -135,7 +135,7 @@ class Directory:
         return list(dict.fromkeys(written))
 
     def name(self, written: str) -> str:
-        """Return the name to show of whoever documents write so: the same for all that a person is called."""
+        """Return the name to show for this spelling of a person: the same name for all their spellings."""
         person = self._by_written.get(written)
         return naming.shown(person.name if person else written)
 
@@ -144,9 +144,9 @@ class Directory:
         return {each.written: person for person in self.people for each in person.sightings}
 
     def widened(self, filters: F) -> F:
-        """Return the filters with every name that the people in them have in documents.
+        """Return the filters, extended by every spelling of their people in documents.
 
-        What was typed stays, and matches a part of a name as before, but for "me", which is only ever the person.
+        The typed names stay, and match parts of names as before; only "me" is replaced by the owner's names.
         """
         if isinstance(filters, SearchFilters):
             return replace(
@@ -165,9 +165,9 @@ class Directory:
         return tuple(dict.fromkeys(each))
 
     def in_one_word(self, words: Sequence[str]) -> dict[str, list[str]]:
-        """Return the words that are part of a name which documents write in one word, each with those names.
+        """Return the joined names that each word is part of.
 
-        "jake" and "watson", one after the other, both stand for "jakewatson".
+        Documents may write a name as one word: for "jake" followed by "watson", both words give "jakewatson".
         """
         joined: dict[str, list[str]] = {}
         for pair in pairwise(words):
@@ -178,12 +178,12 @@ class Directory:
 
     @cached_property
     def _joined_names(self) -> frozenset[str]:
-        """The names of several words that documents write in one, in small letters: "jakewatson"."""
+        """The names that consist of several words but are written as one word, in small letters: "jakewatson"."""
         names = (name for person in self.people for name in self._names(person))
         return frozenset(plain(name) for name in names if name.isalnum() and len(naming.words(name)) > 1)
 
     def names_from_phone(self) -> set[str]:
-        """Return the words of the names of everybody on the phone, as `naming.words` gives them."""
+        """Return the words, split by `naming.words`, of the names of everybody on the phone."""
         return {
             word
             for person in self.people
@@ -204,12 +204,12 @@ class Directory:
 
 
 def whole(written: Iterable[str]) -> list[str]:
-    """Return names as filters that match them as a whole: in quotation marks, as the store's JSON has them."""
+    """Return the names in quotation marks, as the store's JSON has them, so that a filter matches only whole names."""
     return [json.dumps(each, ensure_ascii=False) for each in islice(written, MOST_NAMES)]
 
 
 def several(name: str, people: Sequence[Person]) -> str:
-    """Return that a name may mean several people, and who they are; "" if it means no more than one."""
+    """Return a sentence that lists the people whom a name may mean; "" if there are fewer than two."""
     if len(people) < 2:
         return ""
     counts = Counter(person.name for person in people)
@@ -222,11 +222,11 @@ def several(name: str, people: Sequence[Person]) -> str:
 
 
 def _distinct(person: Person) -> str:
-    """Return a person with the address or number by which they differ from others of the name."""
+    """Return a person's spelling with an address or number, which tells people with the same name apart."""
     written = [each.written for each in person.sightings]
     return next((each for each in written if naming.split(each).address or naming.split(each).number), written[0])
 
 
 def _words(name: str) -> frozenset[str]:
-    """Return the words of a name, and those that it has in small letters: "McDonald" has both parts, and is one."""
+    """Return the words of a name, split at inner capitals and unsplit: "McDonald" gives both parts and the whole."""
     return frozenset((*naming.words(name), *naming.words(name.lower())))

@@ -1,7 +1,7 @@
 """Finds the sentence of the sources that supports an answer: a proof, or else the nearest sentence.
 
-Nearness is measured by meaning and by the answer's words. A small model's mistake is obvious next to the sentence it
-should have copied; only a proof is quoted.
+The nearest sentence is chosen by its meaning and by the words it shares with the answer. Beside the sentence that it
+should have copied, a small model's mistake is obvious. Only a proof is quoted.
 """
 
 import re
@@ -14,13 +14,13 @@ from shared.text import sentences
 from shared.types import StoredPassage
 
 SUPPORT = 0.45
-"""The similarity from which a sentence supports an answer as near."""
+"""The similarity from which a sentence supports an answer as its nearest sentence."""
 
 _COPIED = 4
 """The fewest words of a sentence that counts as copied into an answer: shorter ones may be in it by chance."""
 
 _MOST = 8
-"""The most sentences embedded, those that share most words with the answer: each delays the evidence."""
+"""The most sentences that are embedded, those with most of the answer's words first: each one delays the evidence."""
 
 _WORD = re.compile(r"\w+")
 
@@ -55,7 +55,7 @@ def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder
 
 
 def _copied(sentence: frozenset[str], answer: frozenset[str]) -> bool:
-    """Return whether the answer contains the whole sentence, perhaps among others."""
+    """Return whether the answer contains this whole sentence."""
     return len(sentence) >= _COPIED and sentence <= answer
 
 

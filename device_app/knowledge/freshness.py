@@ -1,8 +1,8 @@
-"""Checks on the disk, when a question is asked, whether the files cited by its answer have changed since being read.
+"""Checks, when a question is asked, whether the files that its answer cites have changed since they were read.
 
-A small changed file is read again while answering; of a larger one, or one that cannot be read now, the person is
-informed. Passages of a deleted file are not used, but stay stored: `ingest` decides whether to delete them when it
-walks the folder. Independent of models and ranking.
+A small changed file is read again while answering; if it is larger, or cannot be read now, the person is informed.
+Passages of a deleted file are not used, but stay stored: `ingest` decides whether to delete them when it walks the
+folder. Independent of models and ranking.
 """
 
 import os
@@ -22,7 +22,7 @@ from storage.knowledge import FileState, KnowledgeStore
 from storage.passages import Ids, show
 
 ROUNDS: Final = 4
-"""The most searches after the first one: each may find other changed files."""
+"""The most repetitions of a search: each search may return passages of other changed files."""
 
 Reread = Callable[[Path], str]
 """Reads a file again as `jackdaw add` does; returns why it could not be read, or "". Raises JackdawError."""
@@ -40,7 +40,7 @@ class Freshness:
     def search(
         self, find: Callable[[Ids | None], Sequence[Hit]], cited: int | None, looked: Looked, trace: Trace
     ) -> Sequence[Hit]:
-        """Return the hits of `find` after the files of its first `cited` hits (all for None) were updated.
+        """Return the hits of `find`, after updating the files of its first `cited` hits (None: of all hits).
 
         `find` is called with the ids of passages to leave out.
         """
@@ -53,16 +53,16 @@ class Freshness:
         return near
 
     def look(self, passages: Collection[int], looked: Looked, trace: Trace) -> bool:
-        """Check the files of these passages; return whether a search may now give other results."""
+        """Check the files of these passages; return whether their changes may alter the results of a search."""
         return self.look_at(self.store.files_of(passages), looked, trace)
 
     def look_at(self, files: Iterable[FileState], looked: Looked, trace: Trace, *, whole: bool = False) -> bool:
-        """Check these files, as `look` does. With `whole`, a file that was read only in part counts as changed."""
+        """Check these files, as `look` does. With `whole`, a file of which only a part was read counts as changed."""
         news = [self._settle(file, looked, trace, whole) for file in files if file.path not in looked.seen]
         return any(news)
 
     def are_gone(self, passages: Collection[int], looked: Looked) -> bool:
-        """Return whether the file of any of these passages is gone."""
+        """Return whether the file of at least one of these passages is gone."""
         return bool(looked.gone) and any(file.path in looked.gone for file in self.store.files_of(passages))
 
     def _settle(self, file: FileState, looked: Looked, trace: Trace, whole: bool) -> bool:
@@ -147,7 +147,7 @@ def _condition(store: KnowledgeStore, file: FileState) -> tuple[Condition, Path,
 def _is_looked_after(store: KnowledgeStore, path: bytes) -> bool:
     """Return whether the folder or file that the person added still exists, or at least its parent folder.
 
-    Otherwise it may be on a drive that is not connected, for which `add` deletes nothing either.
+    If neither exists, the file may be on a drive that is not connected, for which `add` deletes nothing either.
     """
     roots = [root for root in store.folders() if path.startswith(root.rstrip(b"/") + b"/")] or [path]
     return any(os.path.isdir(root) or os.path.isdir(os.path.dirname(root)) for root in roots)  # noqa: PTH112, PTH120

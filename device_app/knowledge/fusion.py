@@ -1,11 +1,11 @@
 """Scores how relevant a passage is to a question, from keywords and vectors together: pure functions.
 
-Neither side is reliable for every question: keywords are better for names and rare words, embeddings for everyday
-words. Both propose candidates; then four features of each are summed: its cosine; the share of the question's words in
-it, verbatim; the share of them in all candidates of its document, in any form; and whether its date is one that the
-question names, which weighs more if fewer passages have it. BM25 chooses candidates, but its score is less informative
-than the share of *this* question's words, with words in few candidates weighing most. The best cosine shows how well
-the embedding understood the question: the higher it is, the less the words count.
+Neither keywords nor vectors are reliable for every question: keywords are better for names and rare words, embeddings
+for everyday words. Both propose candidates; then four features of each are summed: its cosine; the share of the
+question's words in it, verbatim; the share of them in all candidates of its document, in any form; and whether its date
+is one that the question names, which weighs more if fewer passages have it. BM25 chooses candidates, but its score is
+less informative than the share of *this* question's words, with words in few candidates weighing most. The best cosine
+shows how well the embedding understood the question: the higher it is, the less the words count.
 
 The weights maximise the likelihood of a relevant passage among the candidates on four kinds of data at once (chats,
 meetings, mails, encyclopaedia); `scripts/bench retrieval` shows the results on each.
@@ -63,7 +63,7 @@ def fuse(question: str, candidates: Sequence[Candidate]) -> list[float]:
 
 
 def fold(hits: Sequence[Hit], count: int) -> list[Hit]:
-    """Return the first `count` hits; a near duplicate of an earlier hit becomes that one's copy."""
+    """Return the first `count` hits; a near duplicate of an earlier hit is listed among that hit's copies."""
     kept: list[Hit] = []
     words: list[frozenset[str]] = []
     for hit in hits:
@@ -102,7 +102,7 @@ def coverage(words: Sequence[str], passages: Sequence[StoredPassage]) -> tuple[l
 
 
 def _share(holds: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> list[float]:
-    """Return each row's share of all columns; rare columns weigh most, as common ones do not distinguish the rows."""
+    """Return the share of the columns that each row has, weighted by rarity: common columns do not tell rows apart."""
     rarity = np.log1p(len(among) / (1 + among.sum(axis=0)))
     shares: list[float] = (holds @ rarity / (rarity.sum() or 1.0)).tolist()
     return shares

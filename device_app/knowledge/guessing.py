@@ -1,4 +1,4 @@
-"""Guesses who the person is, from mails that they sent or got and chats that they are in. Pure: it is only proposed."""
+"""Guesses who the owner of the files is, from mails and chats. Pure; the guess is only proposed."""
 
 import re
 from collections import Counter
@@ -14,18 +14,18 @@ _SENT = re.compile(
     re.IGNORECASE,
 )
 _DAY = re.compile(r", \d{4}-\d\d-\d\d$")
-"""The day at the end of a chat's title."""
+"""Matches the day at the end of a chat's title."""
 
 _LEAST_MAILS, _LEAST_SENDERS = 5, 3
-"""The fewest mails, and senders of them, from which a recipient of most may be the mailbox's owner."""
+"""The fewest mails, and the fewest senders, for which the most frequent recipient may be the mailbox's owner."""
 
 _SHARE = 0.5
-"""The share of the mails, or chats, that the person is in."""
+"""The share of the mails, or of the chats, in which the owner must at least occur."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A mail or a chat of a day: the file's path, the title, and the people, a mail's sender first."""
+    """A mail, or one day of a chat: the file's path, the title, and the people, a mail's sender first."""
 
     path: str
     title: str
@@ -34,14 +34,14 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A name or address that may be the person's, with the reason, in words."""
+    """A name or address that may be the owner's, with the reason in words."""
 
     written: str
     reason: str
 
 
 def guesses(mails: Iterable[Said], chats: Iterable[Said]) -> list[Guess]:
-    """Return the likeliest name or address from each kind of evidence, the strongest first; none without evidence."""
+    """Return the likeliest name or address by each kind of evidence, the strongest first; none without evidence."""
     sent, received, mailers = Counter[str](), Counter[str](), Counter[str]()
     for mail in mails:
         if _SENT.search(mail.path) and mail.people:
@@ -61,7 +61,7 @@ def guesses(mails: Iterable[Said], chats: Iterable[Said]) -> list[Guess]:
 
 
 def _recipient(received: Counter[str], mailers: Counter[str]) -> Guess | None:
-    """Return who gets most mails from several people, and is no mailing list: those never write."""
+    """Return the person who receives most mails, from several senders; lists, which never write, do not count."""
     writes = {key for each in mailers if (key := _key(each))}
     persons = Counter({each: count for each, count in received.items() if _key(each) in writes}) or received
     if not persons:
@@ -73,7 +73,7 @@ def _recipient(received: Counter[str], mailers: Counter[str]) -> Guess | None:
 
 
 def _chatter(chats: Iterable[Said]) -> Guess | None:
-    """Return who is in most chats; of a single chat with somebody whose name is its title, the other person."""
+    """Return the person who is in most chats; for a single chat titled with one member's name, the other member."""
     members: dict[tuple[str, str], set[str]] = {}
     for day in chats:
         members.setdefault((day.path, _DAY.sub("", day.title)), set()).update(day.people)
@@ -93,7 +93,7 @@ def _chatter(chats: Iterable[Said]) -> Guess | None:
     if not titled:
         return None
     written, count = _first(titled)
-    return Guess(written, f"in {counted(count, 'chat')} that has the other's name")
+    return Guess(written, f"in {counted(count, 'chat')} named after the other person")
 
 
 def _first(counts: Counter[str]) -> tuple[str, int]:

@@ -1,9 +1,9 @@
 """Turns files into stored passages, incrementally. Independent of file formats (readers know them) and of ranking.
 
-Work is done in batches of passages, which is efficient for the embedder. A file's documents are stored in one
-transaction; a mailbox or log with more than a batch is stored batch by batch, a document longer than a book part by
-part, and is marked as read only with the last one. A kill thus loses at most one batch of work, and the next run
-continues there.
+Work is done in batches of passages, which is efficient for the embedder. The documents of a file are stored in one
+transaction. A mailbox or log with more documents than fit in a batch is stored batch by batch, and a document longer
+than a book part by part; such a file is marked as read only with its last batch. A kill thus loses at most one batch of
+work, and the next run continues there.
 """
 
 import hashlib
@@ -30,12 +30,12 @@ from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
 from storage.passages import show
 
 BATCH_PASSAGES = 128
-"""The passages embedded together: enough to fill the embedder's batches, few enough to bound memory and losses."""
+"""The number of passages embedded together: enough to fill the embedder's batches, few enough to limit losses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of an ingestion. Bytes are of the files on disk; within a file, they are estimated from its text.
+    """The progress of an ingestion, in bytes of the files on disk; within a file, estimated from its text.
 
     While the files are still being listed, `total_bytes` is 0.
     """
@@ -50,9 +50,9 @@ class Progress:
 
 @dataclass(slots=True)
 class _OpenFile:
-    """A file being read: its documents queued for the embedder, and the keys so far with their number of copies.
+    """A file being read: its documents queued for the embedder, and the number of copies of each key so far.
 
-    `comparable`: what is stored of it has the same passages and vectors as the same text would have now.
+    `comparable`: the stored passages and vectors of the file are those that the same text would have now.
     """
 
     state: FileState
@@ -64,7 +64,7 @@ class _OpenFile:
 
 @dataclass(slots=True)
 class Ingestion:
-    """One ingestion of some paths."""
+    """An ingestion of some files and folders."""
 
     store: KnowledgeStore
     embedder: Embedder
@@ -82,12 +82,12 @@ class Ingestion:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of everything besides a file's content that decides which passages are stored."""
+        """The fingerprint of everything besides a file's content that determines which passages are stored."""
         return f"readers {readers.VERSION}, {self._cutting}"
 
     @property
     def _cutting(self) -> str:
-        """The fingerprint of what makes passages and vectors of a document, whichever reader it is from."""
+        """The fingerprint of everything that determines a document's passages and vectors, apart from the reader."""
         return f"{self.words} words, {self.embedder.fingerprint}"
 
     def run(self, paths: Iterable[Path]) -> IngestReport:
@@ -122,10 +122,10 @@ class Ingestion:
         return self.report
 
     def take(self, name: bytes, documents: Sequence[Document], *, whole: bool = False) -> None:
-        """Store documents that are from no file on the disk under this name, replacing those with the same keys.
+        """Store documents from a source other than a file under this name, replacing those with the same keys.
 
-        With `whole`, they are all that there are: the others are deleted. Otherwise `KnowledgeStore.complete` has to
-        follow the last ones. Raises StoreError.
+        With `whole`, these are all documents of the source: others stored under the name are deleted. Without it,
+        `KnowledgeStore.complete` has to be called after the last documents. Raises StoreError.
         """
         state = FileState(name, 0, 0, "", self.fingerprint)
         opened = _OpenFile(state, self._is_comparable(self.store.file(name)))
@@ -168,9 +168,9 @@ class Ingestion:
                 self.report.locked.append(path)
 
     def _is_comparable(self, known: FileState | None) -> bool:
-        """Return whether documents were stored with the same passages and vectors as they would be now.
+        """Return whether the stored passages and vectors of a file are those that the same documents would have now.
 
-        After a change of the readers alone, only documents that come out differently are stored again.
+        If so, after a change of the readers only documents that come out differently are stored again.
         """
         return known is not None and known.fingerprint.partition(", ")[2] == self._cutting
 
@@ -226,7 +226,7 @@ class Ingestion:
         self._report_progress()
 
     def _embed(self, waiting: list[tuple[_OpenFile, Document, str, list[Passage]]]) -> list[PreparedDocument]:
-        """Return all passages of all documents with vectors, embedded in one call or, if known, from the store."""
+        """Return all passages of all documents with vectors, stored ones or else embedded in one call."""
         stored = [
             self.store.vectors_by_text(opened.state.path, document.key) if opened.comparable else {}
             for opened, document, _, _ in waiting
@@ -250,7 +250,7 @@ class Ingestion:
         return prepared
 
     def _forget_missing(self, roots: list[Path], files: list[readers.FoundFile]) -> None:
-        """Remove files that are gone from the store, but not files that could not be checked this time."""
+        """Remove from the store the files that no longer exist, but not files that could not be checked this time."""
         present = {readers.identity(item.path) for item in files if item.reason is None}
         closed = [item.path for item in files if item.reason is not None and not _is_gone(item.path)]
         kept = {readers.identity(path) for path in closed}

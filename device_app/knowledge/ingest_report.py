@@ -1,4 +1,4 @@
-"""What came of reading files: how much, what could not be read, and what was left out."""
+"""The results of reading files: the number of documents, the files that could not be read, and the parts left out."""
 
 import os
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class PartlyRead:
-    """What was left out of a file that was read, in words with its count."""
+    """A description, with a count, of the parts left out of a file that was read."""
 
     path: str
     without: str
@@ -28,7 +28,7 @@ class PartlyRead:
 
 @dataclass(frozen=True, slots=True)
 class UnreadKind:
-    """How many files in the folders have a suffix that no reader is for; "" stands for no suffix."""
+    """The number of files with a suffix that no reader supports; "" stands for files without a suffix."""
 
     suffix: str
     count: int
@@ -51,7 +51,7 @@ class IngestReport:
     locked: list[Path] = field(default_factory=list)
 
     def replace_locked(self, path: Path, again: "IngestReport") -> None:
-        """Replace what is said of an encrypted file by the report on reading it again with a password."""
+        """Replace the entry of an encrypted file by the report on reading it again with a password."""
         self.locked.remove(path)
         self.skipped = [item for item in self.skipped if item.path != show(os.fsencode(path))] + again.skipped
         self.partly_read += again.partly_read
@@ -60,6 +60,6 @@ class IngestReport:
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix in small letters, "" if what follows the last dot is none, such as the rest of a sentence."""
+    """Return the suffix in small letters; "" if the text after the last dot is none, as in a sentence."""
     suffix = printable(path.suffix.lower())
     return suffix if suffix[1:].isalnum() and len(suffix) <= _LONGEST_SUFFIX else ""

@@ -1,4 +1,4 @@
-"""Divides documents that are too long, and gives each a key of its own within its file. Knows no store."""
+"""Splits documents that are too long, and gives each document a unique key within its file. Uses no store."""
 
 import hashlib
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from itertools import accumulate, groupby
 from shared.types import Document
 
 PART_CHARACTERS = 500_000
-"""The most characters of a document: a longer one is stored in parts, each about a book, or a minute's work."""
+"""The most characters of a document: a longer one is stored in parts, each as long as a book, or a minute's work."""
 
 
 def parts(document: Document) -> Iterator[Document]:
-    """Yield the document or, if it is too long, its parts: a block belongs to the part in which it begins."""
+    """Yield the document or, if it is too long, its parts. A block belongs to the part in which it begins."""
     begins = accumulate((len(block.text) for block in document.blocks[:-1]), initial=0)
     groups = groupby(zip(begins, document.blocks, strict=False), key=lambda pair: pair[0] // PART_CHARACTERS)
     for number, (_, pairs) in enumerate(groups, 1):
@@ -23,9 +23,9 @@ def parts(document: Document) -> Iterator[Document]:
 
 
 def with_own_key(document: Document, taken: dict[str, int]) -> Document:
-    """Give the document a key that no earlier one of its file has: a mailbox may have the same mail twice.
+    """Return the document with a key that no earlier document of its file has: a mailbox may hold the same mail twice.
 
-    `taken` counts the copies of each key, so that a new copy need not try the numbers of all earlier ones.
+    `taken` counts the copies of each key, so that the numbers of earlier copies need not be tried.
     """
     if document.key not in taken:
         return document

@@ -1,4 +1,4 @@
-"""Keeps the table of people up to date, and widens filters by it. The rules of who is who are in `people`."""
+"""Keeps the table of people up to date, and extends filters by it. `people` holds the rules of who is who."""
 
 import json
 import os
@@ -19,19 +19,19 @@ from storage.people import PeopleStore, PersonRow, State
 F = TypeVar("F", bound=Filters)
 
 _ATTEMPTS: Final = 3
-"""How often the table is computed while another process changes the documents."""
+"""How often the table is computed again when another process has changed the documents meanwhile."""
 
 
 @dataclass
 class KnownPeople:
-    """The people of one store. Raises StoreError."""
+    """The people that one store knows. Raises StoreError."""
 
     store: PeopleStore
     _computed: tuple[State, Directory] | None = field(default=None, repr=False)
 
     @property
     def directory(self) -> Directory:
-        """Everybody, as the documents are now. Writes nothing."""
+        """All people named in the documents as they are now. Writes nothing."""
         state = self.store.state()
         if self._computed is None or self._computed[0] != state:
             people = self._stored() if self.store.is_current() else self._resolved()
@@ -40,16 +40,16 @@ class KnownPeople:
 
     @property
     def mine(self) -> frozenset[str]:
-        """The names of the person whose files these are, as documents write them; empty if they are not known."""
+        """The names under which the owner of the files appears in documents; empty if the owner is not known."""
         me = self.directory.me
         return frozenset(Directory._names(me)) if me else frozenset()
 
     def widened(self, filters: F) -> F:
-        """Return the filters with every name that the people in them have; see `Directory.widened`."""
+        """Return the filters, extended by every spelling of their people in documents; see `Directory.widened`."""
         return self.directory.widened(filters) if _names_in(filters) else filters
 
     def notes(self, filters: Filters) -> tuple[str, ...]:
-        """Return what is unclear about the people in filters: who "me" is, or which of several people is meant."""
+        """Return notes on unclear names in filters: "me" without a known owner, and a name of several people."""
         notes = []
         directory = self.directory
         for name in _names_in(filters):
@@ -64,7 +64,7 @@ class KnownPeople:
     def keep(self) -> None:
         """Bring the table of people up to date, if documents have changed since it was written.
 
-        Where they keep changing meanwhile, it is left to the next call: until then the people are computed.
+        If documents keep changing meanwhile, the next call updates the table; until then, the people are computed.
         """
         for _ in range(_ATTEMPTS):
             state = self.store.state()
@@ -80,12 +80,12 @@ class KnownPeople:
                 return
 
     def state_me(self, names: Sequence[str]) -> None:
-        """Store what the person is called; no names forget who they are."""
+        """Store the owner's names; an empty list deletes the stored names."""
         self.store.set_own_names(names)
         self.keep()
 
     def guessed(self) -> tuple[Person | None, list[Guess]]:
-        """Return who the person may be, under all names, and the guesses which that is from; None if unknown."""
+        """Return the likely owner with all names, and the guesses behind that choice; None as the owner if unknown."""
         # A conversation that was kept as a text is a note; who is in it together makes it the same chat as another.
         notes = (replace(each, title=", ".join(sorted(each.people))) for each in self._said("note"))
         chats = chain(self._said("chat"), (note for note in notes if len(note.people) > 1))
@@ -114,7 +114,7 @@ class KnownPeople:
 
 
 def _names_in(filters: Filters) -> tuple[str, ...]:
-    """Return the people that filters name."""
+    """Return the names of people that the filters contain."""
     if isinstance(filters, SearchFilters):
         return (*filters.people, *filters.senders, *filters.recipients)
     return filters.people
@@ -126,5 +126,5 @@ def known_people(database: Database) -> KnownPeople:
 
 
 def own(person: Person) -> list[str]:
-    """Return what a person has said that they are called."""
+    """Return the names that a person has stated as their own."""
     return [each.written for each in person.sightings if each.source == STATED]

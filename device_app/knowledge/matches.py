@@ -1,7 +1,7 @@
-"""Ranks, groups and counts the passages that a search found, and cuts snippets from them: pure functions.
+"""Ranks, groups and counts the passages that a search returns, and cuts snippets from them: pure functions.
 
-The rank by BM25 counts, and as in `fusion` the shares of the words in the passage and in its document: they find what
-BM25 alone puts too low.
+The score combines the rank by BM25 and, as in `fusion`, the shares of the query's words in the passage and in its
+document: these raise passages that BM25 alone ranks too low.
 """
 
 import json
@@ -22,18 +22,18 @@ from storage.search import CLOSING, OPENING, Facts
 SNIPPET_CHARACTERS = 200
 
 _OWN, _DOCUMENT, _BY_RANK, _HALF = 1.0, 2.0, 1.0, 5
-"""The weights of the words in the passage and in its document, and of the rank, whose share is halved after _HALF.
+"""The weights of the passage's words, of its document's words and of the rank; the rank's share is halved after _HALF.
 
 They are the best of a grid on the first 200 questions of each set of `scripts/bench retrieval`.
 """
 
 _MOST_MONTHS = 12
-"""Matches of more months than this are counted by year."""
+"""The most months by which matches are counted; matches spread over more months are counted by year."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A part of a text on one line, and the spans of it that matched: pairs of start and end."""
+    """A part of a text on one line, with its marked matches as pairs of start and end."""
 
     text: str
     marks: tuple[tuple[int, int], ...] = ()
@@ -41,7 +41,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A value of a facet, how many documents have it, and the filter that narrows the search to them."""
+    """A value of a facet, the number of documents with it, and the filter that narrows a search to them."""
 
     value: str
     count: int
@@ -49,7 +49,7 @@ class Count:
 
 
 def ranked(words: Sequence[str], passages: Sequence[StoredPassage]) -> list[float]:
-    """Return a score for each of these passages, which are in the order of BM25; the scores lie between 0 and 1."""
+    """Return a score from 0 to 1 for each of these passages, which are given in the order of BM25."""
     if not passages:
         return []
     own, of_document = coverage(words, passages)
@@ -60,9 +60,9 @@ def ranked(words: Sequence[str], passages: Sequence[StoredPassage]) -> list[floa
 
 
 def snippet(marked: str, most: int = SNIPPET_CHARACTERS) -> Snippet:
-    """Return about `most` characters of a marked text, where most different matches are near each other.
+    """Return the part of a marked text, about `most` characters long, that has most different matches.
 
-    A match is enclosed in OPENING and CLOSING. Line breaks become spaces, and an ellipsis stands for what is cut.
+    A match is enclosed in OPENING and CLOSING. Line breaks become spaces, and an ellipsis replaces the text cut off.
     """
     text, spans = _unmarked(safe_line(marked))
     start = _densest(text, spans, most)
@@ -92,7 +92,7 @@ def facets(documents: Iterable[Facts], most: int = 6) -> dict[str, tuple[Count, 
 
 
 def _people(documents: Sequence[Facts]) -> Counter[str]:
-    """Count the documents that each person is named by."""
+    """Count, for each person, the documents that name them."""
     counts: Counter[str] = Counter()
     for people, count in Counter(document.people for document in documents).items():
         for person in {naming.shown(person) for person in json.loads(people)}:
@@ -106,7 +106,7 @@ def _counts(counts: Mapping[str, int], name: str, most: int) -> tuple[Count, ...
 
 
 def _unmarked(marked: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return the text without marks, and the spans that they enclose."""
+    """Return the text without the marks around matches, and the spans of the matches."""
     parts, spans, place, opened = [], [], 0, 0
     for part in re.split(f"([{OPENING}{CLOSING}])", marked):
         if part == OPENING:
@@ -120,7 +120,7 @@ def _unmarked(marked: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _densest(text: str, spans: Sequence[tuple[int, int]], most: int) -> int:
-    """Return the start of the window of `most` characters with most different matches."""
+    """Return the start of the window of `most` characters that has most different matches."""
     if len(text) <= most or not spans:
         return 0
 

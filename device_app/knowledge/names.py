@@ -1,8 +1,8 @@
-"""Finds names of persons, addresses and numbers in a request that the person's files hold too.
+"""Detects names of persons, addresses and numbers in a request that also occur in the person's files.
 
-A word is a name where it is part of the name or address of somebody in a mail, chat or appointment, where the files
-write it with a capital letter inside a sentence, or never without one. Numbers are compared digit by digit, however
-they are grouped. In doubt, a word is a name.
+A word is a name if it is part of the name or address of somebody in a mail, chat or appointment, if the files write it
+with a capital letter inside a sentence, or if they never write it without one. Numbers are compared by their digits,
+however these are grouped. In doubt, a word counts as a name.
 """
 
 import re
@@ -16,41 +16,41 @@ from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
 
 MOST_WORDS: Final = 100
-"""The most different words of a request that are looked up; of a longer one it is not known whether it holds names."""
+"""The most different words of a request that are looked up; a longer request counts as holding a name."""
 
 _PASSAGES: Final = 20
-"""The passages that are looked at for a word."""
+"""The number of passages in which the use of a word is examined."""
 
 _NUMBERED: Final = 100
-"""The passages that are looked at for a number, the likeliest first."""
+"""The number of passages in which a number is searched for, the likeliest first."""
 
 _DIGITS, _SURELY, _MOST_DIGITS = 5, 7, 40
-"""The digits from which a number may be part of an address, or of a telephone or an account; those in a row by which
-two numbers are the same, whatever precedes or follows; and those of the longest number that is looked up.
+"""Counts of digits: the fewest of a number that is looked up; the run of digits that makes two numbers the same,
+whatever precedes or follows; and the most of a number that is looked up.
 """
 
 _GROUP: Final = range(2, 13)
-"""The digits of a group of a number, as files may write it."""
+"""The possible lengths of a group of digits, as files may write a number."""
 
 _NAMES_TOO = word_set("can will")
-"""Stop words that are names too, so that they are looked up in small letters as well."""
+"""Stop words that are also names, so that they are looked up in small letters as well."""
 
 _NO_NAMES = (STOP_WORDS | HOW_ASKED | LANGUAGES) | word_set(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
     september october november december"""
 )
-"""Words that name nobody unless somebody is called so."""
+"""Words that count as names only if a known person is called so."""
 
 _WORD = re.compile(r"[^\W_]+")
 _INSIDE = re.compile(r"(?<=[\w,;] )[^\W_]+")
 _NUMBER = re.compile(r"[^\W\d_]*\d(?:[^\w\n]{0,3}\d)*")
-"""Matches a number in any groups, such as "(555) 123-4567", with letters before it, as an IBAN has."""
+"""Matches a number grouped in any way, such as "(555) 123-4567"; letters may precede it, as in an IBAN."""
 
 
 def holds_known_name(text: str, keywords: KeywordIndex, store: KnowledgeStore) -> bool:
-    """Return whether the files hold a word of the text as a name, or one of its numbers.
+    """Return whether the text has a word that the files use as a name, or a number that they contain.
 
-    Return True as well if the text has too many words to look up, or an e-mail address. Raises StoreError.
+    Return True as well for an e-mail address, or if the text has too many words to look up. Raises StoreError.
     """
     words: list[str] = [word for word in dict.fromkeys(_WORD.findall(text)) if not word.isdigit()]
     if "@" in text or len(words) > MOST_WORDS:
@@ -69,12 +69,12 @@ def holds_known_name(text: str, keywords: KeywordIndex, store: KnowledgeStore) -
 
 
 def _may_be_somebody(word: str) -> bool:
-    """Return whether somebody may be called so: a stop word in small letters is no name."""
+    """Return whether the word may be a person's name: a stop word in small letters is none."""
     return len(word) > 1 and (word[0].isupper() or plain(word) not in STOP_WORDS - _NAMES_TOO)
 
 
 def _is_name(word: str, passages: Sequence[StoredPassage]) -> bool:
-    """Return whether the texts of these passages, which hold the word in some form, use it as a name."""
+    """Return whether these passages, all of which have the word in some form, use it as a name."""
     texts = [passage.text for passage in passages]
     if any(plain(inside) == word for text in texts for inside in _INSIDE.findall(text) if inside[0].isupper()):
         return True
@@ -83,7 +83,7 @@ def _is_name(word: str, passages: Sequence[StoredPassage]) -> bool:
 
 
 def _is_known_number(number: str, keywords: KeywordIndex, store: KnowledgeStore) -> bool:
-    """Return whether the files hold a number, however it and they are grouped."""
+    """Return whether the files contain the number, however its digits are grouped."""
     digits = _digits(number)
     if not _DIGITS <= len(digits) <= _MOST_DIGITS:
         return len(digits) > _MOST_DIGITS

@@ -1,9 +1,10 @@
-"""Resolves people across mails, chats and the phone: which names, addresses and numbers are of the same person. Pure.
+"""Decides which names, addresses and numbers in mails, chats and on the phone belong to the same person. Pure.
 
-- The same address or number is the same person, unless the names have no word in common: families share addresses.
-- The same full name is the same person, however it is written. "JakeWatson" is "Jake Watson".
-- A first name alone belongs to the only full name that begins with it; if there are two, it stays by itself.
-- An address alone belongs to the only full name that it spells: rick.moen@… is Rick Moen.
+- The same address or number means the same person, unless the names have no word in common: families share addresses.
+- The same full name means the same person, however it is written: "JakeWatson" is "Jake Watson".
+- A first name alone belongs to the only full name that begins with it; if two full names do, the first name stays by
+  itself.
+- An address without a name belongs to the only full name that it spells: rick.moen@… is Rick Moen.
 """
 
 from collections import Counter, defaultdict
@@ -13,12 +14,12 @@ from dataclasses import dataclass, field
 from device_app.english import naming
 
 STATED = "you"
-"""The source of what the person said about themselves."""
+"""The source of names that the person stated as their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """Somebody as documents name them: `written` as it stands there, of which source, in how many documents."""
+    """A spelling of a person in documents: the text `written`, its source, and the number of documents with it."""
 
     written: str
     source: str
@@ -27,7 +28,7 @@ class Sighting:
 
 @dataclass(slots=True)
 class Person:
-    """A person, with everything that they are called. Values are as they were written, the most frequent first."""
+    """A person with all their names, addresses and numbers, as documents write them, the most frequent first."""
 
     sightings: list[Sighting] = field(default_factory=list)
     is_me: bool = False
@@ -44,12 +45,12 @@ class Person:
         return max(said, key=lambda name: (naming.is_full(name) and " " in name, said[name], name))
 
     def is_named_in(self, kinds: Iterable[str]) -> bool:
-        """Return whether documents of these kinds name them."""
+        """Return whether documents of these kinds name the person."""
         return any(sighting.source in kinds for sighting in self.sightings)
 
 
 def resolve(sightings: Iterable[Sighting], mine: Sequence[str] = ()) -> list[Person]:
-    """Group sightings by person. `mine` is what the person who asks is called: one person, the first."""
+    """Group spellings by person. `mine` are the names of the owner of the files, who comes first."""
     everybody = [*(Sighting(written, STATED) for written in mine), *sightings]
     groups = _Groups([naming.split(each.written) for each in everybody])
     groups.join(range(len(mine)))
@@ -68,7 +69,7 @@ def resolve(sightings: Iterable[Sighting], mine: Sequence[str] = ()) -> list[Per
 
 
 class _Groups:
-    """Disjoint sets over the places of a list of names (union by smallest place)."""
+    """Groups of the positions in a list of names: disjoint sets, joined at the smallest position."""
 
     def __init__(self, named: Sequence[naming.Named]) -> None:
         self._named = named
@@ -80,20 +81,20 @@ class _Groups:
         self._is_full = [is_full for _, is_full in parts]
 
     def root(self, place: int) -> int:
-        """Return the first place of the group that a place is in."""
+        """Return the first position of the group that contains this position."""
         while self._parents[place] != place:
             self._parents[place] = self._parents[self._parents[place]]
             place = self._parents[place]
         return place
 
     def join(self, places: Iterable[int]) -> None:
-        """Make one group of the groups of these places."""
+        """Merge the groups of these positions."""
         roots = sorted({self.root(place) for place in places})
         for other in roots[1:]:
             self._parents[other] = roots[0]
 
     def join_by_address_and_number(self) -> None:
-        """Join who has the same address or number, if the names fit."""
+        """Merge the groups with the same address or number, if their names fit together."""
         by_key: dict[str, list[int]] = defaultdict(list)
         for place, each in enumerate(self._named):
             for key in (naming.address_key(each.address), naming.number_key(each.number)):
@@ -110,7 +111,7 @@ class _Groups:
             )
 
     def join_by_full_name(self) -> None:
-        """Join who has the same full name."""
+        """Merge the groups with the same full name."""
         by_key: dict[str, list[int]] = defaultdict(list)
         for place, is_full in enumerate(self._is_full):
             if is_full:
@@ -122,7 +123,7 @@ class _Groups:
                 self.join((place, by_key[key][0]))
 
     def join_by_spelled_address(self) -> None:
-        """Join an address without a name to the only person whose full name it spells."""
+        """Add an address without a name to the only person whose full name it spells."""
         full = self._full_names()
         for place, each in enumerate(self._named):
             local = each.address.partition("@")[0]
@@ -130,7 +131,7 @@ class _Groups:
                 self.join((place, *roots))
 
     def join_first_names(self) -> None:
-        """Join a first name without address and number to the only person whose full name begins with it."""
+        """Add a first name without address and number to the only person whose full name begins with it."""
         first: dict[str, set[int]] = defaultdict(set)
         for place, parts in enumerate(self._words):
             if len(parts) > 1:

@@ -1,9 +1,9 @@
 """Finds the sentence or row of the passages that proves an answer: it contains the answer and the question's subject.
 
-A sentence that is merely near would seem to prove a wrong answer: another person's row of the same table, or a sentence
-with "not". All of this therefore has to hold: the sentence is no question; it has the answer's own words in it; it or
-its context has the question's words, weighted by rarity, and all of the question's names and numbers; the clause with
-the answer is not negated; and its date is the one asked about.
+A sentence that is merely similar could seem to prove a wrong answer: another person's row of the same table, or a
+sentence with "not". A proof therefore meets all these conditions: the sentence is no question; it contains the answer's
+own words; the sentence or its context has the question's words, weighted by rarity, and all of the question's names and
+numbers; the clause with the answer is not negated; and its date is the one that the question asks about.
 """
 
 import math
@@ -20,10 +20,10 @@ from device_app.question.evidence import Evidence
 from shared.types import StoredPassage
 
 HOLDS: Final = 0.35
-"""The share of the question's content that a sentence containing the answer needs in order to prove it."""
+"""The share of the question's content that a sentence with the answer needs in order to prove the answer."""
 
 _FARTHER = 0.3
-"""The lead in question words that a unit needs for each rank by which its passage is lower."""
+"""The lead in question words that a sentence or row needs for each rank by which its passage is lower."""
 
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _WHETHER = re.compile(
@@ -36,12 +36,12 @@ _CLAUSE = re.compile(r"[,;:()–—]|\b(?:but|because|although|though|while)\b")
 
 
 def asks_whether(question: str) -> bool:
-    """Return whether the question is to be answered by yes or no: "Is it Monday or Tuesday?" is not."""
+    """Return whether the question asks for yes or no; "Is it Monday or Tuesday?" does not."""
     return _WHETHER.search(question) is not None and not re.search(r"\bor\b", question, re.IGNORECASE)
 
 
 def decision(answer: str) -> str:
-    """Return "yes" or "no" if the answer begins with it, else ""."""
+    """Return "yes" or "no" if the answer begins with that word, else ""."""
     match = _YES_NO.match(answer.strip())
     return match[1].lower() if match else ""
 
@@ -63,7 +63,7 @@ class Subject:
         }
 
     def likeliest(self, passages: Sequence[StoredPassage], count: int) -> list[tuple[int, Unit]]:
-        """Return the units that share most words with the question, with their passage's place from 0; best first."""
+        """Return the sentences and rows that share most words with the question, each with its passage's index."""
         scored = [
             (self._held(unit) - _FARTHER * place, place, unit)
             for place, passage in enumerate(passages)
@@ -81,7 +81,7 @@ class Subject:
         return max(weighted, key=lambda candidate: (candidate[0], candidate[1].share), default=(False, None))[1]
 
     def stands_in(self, answer: str, passages: Sequence[StoredPassage]) -> bool:
-        """Return whether a sentence of the passages, or a row about the right subject, contains the answer's own words.
+        """Return whether a sentence, or a row about the right subject, contains the answer's own words.
 
         The answer's own words are those that are not in the question.
         """
@@ -90,7 +90,7 @@ class Subject:
         return any(not unit.is_row or (self._share(unit) >= HOLDS and self._is_about(unit)) for unit in supporting)
 
     def _proofs(self, answer: str, passage: StoredPassage) -> Iterator[tuple[Unit, float, bool]]:
-        """Yield each unit that proves the answer, its share of the question's words, and whether both say "no"."""
+        """Yield each sentence or row that proves the answer, its share of the question, and whether both say "no"."""
         decided = decision(answer) if asks_whether(self.asked.text) else ""
         own = [] if decided else self._own(answer)
         for unit in units(passage):
@@ -107,7 +107,7 @@ class Subject:
                 yield unit, share, says_no
 
     def _own(self, answer: str) -> list[str]:
-        """Return the answer's words that are not in the question; all words if there are no others."""
+        """Return the answer's words that are not in the question; all its words if the question has them all."""
         claimed = words.content_words(answer) or words.said(answer)
         return [word for word in claimed if word not in self._words] or claimed
 
@@ -116,17 +116,17 @@ class Subject:
         return sum(word in beside for word in self._words) + sum(word in inside for word in self._words) / 2
 
     def _share(self, unit: Unit) -> float:
-        """Return the share of the question's words that the unit has, weighted by rarity; a word in its context counts
-        half.
+        """Return the share of the question's words in the sentence or row, weighted by rarity; words in its context
+        count half.
         """
         whole = sum(self._rarity.values()) or 1.0
         return sum(rare for held in _words_of(unit) for word, rare in self._rarity.items() if word in held) / whole / 2
 
     def _is_about(self, unit: Unit, *, by_name: bool = True) -> bool:
-        """Return whether the unit is about the question's subject.
+        """Return whether the sentence or row is about the question's subject.
 
-        That is so if every name of the question is in it or its context (for a row, in the row itself), and another
-        word of the question is in it; with `by_name`, all names in a sentence are enough.
+        It has to contain all names in the question, for a sentence perhaps in its context, and another word of the
+        question. With `by_name`, a sentence that contains all the names is enough.
         """
         inside, beside = _words_of(unit)
         subject = [word for word in self._words if word not in self._names and not words.is_measure(word)]
@@ -136,10 +136,10 @@ class Subject:
         return named and any(word in inside for word in subject)
 
     def _is_told(self, own: Sequence[str], unit: Unit) -> bool:
-        """Return whether the unit states the answer.
+        """Return whether the sentence or row states the answer.
 
-        The answer must not be the speaker's name, unless the question asks who; and if several clauses have numbers, it
-        must be in the one that shares words with the question.
+        The answer must not be the speaker's name, unless the question asks who; and if several clauses have numbers,
+        the answer must be in the clause that shares words with the question.
         """
         if not _holds(own, unit.text):
             return False
@@ -162,7 +162,7 @@ class Subject:
         return any(first <= end and start <= last for first, last in spans for start, end in self.asked.days)
 
     def _is_denied(self, own: Sequence[str], unit: Unit, answer: str) -> bool:
-        """Return whether the clause with the answer is negated, while neither answer nor question is."""
+        """Return whether the clause with the answer is negated, although neither the answer nor the question is."""
         if words.denies(answer) or words.denies(self.asked.text):
             return False
         parts = [part for part in _CLAUSE.split(unit.text) if _holds(own, part)] or [unit.text]
@@ -171,13 +171,13 @@ class Subject:
 
 @lru_cache(maxsize=512)
 def _words_of(unit: Unit) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the unit's words, and its words with those of its context."""
+    """Return the words of the sentence or row, and these words with those of its context."""
     inside = frozenset(words.said(unit.text))
     return inside, inside | frozenset(words.said(unit.around))
 
 
 def _holds(own: Sequence[str], text: str) -> bool:
-    """Return whether all these words occur in the text, long ones perhaps as a part of another word."""
+    """Return whether all these words occur in the text; a long word may be part of another word."""
     held = set(words.said(text))
     long = [word for word in held if len(word) > 3]
     return all(

@@ -14,7 +14,7 @@ from shared.text import count_words, sentences
 from shared.types import StoredPassage
 
 WORDS: Final = 50
-"""The number of words from which no further quote is added."""
+"""The number of quoted words from which no further quote is added."""
 
 NEAR: Final = 0.3
 """The cosine from which a sentence is relevant to the question."""
@@ -50,9 +50,9 @@ def find(
 ) -> list[Quote]:
     """Return the sentences nearest to the question, in the passages' order; none if none is near enough.
 
-    The question "" asks for all: then the sentences most like the rest are nearest (the centroid: Radev et al.,
-    Centroid-based summarization of multiple documents, 2004). With `speakers`, only what they said in chats, and wrote
-    in mails, is quoted.
+    For the question "", the sentences most similar to all others are nearest (the centroid: Radev et al.,
+    Centroid-based summarization of multiple documents, 2004). With `speakers`, only their sentences in chats and mails
+    are quoted.
     """
     said = [quote for number, passage in enumerate(passages, 1) for quote in _said(number, passage)]
     if speakers is not None:

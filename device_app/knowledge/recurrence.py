@@ -1,7 +1,7 @@
-"""Works out when events take place: recurrence rules by dateutil, within the asked days alone (RFC 5545, 3.8.5).
+"""Computes when events take place: recurrence rules by dateutil, within the days asked about (RFC 5545, 3.8.5).
 
-Bounded for any rule. A search begins shortly before the days, and always takes place at the end of the calendar, where
-a rule without a match ends after at most 800 years.
+The work is bounded for any rule: a search begins shortly before these days, and is moved to the end of the calendar,
+where a rule without a match ends after at most 800 years.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,10 +19,10 @@ from shared.types import CalendarEvent, Moment
 from storage.events import StoredEvent
 
 MOST: Final = 100
-"""The most occurrences of an event that are worked out for a question."""
+"""The most occurrences of an event that are computed for a question."""
 
 _ERA: Final = timedelta(days=146_097)
-"""400 years, after which the calendar repeats, weekdays and all."""
+"""400 years, after which dates fall on the same weekdays again."""
 
 _UNITS: Final = {
     "WEEKLY": timedelta(weeks=1),
@@ -36,8 +36,10 @@ _UNTIL: Final = "%Y%m%dT%H%M%S"
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """An event at one of its times. `begins` and `ends` are on the device's clock, aware; or days, `ends` the day after
-    the last. `instead_of` is the time that it was moved from.
+    """An event at one of its times.
+
+    `begins` and `ends` are aware times in the device's zone or, for an all-day event, its first day and the day after
+    its last one. `instead_of` is the original time of a moved occurrence.
     """
 
     begins: Moment
@@ -47,30 +49,30 @@ class Occurrence:
 
     @property
     def day(self) -> date:
-        """The day on which it begins."""
+        """The day on which the occurrence begins."""
         return _day(self.begins)
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether it does not take place."""
+        """Whether the occurrence is cancelled."""
         return self.stored.event.status == "cancelled"
 
     @property
     def order(self) -> tuple[date, bool, float]:
-        """The key by which occurrences are listed: by day, all-day ones first, then by time."""
+        """The sort key of occurrences: by day, all-day occurrences first, then by time."""
         clock = self.begins.timestamp() if isinstance(self.begins, datetime) else 0.0
         return self.day, isinstance(self.begins, datetime), clock
 
 
 def until(rule: str, end: datetime) -> str:
-    """Return the rule with its last moment, on the clock of the event's zone."""
+    """Return the rule with this end as its UNTIL, in local time of the event's zone."""
     return f"{rule};UNTIL={end.strftime(_UNTIL)}"
 
 
 def starts(rule: str, start: datetime, near: datetime | None = None) -> Iterator[datetime]:
-    """Yield the moments of a rule, in order; those long before `near` are skipped. Raises ValueError if it is invalid.
+    """Yield the times of a rule in order, without those long before `near`. Raises ValueError for an invalid rule.
 
-    `rule` has no COUNT, and says the days of a month for FREQ=MONTHLY and YEARLY.
+    `rule` has no COUNT, and names the days of a month for FREQ=MONTHLY and YEARLY.
     """
     parts = dict(part.split("=", 1) for part in rule.split(";"))
     last = datetime.strptime(parts.pop("UNTIL"), _UNTIL) if "UNTIL" in parts else None
@@ -84,7 +86,7 @@ def starts(rule: str, start: datetime, near: datetime | None = None) -> Iterator
 
 
 def _restarted(parts: dict[str, str], start: datetime, near: datetime) -> datetime:
-    """Return a moment from which the rule gives the same as from its start: one interval or two before `near`."""
+    """Return a time, one or two intervals before `near`, from which the rule gives the same times as from its start."""
     interval = int(parts.get("INTERVAL", 1))
     if unit := _UNITS.get(parts["FREQ"]):
         return start + max(0, (near - start) // (unit * interval) - 1) * interval * unit
@@ -99,10 +101,10 @@ def _restarted(parts: dict[str, str], start: datetime, near: datetime) -> dateti
 def occurrences(
     events: Iterable[StoredEvent], first: date, last: date, most: int = MOST, here: tzinfo | None = None
 ) -> list[Occurrence]:
-    """Return what takes place on the days from `first` to `last`, in order; at most `most` of each event.
+    """Return the events on the days from `first` to `last`, in order; at most `most` occurrences of each event.
 
-    Days and times are those of the zone `here`, or else of the device. Of an event in several files, the newest version
-    counts. Cancelled single dates are included, cancelled series not.
+    Days and times are in the zone `here`, or else in the device's. If several files hold an event, its newest version
+    counts. Cancelled occurrences of a series are included, cancelled series not.
     """
     by_uid: dict[str, dict[datetime | date | None, StoredEvent]] = {}
     for stored in events:
@@ -118,7 +120,7 @@ def occurrences(
 def _of_event(
     versions: dict[datetime | date | None, StoredEvent], first: date, last: date, most: int, here: tzinfo | None
 ) -> Iterator[Occurrence]:
-    """Yield the occurrences of an event and of those that replace some of them."""
+    """Yield an event's occurrences, and those that replace some of them."""
     whole = versions.get(None)
     for stored in versions.values():
         if stored is not whole:
@@ -139,7 +141,7 @@ def _of_event(
 
 
 def _moments(event: CalendarEvent, first: date, last: date) -> Iterator[Moment]:
-    """Yield the moments of an event that may be within these days, and some around them."""
+    """Yield the times of an event that may fall on these days, and some shortly before and after."""
     begin, start = _wall(first) - timedelta(days=2) - event.lasts, _wall(event.start)
     end = _wall(last) + timedelta(days=3)
     by_rules: set[datetime] = set()
@@ -172,14 +174,14 @@ def _is_within(occurrence: Occurrence, first: date, last: date, here: tzinfo | N
 
 
 def _here(moment: Moment, event: CalendarEvent, here: tzinfo | None) -> Moment:
-    """Return a moment of the event on the clock of this zone, or else of the device."""
+    """Return a time of the event in the zone `here`, or else in the device's."""
     if not isinstance(moment, datetime):
         return moment
     return moment.replace(tzinfo=zone_of(event.zone) or here).astimezone(here)
 
 
 def _instant(moment: Moment, event: CalendarEvent) -> Moment:
-    """Return a moment of the event, comparable with those of other zones."""
+    """Return a time of the event in UTC, which is comparable across zones."""
     if not isinstance(moment, datetime):
         return moment
     return moment.replace(tzinfo=zone_of(event.zone)).astimezone(UTC)
@@ -187,7 +189,7 @@ def _instant(moment: Moment, event: CalendarEvent) -> Moment:
 
 @lru_cache(maxsize=256)
 def zone_of(zone: str) -> tzinfo | None:
-    """Return the zone of an event; None for that of the device, also if there is none of that name on this device."""
+    """Return the zone of an event; None for the device's own zone, and for a zone that this device does not know."""
     try:
         if zone.startswith("BEGIN:VTIMEZONE"):
             from icalendar import Timezone  # takes long to import, and is rarely needed: most zones have a name

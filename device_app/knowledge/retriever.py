@@ -29,7 +29,7 @@ CANDIDATES = 100
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
-    """Hybrid retrieval from one store. A filter finds a person under each name that `people` knows of them."""
+    """Hybrid retrieval from one store. A filter for a person covers all names that `people` knows of them."""
 
     store: KnowledgeStore
     keywords: KeywordIndex
@@ -47,9 +47,9 @@ class Retriever:
     ) -> list[Hit]:
         """Return the `count` best passages with a score of at least `relevance`, best first.
 
-        `vector` is the query's embedding, if the caller has it. A query that only restricts by date or filter, without
-        search words ("what did I write on Monday?"), returns the passages that match the restriction, whatever their
-        score, nearest first. `without`: sorted ids of passages to leave out.
+        `vector` is the query's embedding, if already computed. A query with only dates or filters, and without search
+        words ("what did I write on Monday?"), returns the matching passages, whatever their score, nearest first.
+        `without`: sorted ids of passages to leave out.
         """
         embedded = self.embedder.embed([query.text])[0] if vector is None else vector
         filters = self.people.widened(query.filters)
@@ -63,7 +63,7 @@ class Retriever:
         return fusion.fold([hit for hit in best if hit.score >= relevance], count)
 
     def beyond(self, query: Query, hits: Sequence[Hit]) -> list[str]:
-        """Return the question's words that are neither in these relevant passages nor elsewhere; see `beyond.words`."""
+        """Return the question's words that occur neither in these passages nor in other files; see `beyond.words`."""
         passages = [hit.passage for hit in hits]
         return beyond.words(query.text, passages, self.keywords.held, self.store.totals().passages)
 

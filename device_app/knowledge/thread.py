@@ -1,4 +1,4 @@
-"""Finds the part of a conversation that a follow-up question is about (`following.is_follow_up`), from its turns."""
+"""Finds the part of a conversation that a follow-up question refers to (`following.is_follow_up`)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,9 +14,10 @@ from storage.conversations import Turn
 
 
 def asked_in(turn: Turn, today: date) -> Query:
-    """Return the query of a stored turn. What a model was asked without files has no filters.
+    """Return the query of a stored turn. A question that a model answered without files is read without filters.
 
-    An interrupted turn does not always say whether it asked for files; a text with an invalid filter did not.
+    An interrupted turn does not always record whether files were used; a text with an invalid filter is read without
+    filters, too.
     """
     if turn.record.get("model_only"):
         return query.whole(turn.question)
@@ -27,9 +28,9 @@ def asked_in(turn: Turn, today: date) -> Query:
 
 
 def thread(asked: Query, turns: Sequence[Turn], today: date) -> tuple[list[Exchange], Query]:
-    """Return the exchanges that the question follows up on, the first and the last, and the query for retrieval.
+    """Return the first and the last exchange that the question follows up on, and the query for retrieval.
 
-    Return no exchanges and the question itself if it is the first one.
+    For a question that is no follow-up, return no exchanges and the question itself.
     """
     said: list[Exchange] = []
     before: list[Query] = []

@@ -1,1 +1,1 @@
-"""Messages, contacts and calls of a phone as documents, by consent for each. Knows no model and no schedule."""
+"""Reads a phone's messages, contacts and calls as documents, each by consent. Independent of models."""

@@ -1,7 +1,8 @@
-"""Reads a log that is listed in pages, the newest entries first, day by day. Pure but for the function that lists.
+"""Splits a log that is listed in pages, the newest entries first, into days. Pure, apart from the listing function.
 
-A day is complete once an entry of an earlier day, or the end of the log, was seen: so only a day or two are in memory,
-however long the log, and a reading goes on at a day. Pages overlap, as entries are deleted and come in meanwhile.
+A day is complete once an entry of an earlier day, or the end of the log, was listed. So only a day or two are in
+memory, however long the log, and an interrupted reading continues at a day. Pages overlap, because entries may be
+deleted or added meanwhile.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,17 +13,17 @@ from typing import Final
 from device_app.knowledge.phone.entries import Entry
 
 PAGE: Final = 100
-"""The entries of a page: fewer than a megabyte, however they are printed."""
+"""The number of entries on a page: they take less than a megabyte in any output format."""
 
 _OVERLAP: Final = 5
 
 List = Callable[[int, int], tuple[Sequence[Entry], int]]
-"""Lists a page: entries to skip and the most entries; returns the valid entries, and how many were listed."""
+"""Lists a page from the entries to skip and the most entries; returns its valid entries and the number listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """All entries of a day, the oldest first; `reached`: how many entries of the log were listed by then."""
+    """All entries of a day, the oldest first. `reached` counts the log entries listed until the day was complete."""
 
     day: date
     entries: Sequence[Entry]
@@ -32,7 +33,7 @@ class Day:
 def days(listed: List, skip: int, most: int) -> Iterator[Day]:
     """Yield the days of a log, the newest first, from the entry after the first `skip` to the entry number `most`.
 
-    The newest day lacks entries where some of it are skipped. A command that lists the same page for ever ends the log.
+    The first day lacks its entries that were skipped. A command that repeats the same page ends the log.
     """
     waiting: dict[str, Entry] = {}
     before: date | None = None  # the day yielded last

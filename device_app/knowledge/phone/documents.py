@@ -1,4 +1,4 @@
-"""Makes documents of a day's messages and calls, and of contacts. Pure."""
+"""Makes documents of a day's messages, of a day's calls, and of contacts. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ from shared.types import Block, Document
 
 @dataclass(slots=True)
 class Book:
-    """Whose number it is: from the people who are known, and from entries that say so."""
+    """A phone book: names by number, from known people and from entries that have both."""
 
     names: dict[str, str] = field(default_factory=dict)
     _numbers: dict[str, set[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, directory: Directory) -> "Book":
-        """Return the book of everybody whose number is known by name."""
+        """Return the phone book of everybody in the directory with a name and a number."""
         book = cls()
         for person in directory.people:
             for each in person.sightings:
@@ -29,17 +29,17 @@ class Book:
         return book
 
     def add(self, number: str, name: str) -> None:
-        """Note whose number it is, if it is known: of a sender without a number, the name is all there is."""
+        """Add the name of a number, unless either is empty."""
         if name and (key := naming.number_key(number)):
             self.names.setdefault(key, name)
             self._numbers.setdefault(naming.name_key(name), set()).add(key)
 
     def name(self, entry: Entry) -> str:
-        """Return who an entry is with: a name, "" for a number of nobody known."""
+        """Return the name of the other person in an entry; "" if their number has no known name."""
         return entry.name or self.names.get(naming.number_key(entry.number), "")
 
     def label(self, entry: Entry) -> str:
-        """Return who an entry is with, for a title: of two people, or numbers, with the same name, with the number."""
+        """Return the other person's name for a title, with the number if the name has several numbers."""
         name = self.name(entry)
         if name and len(self._numbers.get(naming.name_key(name), ())) > 1:
             return f"{name} ({entry.number})"
@@ -47,13 +47,13 @@ class Book:
 
 
 def of_messages(entries: Sequence[Entry], book: Book) -> tuple[list[Document], int]:
-    """Return a day's messages as one chat for each thread, and how many were left out as they hold one-time codes."""
+    """Return a day's messages as a chat for each thread, and how many with one-time codes were left out."""
     kept = [entry for entry in entries if not _holds_code(entry, book)]
     return [_chat(thread, book) for thread in _threads(kept, book)], len(entries) - len(kept)
 
 
 def of_calls(entries: Sequence[Entry], book: Book) -> list[Document]:
-    """Return a day's calls as one record for each person."""
+    """Return a day's calls as a record for each person."""
     documents = []
     for thread in _threads(entries, book):
         first, label = thread[0], book.label(thread[0])
@@ -64,7 +64,7 @@ def of_calls(entries: Sequence[Entry], book: Book) -> list[Document]:
 
 
 def of_contacts(contacts: Iterable[Contact]) -> list[Document]:
-    """Return a document for each name, with all its numbers."""
+    """Return a document for each name, with all numbers of that name."""
     numbers: dict[str, dict[str, str]] = {}
     for contact in contacts:
         numbers.setdefault(contact.name, {}).setdefault(naming.number_key(contact.number), contact.number)
@@ -85,7 +85,7 @@ def _holds_code(entry: Entry, book: Book) -> bool:
 
 
 def _threads(entries: Sequence[Entry], book: Book) -> Iterator[list[Entry]]:
-    """Yield the entries of each thread, in the order of their first; note whose numbers they say these are."""
+    """Yield the entries of each thread, ordered by the thread's first entry; add their names to the phone book."""
     threads: dict[str, list[Entry]] = {}
     for entry in entries:
         book.add(entry.number, entry.name)

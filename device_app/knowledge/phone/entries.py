@@ -1,4 +1,4 @@
-"""Reads what a phone's commands print: messages and calls as entries of a log, and contacts. Believes nothing of it."""
+"""Parses the output of a phone's commands: messages and calls as entries of a log, and contacts. Trusts no field."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from typing import Any, Final
 from device_app.english import naming
 
 MOST_CHARACTERS: Final = 20_000
-"""The characters that are read of a message."""
+"""The most characters of a message that are read."""
 
 _MOST_NAME = 120
 _YOU = "You"
-"""How a phone names whoever sent a message from it."""
+"""The sender that a phone gives for messages sent from it."""
 
 _UNKNOWN = {"unknown_caller", "unknown", "null", "-1", "-2", "private number"}
 _YEARS = range(1990, 2200)
@@ -29,9 +29,9 @@ _CALLS = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message or a call, with whom it was. `at` is local time, as phones have it; `name` is "" if it is not known.
+    """A message or a call, with the other person. `at` is local time, as phones give it; `name` is "" if unknown.
 
-    Of a call, `text` has a place for the name.
+    The `text` of a call has the placeholder `{name}` for the other person's name.
     """
 
     identity: str
@@ -50,14 +50,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """A name of the phone's contacts, with a number."""
+    """A name in the phone's contacts, with one number."""
 
     name: str
     number: str
 
 
 def messages(listed: Sequence[object]) -> Iterator[Entry]:
-    """Yield the messages that were received or sent; drafts and what is no message are left out."""
+    """Yield the received and sent messages; drafts and invalid items are left out."""
     for item in listed:
         if not isinstance(item, dict) or item.get("type") not in ("inbox", "sent"):
             continue
@@ -73,7 +73,7 @@ def messages(listed: Sequence[object]) -> Iterator[Entry]:
 
 
 def calls(listed: Sequence[object]) -> Iterator[Entry]:
-    """Yield the calls; what is no call is left out."""
+    """Yield the calls; invalid items are left out."""
     for item in listed:
         if not isinstance(item, dict):
             continue
@@ -89,21 +89,21 @@ def calls(listed: Sequence[object]) -> Iterator[Entry]:
 
 
 def contacts(listed: Sequence[object]) -> Iterator[Contact]:
-    """Yield the contacts with a name and a number."""
+    """Yield the contacts that have a name and a number."""
     for item in listed:
         if isinstance(item, dict) and (name := _short(item, "name")) and (number := _short(item, "number")):
             yield Contact(name, number)
 
 
 def _name(said: str, number: str) -> str:
-    """Return the name that an entry gives; "" if that is the number itself, as it is for who is not in the contacts."""
+    """Return the name in an entry; "" if it is only the number, as phones write for people not in the contacts."""
     key = naming.number_key(said)
     is_number = said.casefold() == number.casefold() or (key and key == naming.number_key(number))
     return "" if is_number else said
 
 
 def _short(item: Mapping[Any, Any], key: str) -> str:
-    """Return a text or number of an entry on one line; "" for none."""
+    """Return a text or number of an entry on one line; "" if there is none."""
     value = item.get(key)
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
@@ -119,7 +119,7 @@ def _moment(value: object) -> datetime | None:
 
 
 def _lasted(value: object) -> str:
-    """Return how long a call lasted, in words; "" if that is not known, or no time at all."""
+    """Return the duration of a call in words; "" if it is unknown or zero."""
     parts = str(value).split(":")[-3:]
     if not all(part.isdecimal() and len(part) < 6 for part in parts):
         return ""

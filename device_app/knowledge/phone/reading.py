@@ -1,7 +1,7 @@
-"""Brings what is stored of a phone source up to date: first what is new, then what is older, back to the beginning.
+"""Updates the stored entries of a phone source: first the new ones, then older ones, back to the beginning.
 
-Each day that was read is stored before the mark of how far it went, so that a kill at any moment loses some minutes of
-work, and the next reading goes on there.
+Each day is stored before the progress is recorded, so that a kill at any moment loses some minutes of work, and the
+next reading continues there.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,19 +24,20 @@ from storage.knowledge import FileState
 from storage.phone_sources import PhoneSources
 
 MOST_ENTRIES: Final = 100_000
-"""The newest messages, and calls, that are read: what more would take is beyond a phone's memory, to search it."""
+"""The most messages, and the most calls, that are read, the newest first: more would exceed a phone's memory."""
 
 MOST_CONTACTS: Final = 20_000
 
 _BATCH: Final = 200
-"""The entries that are stored at a time."""
+"""The number of entries that are stored together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a log was read: all days from `oldest` to `newest` are stored, and `reached` entries were listed for it.
+    """The progress in a log: all days from `oldest` to `newest` are stored, after `reached` entries were listed.
 
-    `whole`: there is nothing older. Another `fingerprint` (of the embedder, the passages' length) begins again.
+    `whole`: no older entries remain. If the `fingerprint` (of the embedder and the passages' length) changes, reading
+    starts over.
     """
 
     newest: date | None = None
@@ -48,7 +49,7 @@ class Progress:
 
 @dataclass(slots=True)
 class PhoneReport:
-    """What was read: new or changed documents and their passages, and messages left out for their one-time codes."""
+    """The counts of a reading: new or changed documents, their passages, and messages left out for one-time codes."""
 
     documents: int = 0
     passages: int = 0
@@ -57,8 +58,9 @@ class PhoneReport:
 
 @dataclass(slots=True)
 class PhoneReading:
-    """Reads phone sources into a store. `on_day` is called after each day. Raises PhoneSilent,
-    StoreError; GaveWay if the consent is withdrawn meanwhile.
+    """Reads phone sources into a store. `on_day` is called after each day.
+
+    Raises PhoneSilent, StoreError; GaveWay if the consent is withdrawn meanwhile.
     """
 
     ingestion: Ingestion
@@ -71,7 +73,7 @@ class PhoneReading:
     _book: Book = field(default_factory=Book)
 
     def run(self, source: Source, progress: str) -> PhoneReport:
-        """Bring a source up to date, from its `progress` as it is stored."""
+        """Bring a source up to date, starting from its stored `progress`."""
         self._book = Book.of(self.people.directory)
         if source is CONTACTS:
             listed = self.fetch(source, 0, MOST_CONTACTS)[:MOST_CONTACTS]
@@ -91,7 +93,7 @@ class PhoneReading:
         self.ingestion.store.complete(FileState(source.path, 0, 0, "", self.ingestion.fingerprint))
 
     def _newer(self, source: Source, progress: Progress, newest: date) -> Progress:
-        """Read the days since the newest that is stored, and that day again, to which entries may have come."""
+        """Read the days since the newest stored one, and that day again, as it may have new entries."""
         waiting: list[Day] = []
         first: date | None = None
         came = 0
@@ -105,7 +107,7 @@ class PhoneReading:
         return self._noted(source, replace(progress, newest=first or newest, reached=progress.reached + came))
 
     def _older(self, source: Source, progress: Progress) -> Progress:
-        """Read the days before the oldest that is stored."""
+        """Read the days before the oldest stored one."""
         waiting: list[Day] = []
         skip = self._begin(source, progress)
         for day in days(self._lister(source), skip, self.most):
@@ -121,7 +123,7 @@ class PhoneReading:
         return self._noted(source, replace(progress, oldest=oldest, whole=True))
 
     def _begin(self, source: Source, progress: Progress) -> int:
-        """Return how many entries to skip to the oldest day that is stored; fewer if entries were deleted since."""
+        """Return the number of entries to skip before the oldest stored day; fewer if entries were deleted since."""
         skip = max(0, progress.reached - PAGE)
         while skip and progress.oldest:
             page, _ = self._lister(source)(skip, 1)
@@ -140,7 +142,7 @@ class PhoneReading:
         return listed
 
     def _collected(self, source: Source, waiting: list[Day], day: Day) -> list[Day]:
-        """Add a day to those that wait, and store them if they are many; return those that wait then."""
+        """Add a day to the queued days, and store these once they have enough entries; return the days still queued."""
         self.on_day(source, day.day)
         waiting = [*waiting, day]
         if sum(len(each.entries) for each in waiting) < _BATCH:

@@ -1,4 +1,4 @@
-"""The sources of a phone: what they are, the command that lists each, and the name under which it is stored."""
+"""The phone's sources: what each contains, the command that lists it, and the name under which it is stored."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from shared.errors import PhoneSilent
 from shared.types import StoredPassage
 
 PREFIX: Final = "phone:"
-"""What the names of phone sources begin with, where files have their path; no path of a file begins so."""
+"""The prefix of the stored names of phone sources, in the place of a file's path; no file's path begins so."""
 
 SECONDS: Final = 20.0
-"""Seconds to wait for a page of a source: phones with many messages take some."""
+"""Seconds to wait for a page of a source: a phone with many messages takes that long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source: its name, the command that lists it, and what is read, in words for the person's consent.
+    """A phone source: its name, the command that lists it, and a description of its content for the person's consent.
 
-    `is_paged`: it is listed in pages, the newest entries first.
+    `is_paged`: the command lists it in pages, the newest entries first.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Source:
 
     @property
     def path(self) -> bytes:
-        """The name under which it is stored."""
+        """The name under which the source is stored, in the place of a file's path."""
         return f"{PREFIX}{self.name}".encode()
 
 
@@ -42,11 +42,11 @@ CALLS = Source("calls", "termux-call-log", "who called whom, when, and for how l
 SOURCES = {source.name: source for source in (MESSAGES, CONTACTS, CALLS)}
 
 Fetch = Callable[[Source, int, int], Sequence[object]]
-"""Lists a page of a source: entries to skip, and the most entries. Raises PhoneSilent."""
+"""Lists a page of a source: takes the entries to skip and the most entries. Raises PhoneSilent."""
 
 
 def is_of_phone(path: bytes | str) -> bool:
-    """Return whether a path is the name of a phone source."""
+    """Return whether a stored path is the name of a phone source."""
     return path.startswith(PREFIX) if isinstance(path, str) else path.startswith(PREFIX.encode())
 
 
@@ -56,15 +56,15 @@ def passage_is_of_phone(passage: StoredPassage) -> bool:
 
 
 def fetch(source: Source, skip: int, most: int) -> Sequence[object]:
-    """List a page of a source by its command. Raises PhoneSilent, with what to do."""
+    """List a page of a source by its command. Raises PhoneSilent with the next step for the person."""
     from device_app.system import phone
     from device_app.system.commands import MOST_BYTES
 
     arguments = ("-l", str(most), "-o", str(skip), *source.arguments) if source.is_paged else source.arguments
     if phone.find(source.command) is None and not phone.is_phone():
         raise PhoneSilent(
-            f"This reads the {source.name} of an Android phone, in Termux. Here is no {source.command}, so there is "
-            "nothing to read."
+            f"The {source.name} can be read only in Termux, on an Android phone: there is no {source.command} on this "
+            "device."
         )
     listed, reply = phone.call_json(source.command, *arguments, seconds=SECONDS)
     if source.is_paged and most > 1 and f"{MOST_BYTES:,} bytes" in reply.problem:  # long messages

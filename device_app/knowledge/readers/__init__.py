@@ -1,4 +1,4 @@
-"""Readers that convert files to documents: one module per format, chosen by the file's name. No store, no model."""
+"""Readers that convert files to documents: one module per format, chosen by the file's name. Independent of models."""
 
 from device_app.knowledge.readers.folders import FoundFile, walk
 from device_app.knowledge.readers.formats import VERSION, cleaned, read, readable

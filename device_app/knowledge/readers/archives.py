@@ -1,4 +1,4 @@
-"""Opens zip archives for the readers: what one would unpack to is checked before anything in it is inflated."""
+"""Opens zip archives for the readers, and checks their unpacked size before anything is unpacked."""
 
 import io
 import zipfile
@@ -18,37 +18,37 @@ from shared.errors import UnreadableFile
 
 MOST_MEMBERS = 10_000
 MOST_RATIO = 200
-"""The most bytes that a byte may unpack to. Text and markup reach 50; a zip bomb has 1,000."""
+"""The most unpacked bytes for each packed byte. Text and markup reach 50; a zip bomb has 1,000."""
 MOST_UNPACKED = 1 << 30
-"""The most bytes of all members together. Few are read, and tables as streams."""
+"""The most unpacked bytes of all members of an archive together."""
 MOST_XML = 16 << 20
-"""The most bytes of a member that is held as a tree: some 1,500 pages, 400 MB."""
+"""The most bytes of a member that is parsed to a tree: some 1,500 pages, which take 400 MB of memory."""
 
 _MOST_TEXT = 64 << 20
 _SMALL = 4 << 20
-"""A member up to this size is harmless, however well it is compressed."""
+"""The size in bytes up to which a member is harmless, however strongly it is compressed."""
 _OLE = bytes.fromhex("D0CF11E0A1B11AE1")
-"""Begins the files of Office before 2007, and what Office encrypts."""
+"""The first bytes of Office files from before 2007, and of encrypted Office files."""
 _PICTURES = {".bmp", ".emf", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".tif", ".tiff", ".webp", ".wmf"}
-"""Members that are never read. An empty drawing may be compressed as a zip bomb is."""
+"""The suffixes of pictures, which are never read. An empty drawing may be compressed as strongly as a zip bomb."""
 _LARGEST_PICTURE = 64 << 20
 
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, ExpatError, ParseError, EOFError, RecursionError, RuntimeError, LookupError),
     *(ValueError, TypeError, AttributeError, NotImplementedError, OSError, ArithmeticError, AssertionError),
 )
-"""The errors of zipfile, of XML parsers and of what reads their trees, for files broken in ways that nobody expects."""
+"""The errors that zipfile, XML parsers and the code reading their trees raise for broken files."""
 
 _PROPERTIES = "docProps/core.xml"
 _LIBRARIES = {"openpyxl", "python-docx"}
-"""What stands for the author if a program wrote the file and nobody told it who."""
+"""Names that programs write as the author of a file when no author is set."""
 _FACTS = ("dc:title", "dc:creator", "dcterms:modified")
 _NAMESPACES = {"dc": "http://purl.org/dc/elements/1.1/", "dcterms": "http://purl.org/dc/terms/"}
 
 
 @contextmanager
 def refused_if_broken(kind: str) -> Iterator[None]:
-    """Turn whatever a broken file causes into UnreadableFile, "broken KIND"."""
+    """Turn any error that a broken file causes into UnreadableFile, "broken KIND"."""
     try:
         yield
     except BROKEN as error:
@@ -83,14 +83,14 @@ def member(archive: ZipFile, name: str, most: int = MOST_XML) -> bytes:
 
 
 def check_total(archive: ZipFile, names: Iterable[str]) -> None:
-    """Raise UnreadableFile if these members have more text and markup together than is held in memory."""
+    """Raise UnreadableFile if these members together have more text and markup than memory may hold."""
     sizes = {info.filename: info.file_size for info in archive.infolist()}
     if sum(sizes.get(name, 0) for name in names) > _MOST_TEXT:
         raise UnreadableFile(f"more than {_MOST_TEXT >> 20} MB of text and markup")
 
 
 def tree(archive: ZipFile, name: str) -> Element:
-    """Return a member's XML. Raises UnreadableFile if it is too large, KeyError, and ValueError for entities."""
+    """Return a member's XML. Raises UnreadableFile if it is too large, KeyError if missing, ValueError for entities."""
     from defusedxml.ElementTree import fromstring
 
     root: Element = fromstring(member(archive, name))
@@ -98,7 +98,7 @@ def tree(archive: ZipFile, name: str) -> Element:
 
 
 def core_properties(archive: ZipFile) -> tuple[str, str, datetime | None]:
-    """Return title, author and time of the last change of an Office file; "" or None if the file has none."""
+    """Return the title, the author and the time of the last change of an Office file; "" or None for missing ones."""
     if _PROPERTIES not in archive.namelist():
         return "", "", None
     root = tree(archive, _PROPERTIES)
@@ -107,13 +107,13 @@ def core_properties(archive: ZipFile) -> tuple[str, str, datetime | None]:
 
 
 def known_author(name: str) -> str:
-    """Return the author's name, "" for a program's own."""
+    """Return the author's name; "" if a program wrote its own name."""
     return "" if name in _LIBRARIES else name
 
 
 @dataclass(slots=True)
 class _Metered:
-    """A stream that is not read further than MOST_XML bytes from the last element that was yielded."""
+    """A stream that raises UnreadableFile after MOST_XML bytes in which no element was yielded."""
 
     stream: IO[bytes]
     read_since: int = 0
@@ -127,10 +127,10 @@ class _Metered:
 
 
 def flow(archive: ZipFile, name: str, of: str, most: int) -> Iterator[tuple[Sequence[Element], Element]]:
-    """Yield the elements with the local name `of`, each at its end and after those that it is in, outermost first.
+    """Yield each XML element with the local name `of` when it ends, with the elements that contain it, outermost first.
 
-    A member of any size is read in bounded memory: what was yielded or passed is emptied.
-    Raises UnreadableFile if one of them, or what lies between two, has more than `most` elements; KeyError, ParseError.
+    A member of any size is read in bounded memory, because elements are emptied after use. Raises UnreadableFile if an
+    element, or the part between two, has more than `most` elements; KeyError, ParseError.
     """
     from defusedxml.ElementTree import iterparse
 

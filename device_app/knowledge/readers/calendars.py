@@ -1,4 +1,4 @@
-"""Reads iCalendar: each event and each task as a person would write it."""
+"""Reads iCalendar files: each event and each task becomes a document in plain words."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from shared.errors import UnreadableFile
 from shared.types import Block, Document
 
 _LARGEST = 8 << 20
-"""The most bytes, some 30,000 events: the parser takes 40 times as much memory."""
+"""The most bytes of a calendar file, some 30,000 events: the parser takes 40 times as much memory."""
 _BORDER = re.compile(r"^(BEGIN|END):(\S+)", re.MULTILINE | re.IGNORECASE)
 _UNITS = {"HOURLY": "hour", "DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
 _WEEKDAYS = dict(zip(("MO", "TU", "WE", "TH", "FR", "SA", "SU"), range(7), strict=True))
@@ -26,7 +26,7 @@ _ORDINALS = {"1": "first ", "2": "second ", "3": "third ", "4": "fourth ", "5": 
 
 
 def read_ics(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
-    """Yield a document for each event and task; a repeated one has its rule, not each date. Raises UnreadableFile."""
+    """Yield a document for each event and task; a repeated event has its rule, not each date. Raises UnreadableFile."""
     text = decode(read_whole(path, min(max_bytes, _LARGEST)))
     try:
         calendars = Calendar.from_ical(_closed(text), multiple=True)
@@ -41,7 +41,7 @@ def read_ics(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
 
 
 def _closed(text: str) -> str:
-    """Add an end to every component left open by a truncated file; drop a last line without a line break."""
+    """Return the text with an end for each component that a truncated file leaves open, without a broken last line."""
     whole = text[: text.rfind("\n") + 1]
     opened: list[str] = []
     for border, name in _BORDER.findall(whole):
@@ -53,7 +53,7 @@ def _closed(text: str) -> str:
 
 
 def _own_zone(calendar: Component) -> tzinfo | None:
-    """Return the calendar's own time zone; None if it names no existing one."""
+    """Return the time zone that the calendar names; None if there is none of that name."""
     try:
         return ZoneInfo(text_of(calendar, "X-WR-TIMEZONE"))
     except (*BROKEN, OSError):
@@ -99,7 +99,7 @@ def _labelled(label: str, text: str) -> str:
 
 
 def _local(moment: date | None, zone: tzinfo | None) -> date | None:
-    """Convert a time in UTC, as programs write it, to the calendar's zone or else the device's; keep any other."""
+    """Convert a time in UTC, as programs write it, to the calendar's or the device's zone; keep any other time."""
     if not isinstance(moment, datetime) or moment.tzname() != "UTC":
         return moment
     try:
@@ -119,7 +119,7 @@ def _plus(start: date, component: Component) -> date | None:
 
 
 def _instance(component: Component) -> str:
-    """Return the date of the repeated event that this one replaces; "" for none."""
+    """Return the original date of the repeated event that this event replaces; "" for none."""
     moment = moment_of(component, "RECURRENCE-ID")
     return moment.isoformat() if moment else ""
 
@@ -164,7 +164,7 @@ def _zone(when: datetime) -> str:
 
 
 def _recurrence(rule: Any, zone: tzinfo | None) -> str:
-    """Return `every 2 weeks on Tuesday, Thursday until …`; "" for an invalid rule."""
+    """Return a recurrence rule in words: `every 2 weeks on Tuesday, Thursday until …`; "" for an invalid rule."""
     try:
         parts = {str(name).upper(): value if isinstance(value, list) else [value] for name, value in rule.items()}
         unit = _UNITS[str(parts["FREQ"][0])]

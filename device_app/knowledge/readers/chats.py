@@ -1,4 +1,4 @@
-"""Recognises chat messages in records, and groups messages into documents, one per day. Reads no file."""
+"""Recognises chat messages in records, and groups messages into one document per day. Reads no file."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ _TEXT = ("text", "content", "message", "body", "parts")
 _DATE = ("date", "timestamp", "time", "ts", "datetime", "created_at", "sent_at", "timestamp_ms", "create_time")
 _NAME = ("name", "display_name", "username", "role")
 _GONE = "Deleted account"
-"""What Telegram shows for who has left it; its exports have no name then."""
+"""The sender that Telegram shows for a deleted account, which has no name in exports."""
 _MOST_MESSAGES = 2000
 """The most messages of one document: a chat without times may be larger than memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a chat, and its line in the file."""
+    """One message of a chat, and its line number in the file."""
 
     sender: str
     text: str
@@ -30,7 +30,7 @@ class Message:
 
 @dataclass(slots=True)
 class Chats:
-    """Groups messages into documents: a chat's day is returned when the next begins, so any log streams."""
+    """Groups messages into a document per day, returned when the next day begins, so that a log of any size streams."""
 
     _open: dict[str, list[Message]] = field(default_factory=dict)
     _parts: dict[str, int] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Chats:
         messages.append(message)
 
     def close(self) -> Iterator[Document]:
-        """Yield the documents of the days that are still open, at the end of the file."""
+        """Yield the documents of the days that are still open at the end of the file."""
         for chat, messages in self._open.items():
             yield self._document(chat, messages)
 
@@ -61,7 +61,7 @@ class Chats:
 
 
 def message_of(record: Mapping[str, Any], line: int | None = None) -> Message | None:
-    """Return the record as a message: a sender's words without a subject. None for a mail, an article, a row."""
+    """Return a record as a message: a sender's words without a subject; None for mails, articles and table rows."""
     sender, text = first(record, _SENDER) or (_GONE if "from_id" in record else ""), words_of(record)
     if not sender or not text or "subject" in record or "title" in record:
         return None
@@ -69,14 +69,14 @@ def message_of(record: Mapping[str, Any], line: int | None = None) -> Message | 
 
 
 def is_wordless(record: Mapping[str, Any]) -> bool:
-    """Return whether the record is a messenger's that says nothing: a picture, a call, a new member."""
+    """Return whether the record is a messenger's entry without text: a picture, a call, a new member."""
     telegram = record.get("type") in ("message", "service") and ("from_id" in record or "actor_id" in record)
     signal = record.keys() <= {"chat", "from", "text", "date"} and "from" in record and "text" in record
     return (telegram or signal) and not words_of(record)
 
 
 def words_of(record: Mapping[str, Any]) -> str:
-    """Return the text of a record, "" for none."""
+    """Return the text of a record; "" if it has none."""
     return next((text for key in _TEXT if (text := _flat(record.get(key)).strip())), "")
 
 
@@ -86,7 +86,7 @@ def date_of(record: Mapping[str, Any]) -> datetime | None:
 
 
 def first(record: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    """Return the first of these fields with a value, on one line; for a person with several fields, the name."""
+    """Return the first of these fields that has a value, on one line; of a person's several fields, the name."""
     for key in keys:
         value = record.get(key)
         if isinstance(value, dict):
@@ -101,7 +101,7 @@ def _day(messages: list[Message]) -> date | None:
 
 
 def _flat(value: Any) -> str:
-    """Return the text of a string, or of a list of strings and pieces with text, as some messengers write it."""
+    """Return the text of a string, or of a list of strings and objects with text, as some messengers write it."""
     if isinstance(value, dict):
         return next((text for key in _TEXT if (text := _flat(value.get(key)))), "")
     if isinstance(value, list):

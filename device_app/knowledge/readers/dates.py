@@ -15,7 +15,7 @@ _LONGEST = 64
 
 
 def date_in(text: str) -> datetime | None:
-    """Return the first date in a name or title: 2026-03-14, 2026-03-14 10:30, 20260314, 14.3.2026, 14 March 2026."""
+    """Return the first date in a name or title, in a form such as 2026-03-14, 20260314, 14.3.2026, 14 March 2026."""
     for match in _YEAR_FIRST.finditer(text):
         year, month, day, hour, minute = (int(match[group] or 0) for group in (1, 3, 4, 5, 6))
         for clock in ((hour, minute), (0, 0)):
@@ -46,7 +46,7 @@ def parse_date(value: object) -> datetime | None:
 
 
 def sane(date: datetime | None) -> datetime | None:
-    """Return None for years so early or late that another time zone would leave the calendar."""
+    """Return the moment; None if its year is so early or late that another time zone would leave the calendar."""
     return date if date and 1 < date.year < 9999 else None
 
 
@@ -76,5 +76,5 @@ def _written(text: str) -> datetime | None:
 
 
 def _zone(_name: str | None, offset: int | None) -> tzinfo | None:
-    """Return the zone of an offset; zone names are ambiguous, and the parser warns about them."""
+    """Return the zone for an offset; None for a zone's name, which is ambiguous."""
     return None if offset is None or abs(offset) >= 86400 else tz.tzoffset(None, offset)

@@ -37,7 +37,7 @@ _ODD_BREAK = re.compile(r"[\f\v\x1c-\x1e\x85\u2028\u2029]")
 def decode(data: bytes, declared: str | None = None) -> str:
     """Decode `data`, even if its `declared` charset is wrong. Never fails.
 
-    Bytes beyond ASCII that are valid UTF-8 are decoded as UTF-8, even if a single-byte charset is declared.
+    Valid UTF-8 with characters beyond ASCII is decoded as UTF-8, even if a single-byte charset is declared.
     """
     charset = _charset(declared)
     marked = _marked(data)
@@ -58,12 +58,12 @@ def decode_file(data: bytes, declared: str | None = None) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines as a text editor counts them, without their ends: form feeds and the like begin no new line."""
+    """Return the lines as a text editor counts them, without line ends: a form feed begins no new line."""
     return _ODD_BREAK.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
 
 
 def without_directions(line: str) -> str:
-    """Return the line without the invisible marks that say in which direction it is written."""
+    """Return the line without the invisible marks of writing direction."""
     return _DIRECTION.sub("", line)
 
 

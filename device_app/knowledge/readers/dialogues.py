@@ -1,5 +1,5 @@
 """Reads chats written as text: `Ana: Hi`, `[14.03.2026 10:30] Ana: Hi`, `**Ana** (10:30): Hi`, `[10:30] <ana> Hi`, and
-what Telegram copies, `Ana, [14.03.2026 10:30]` above the words. WhatsApp's own form is in whatsapp.py.
+text copied from Telegram, with `Ana, [14.03.2026 10:30]` above each message. whatsapp.py reads WhatsApp's own form.
 """
 
 import calendar
@@ -25,7 +25,7 @@ _LINE = re.compile(
 _COPIED = re.compile(rf"(?P<name>{_NAME}), \[(?P<before>[^\]]{{4,40}})\]:?\s*")
 _TIME = re.compile(rf"(?<!\d){_CLOCK}(?!\d)")
 _WORD, _WEEKDAY = re.compile(r"[^\W\d_]+"), re.compile(r"[^\W\d_]+\.?, ?\d")
-"""A word, and the start of a date with a weekday, in any language."""
+"""Patterns for a word, and for the start of a date with a weekday, in any language."""
 _CALENDAR = frozenset(
     name.lower()
     for names in (calendar.month_name, calendar.month_abbr, calendar.day_name, calendar.day_abbr)
@@ -33,7 +33,7 @@ _CALENDAR = frozenset(
 )
 _DECORATION = "#*_-=—– \t"
 _LONGEST_DAY = 40
-"""The most characters of a line that is the date of the messages below it."""
+"""The most characters of a line that consists of a date, which applies to the messages below it."""
 _LOOKED_AT = 200
 _MOST_SPEAKERS = 30
 _MOST_WORDS = 4
@@ -51,7 +51,7 @@ _FIELD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The number of a line, from 1, its speaker, when it was said as it is written, and the words."""
+    """A message: its line number, from 1, its speaker, its time as written, and its words."""
 
     number: int
     speaker: str
@@ -60,7 +60,7 @@ class _Line:
 
 
 def is_dialogue(lines: Sequence[str]) -> bool:
-    """Return whether the lines are a chat: said by few people again and again, or each with its time."""
+    """Return whether the lines are a chat: few people speak repeatedly, or each line has its time."""
     start, said = _sample(lines)
     speakers = list(dict.fromkeys(message.speaker for message in said))
     if any(_FIELD.fullmatch(speaker) or len(speaker.split()) > _MOST_WORDS for speaker in speakers):
@@ -80,7 +80,7 @@ def is_dialogue(lines: Sequence[str]) -> bool:
 
 
 def _sample(lines: Sequence[str]) -> tuple[int, list[_Line]]:
-    """Return the number of lines with text among the first, and their messages: those with times, if many have one."""
+    """Return how many lines at the start have text, and their messages: only those with a time, if many have one."""
     read = ((line, _said(0, line)) for line in lines)
     start = list(islice(((line, said) for line, said in read if said or not _is_heading(line)), _LOOKED_AT))
     said = [message for _, message in start if message]
@@ -93,7 +93,7 @@ def _are_timed(messages: Sequence[_Line]) -> bool:
 
 
 def dialogue_days(lines: Sequence[str], path: Path, title: str = "") -> Iterator[Document]:
-    """Yield one document per day. A line without a speaker belongs to the message before it, a date begins a day."""
+    """Yield one document per day. A line without a speaker continues the message before it; a date begins a new day."""
     chats = Chats()
     timed = _are_timed(_sample(lines)[1])
     day = date_in(path.stem)
@@ -141,7 +141,7 @@ def _message(line: _Line, rest: Sequence[str], day: datetime | None) -> Message:
 
 
 def _clock(text: str) -> time:
-    """Return the time of day; midnight for none, such as 31:70."""
+    """Return the time of day in a text; midnight if it is none, such as 31:70."""
     hours, minutes = text.split(":")[:2]
     hour, minute = int(hours), int(minutes[:2])
     if (half := text.lower().replace(".", "").rstrip())[-2:] in ("am", "pm"):
@@ -150,7 +150,7 @@ def _clock(text: str) -> time:
 
 
 def _day(line: str) -> datetime | None:
-    """Return the date that a line consists of, perhaps with a weekday; None for a sentence with a date."""
+    """Return the date that makes up a whole line, perhaps with a weekday; None for a sentence that has a date in it."""
     text = line.strip(_DECORATION)
     if not 0 < len(text) <= _LONGEST_DAY or not any(map(str.isdecimal, text)):
         return None

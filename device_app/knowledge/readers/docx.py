@@ -20,7 +20,7 @@ _MARKUP = {".xml", ".rels"}
 
 
 def read_docx(path: Path, max_bytes: int) -> Iterator[Document]:
-    """Yield one document, or one a section. Raises UnreadableFile."""
+    """Yield one document or, for a long text, one per section. Raises UnreadableFile."""
     (title, author, changed), page = _page(read_whole(path, max_bytes))
     shown = title or page.title or path.stem
     people = (author,) if author else ()
@@ -36,7 +36,7 @@ def _page(data: bytes) -> tuple[tuple[str, str, datetime | None], Page]:
 
 
 def _text_alone(archive: ZipFile) -> io.BytesIO:
-    """Return the archive's text and markup: mammoth would also unpack whatever else the markup names."""
+    """Return the archive with its text and markup alone, since mammoth would unpack any file that the markup names."""
     members = [part for part in archive.infolist() if PurePosixPath(part.filename).suffix.lower() in _MARKUP]
     if sum(part.file_size for part in members) > MOST_XML:
         raise UnreadableFile(f"more than {MOST_XML >> 20} MB of text and markup")

@@ -25,7 +25,7 @@ _CHAPTERS = {"application/xhtml+xml", "text/html", "application/x-dtbook+xml"}
 
 
 def read_epub(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
-    """Yield the chapters in the order of reading, and the number of those that are broken. Raises UnreadableFile."""
+    """Yield a book's chapters in reading order, and report the number of broken ones. Raises UnreadableFile."""
     data = read_whole(path, max_bytes)
     with refused_if_broken("book"), open_archive(data) as archive:
         start = next(_named(_xml(archive, _CONTAINER), "rootfile")).get("full-path", "")
@@ -55,7 +55,7 @@ def read_epub(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
 
 
 def _chapter(archive: ZipFile, name: str) -> tuple[str, list[tuple[int, str]]] | None:
-    """Return the heading and the lines of a chapter; None if it is missing or no text, as with copy protection."""
+    """Return the heading and the lines of a chapter; None if it is missing, copy-protected or no text."""
     try:
         data = member(archive, name)
         page = parse_html(decode_file(data, declared_charset(data)))
@@ -66,7 +66,7 @@ def _chapter(archive: ZipFile, name: str) -> tuple[str, list[tuple[int, str]]] |
 
 
 def _contents(archive: ZipFile, start: str, items: Iterable[Element]) -> dict[str, str]:
-    """Return the names of the chapters in the book's table of contents, by file: of several in a file, the first."""
+    """Return the titles of chapters by file, from the table of contents; for a file with several, the first title."""
     names: dict[str, str] = {}
     for item in items:
         old = item.get("media-type") == _OLD_CONTENTS
@@ -86,7 +86,7 @@ def _contents(archive: ZipFile, start: str, items: Iterable[Element]) -> dict[st
 
 
 def _xml(archive: ZipFile, name: str) -> Element:
-    """Return a member's XML, whose document type may be named but define nothing."""
+    """Return a member's XML; its document type may be named, but must define nothing."""
     from defusedxml.ElementTree import fromstring
 
     root: Element = fromstring(member(archive, name))
@@ -94,7 +94,7 @@ def _xml(archive: ZipFile, name: str) -> Element:
 
 
 def _named(element: Element, name: str) -> Iterator[Element]:
-    """Yield the elements within with this name, in any namespace: EPUB 2 and 3 and their writers differ."""
+    """Yield the elements of this name within an element, in any namespace, since EPUB 2, EPUB 3 and programs differ."""
     return (inner for inner in element.iter() if inner.tag.rpartition("}")[2] == name)
 
 

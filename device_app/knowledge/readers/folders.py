@@ -16,7 +16,7 @@ _LEFTOVERS = ("~$", ".~lock.")
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file to read or, with a `reason`, a file that cannot be read. `size` is in bytes."""
+    """A file that can be read, or one with the `reason` why it cannot. `size` is in bytes."""
 
     path: Path
     size: int

@@ -17,10 +17,10 @@ from shared.printable import printable
 from shared.types import Document
 
 VERSION = 4
-"""Increased when a reader's output changes for the same bytes: files are then read again."""
+"""The version of the readers' output; when it increases, all files are read again."""
 
 Reader = Callable[..., Iterator[Document | Omitted]]
-"""Takes a path and the largest size in bytes; for PDFs also `options`."""
+"""Reads a file from its path and the largest size in bytes; a PDF's reader also takes `options`."""
 
 READERS = {
     ".txt": ("txt", "read_txt"),
@@ -51,18 +51,18 @@ READERS = {
     ".ndjson": ("records", "read_jsonl"),
     ".ics": ("calendars", "read_ics"),
 }
-"""Module and function by suffix. Their libraries take half a second to import, so only those needed are imported.
+"""The reader of each suffix, as its module and function.
 
-A new suffix is also named in device_app/README.md and the help of `jackdaw add`, and has examples in test_formats.py
-and test_hostile_files.py.
+Only needed readers are imported, as their libraries take half a second. A new suffix is also named in
+device_app/README.md and the help of `jackdaw add`, and has examples in test_formats.py and test_hostile_files.py.
 """
 _NAMED_BY_TITLE = {"mail", "event", "task"}
-"""Kinds of documents that are kept with a title alone; a note without text is dropped as empty."""
+"""Kinds of documents that are stored even if they have only a title; an empty note is dropped."""
 _LONGEST_TITLE, _LONGEST_KEY = 300, 250
 
 
 def readable(path: Path) -> bool:
-    """Return whether there is a reader for this file name; for a file without a suffix, for its first bytes."""
+    """Return whether a reader exists for this file name or, for a file without a suffix, for its first bytes."""
     return _named(path) is not None
 
 
@@ -75,8 +75,7 @@ def read(
 ) -> Iterator[Document]:
     """Yield the documents of a file; mailboxes, tables and logs are streamed, whatever their size.
 
-    `pdf` is for PDFs alone. `on_omitted` is called with what is left out of the file, in words with its count.
-
+    `pdf` is used for PDFs only. `on_omitted` is called with a description, including a count, of each part left out.
     Raises UnreadableFile with the reason, at any point of the iteration; PasswordNeeded if no password fits.
     """
     named = _named(path)
@@ -109,7 +108,7 @@ def _named(path: Path) -> tuple[str, str] | None:
 
 
 def _has_index(path: Path) -> bool:
-    """Return whether the file is one of Thunderbird's mailboxes, which may be empty."""
+    """Return whether Thunderbird keeps an index beside the file, which is then a mailbox, perhaps an empty one."""
     # Path.is_file raises an error without permission.
     return os.path.isfile(path.with_name(f"{path.name}.msf"))  # noqa: PTH113
 
@@ -123,7 +122,7 @@ def _begins_like_a_mailbox(path: Path) -> bool:
 
 
 def cleaned(document: Document) -> Document | None:
-    """Return the document without control characters; None if nothing is left of it."""
+    """Return the document without control characters; None if it has no text left."""
     blocks = tuple(replace(block, text=text) for block in document.blocks if (text := printable(block.text)).strip())
     title = _one_line(document.title)[:_LONGEST_TITLE]
     if not blocks and (not title or document.kind not in _NAMED_BY_TITLE):

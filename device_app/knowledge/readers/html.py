@@ -1,7 +1,7 @@
 """Converts HTML to lines of text: for web pages, mails and, through mammoth, Word documents.
 
-Uses an event parser instead of a tree: a third of the time, any depth of nesting, and broken markup needs no special
-case.
+An event parser takes a third of a tree parser's time, allows any depth of nesting, and needs no special case for broken
+markup.
 """
 
 import re
@@ -25,7 +25,7 @@ _CHARSET = re.compile(
 )
 _OPEN_ANGLE = re.compile(r"<(?=[^<>]*(?:<|\Z))")
 _MOST_WORK = 1_000_000_000
-"""The most characters scanned for all "<" that begin no tag."""
+"""The most characters that are scanned in total for "<" characters that begin no tag."""
 # Elements whose depth the parser tracks.
 _INSIDE = {
     **dict.fromkeys(("script", "style", "template", "svg", "noscript", "select", "textarea", "iframe"), "silent"),
@@ -51,11 +51,11 @@ class Page:
     date: datetime | None
     lines: tuple[str, ...]
     levels: tuple[int, ...] = ()
-    """For each line the level of the heading that it is, from 1; 0 for a line that is none."""
+    """The heading level of each line, from 1; 0 for a line that is no heading."""
 
 
 def read_html(path: Path, max_bytes: int) -> Iterator[Document]:
-    """Yield one page. Raises UnreadableFile."""
+    """Yield a web page as one document. Raises UnreadableFile."""
     data = read_whole(path, max_bytes)
     page = parse_html(decode_file(data, declared_charset(data)))
     date = page.date or date_in(path.stem) or date_in(page.title)
@@ -64,7 +64,7 @@ def read_html(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def parse_html(text: str) -> Page:
-    """Return the main text, if the page marks it; else all but navigation; else everything. Never fails."""
+    """Return the page's main text if it is marked; else all text but navigation; else all text. Never fails."""
     parser = _Parser()
     text = _MARKUP_DECLARATION.sub("", text)
     if sum(1 for _ in _OPEN_ANGLE.finditer(text)) * len(text) > _MOST_WORK:
@@ -93,7 +93,7 @@ class _Region(IntEnum):
 
 
 class _Gap(IntEnum):
-    """The separator between the text so far and the next; the greater value wins."""
+    """The separator between two pieces of text; of several at the same place, the greatest counts."""
 
     NONE = 0
     BLOCK = 1

@@ -31,7 +31,7 @@ _ID = re.compile(r"<([^<>\s]{3,250})>")
 
 
 class _Bounded(Compat32):
-    """Truncates headers to a maximum length, since parsing their parameters takes quadratic time."""
+    """Limits the length of headers, as parsing their parameters takes quadratic time."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
@@ -42,7 +42,7 @@ _BOUNDED = _Bounded()
 
 
 def read_eml(path: Path, max_bytes: int) -> Iterator[Document]:
-    """Yield one mail. Raises UnreadableFile, also for a file that is no mail."""
+    """Yield the mail in a file. Raises UnreadableFile, also if the file is no mail."""
     data = read_whole(path, max_bytes)
     if not any(_FIELD.match(line) for line in data[:_LONGEST_HEADER].splitlines()[:3]):
         raise UnreadableFile("not an email")
@@ -86,7 +86,7 @@ def people_of(headers: Iterable[str]) -> tuple[str, ...]:
 
 
 def _headers(message: Message) -> dict[str, str]:
-    """Return raw values by lower-case name, the first of each, with bytes beyond ASCII as surrogates."""
+    """Return the first raw value of each header by lower-case name, with bytes beyond ASCII as surrogates."""
     headers: dict[str, str] = {}
     for name, value in message.raw_items():
         headers.setdefault(name.lower(), str(value))
@@ -94,7 +94,7 @@ def _headers(message: Message) -> dict[str, str]:
 
 
 def _decoded(value: str) -> str:
-    """Return a header as its reader sees it, on one line."""
+    """Return the decoded text of a header on one line."""
     text = _utf8(value)
     if "=?" in text:
         try:
@@ -118,7 +118,7 @@ def _date(header: str) -> datetime | None:
 
 
 def _body(message: Message) -> tuple[list[Block], list[str]]:
-    """Return the blocks of the text, preferring plain text to HTML, and the names of the attachments."""
+    """Return the blocks of a mail's text, which is plain text rather than HTML, and the names of the attachments."""
     plain: list[str] = []
     html: list[str] = []
     attachments: list[str] = []
@@ -138,7 +138,7 @@ def _body(message: Message) -> tuple[list[Block], list[str]]:
 
 
 def _parts(message: Message) -> Iterator[Message]:
-    """Yield the leaf parts in order; an attached mail is one part."""
+    """Yield a mail's leaf parts in order; an attached mail is one part."""
     waiting = [message]
     for _ in range(_MOST_PARTS):
         if not waiting:
@@ -156,7 +156,7 @@ def _inner(part: Message) -> list[Message]:
 
 
 def _file_name(part: Message) -> str | None:
-    """Return the name of an attachment, None for a part that is displayed."""
+    """Return the file name of an attachment; None for a part that mail programs display."""
     if part.get_content_maintype() == "message":
         return next((_decoded(_headers(mail).get("subject", "")) for mail in _inner(part)), "")
     try:

@@ -1,4 +1,4 @@
-"""Maildir: a folder with one file per mail, moved from `new` to `cur` and renamed as its flags change."""
+"""Recognises Maildir: a folder with one file per mail, moved from `new` to `cur` and renamed with its flags."""
 
 import os
 import re
@@ -19,7 +19,7 @@ def in_maildir(path: Path) -> bool:
 
 
 def identity(path: Path) -> bytes:
-    """Return a stable identity of the file: its path; for a mail in a Maildir, its path in `cur` without flags."""
+    """Return a stable identity of a file: its path or, for a mail in a Maildir, its path in `cur` without flags."""
     if not in_maildir(path):
         return os.fsencode(path)
     return os.fsencode(path.parent.parent / "cur") + b"/" + _FLAGS.sub(b"", os.fsencode(path.name))

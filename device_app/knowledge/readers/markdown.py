@@ -27,7 +27,7 @@ _FIELD = re.compile(r"(\w[\w -]{0,30})\s*[:=]\s*(\S.*)")
 
 
 def read_markdown(path: Path, max_bytes: int) -> Iterator[Document]:
-    """Yield one note, or one document per day of a chat. Raises UnreadableFile."""
+    """Yield a Markdown file as one note, or a chat as one document per day. Raises UnreadableFile."""
     lines = lines_of(decode_file(read_whole(path, max_bytes)))
     fields, body = _front_matter(lines)
     plain = [""] * body + [_without_marks(line) for line in lines[body:]]
@@ -51,7 +51,7 @@ def read_markdown(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def _without_marks(line: str) -> str:
-    """Return a line of a chat as it was before a program saved it as Markdown: as an item, with brackets escaped."""
+    """Undo the Markdown that a program added to a line of a chat: the mark of a list item, and escaped brackets."""
     return _ESCAPED.sub(r"\1", _ITEM.sub("", line)).rstrip()
 
 

@@ -24,7 +24,7 @@ _MOST_ELEMENTS = 100_000
 
 
 def read_ods(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
-    """Yield each sheet's rows, 2,000 a document. Raises UnreadableFile."""
+    """Yield each sheet's rows, as documents of 2,000 rows. Raises UnreadableFile."""
     data = read_whole(path, max_bytes)
     with refused_if_broken("OpenDocument file"), open_opendocument(data) as archive:
         sheets = ((name, _numbered(row for _, row in rows)) for name, rows in groupby(_rows(archive), key=_first))
@@ -36,7 +36,7 @@ def _first(pair: tuple[str, Element]) -> str:
 
 
 def _rows(archive: ZipFile) -> Iterator[tuple[str, Element]]:
-    """Yield the rows, each after the name of its sheet."""
+    """Yield the rows of all sheets, each with the name of its sheet."""
     for above, row in flow(archive, "content.xml", "table-row", _MOST_ELEMENTS):
         table = next((element for element in above if element.tag == _TABLE), None)
         if table is not None:
@@ -54,7 +54,7 @@ def _numbered(rows: Iterator[Element]) -> Iterator[Run]:
 
 
 def _cells(row: Element) -> Iterator[str]:
-    """Yield the cells up to the last that is filled: those after it are written as one, repeated thousands of times."""
+    """Yield a row's cells up to the last filled one; files store the empty cells after it as one repeated cell."""
     place = waiting = 0
     for cell in row:
         if cell.tag not in (_CELL, _COVERED):
@@ -70,7 +70,7 @@ def _cells(row: Element) -> Iterator[str]:
 
 
 def _shown(cell: Element) -> str:
-    """Return what a cell holds: numbers and dates as the file keeps them, for what is shown depends on a country."""
+    """Return the value of a cell; numbers and dates as stored, since their display depends on the country."""
     match cell.get(_TYPE, ""):
         case "float":
             return f"{float(cell.get(_VALUE, '0')):.15g}"

@@ -28,7 +28,7 @@ NAMESPACES = {
 
 
 def qualified(name: str) -> str:
-    """Return `prefix:name` as ElementTree writes it."""
+    """Return `prefix:name` in the form that ElementTree uses, with the namespace in full."""
     prefix, _, local = name.partition(":")
     return f"{{{NAMESPACES[prefix]}}}{local}"
 
@@ -46,7 +46,7 @@ _WHITE = frozenset(map(qualified, ("text:tab", "text:line-break", "text:s")))
 
 
 def read_odt(path: Path, max_bytes: int) -> Iterator[Document]:
-    """Yield one document, or one a section. Raises UnreadableFile."""
+    """Yield one document or, for a long text, one per section. Raises UnreadableFile."""
     data = read_whole(path, max_bytes)
     with refused_if_broken("OpenDocument file"), open_opendocument(data) as archive:
         title, author, changed = properties(archive)
@@ -77,7 +77,7 @@ def open_opendocument(data: bytes) -> Iterator[ZipFile]:
 
 
 def properties(archive: ZipFile) -> tuple[str, str, datetime | None]:
-    """Return title, author and time of the last change; "" or None if the file has none."""
+    """Return the title, the author and the time of the last change; "" or None for missing ones."""
     if "meta.xml" not in archive.namelist():
         return "", "", None
     root = tree(archive, "meta.xml")
@@ -97,7 +97,7 @@ def body(archive: ZipFile, kind: str) -> Element:
 
 
 def text_of(element: Element) -> str:
-    """Return the text of a paragraph on one line, notes at their place, without frames, which stand for themselves."""
+    """Return a paragraph's text on one line, with its notes in place, but without frames, which are read separately."""
     return " ".join("".join(_pieces(element)).split())
 
 

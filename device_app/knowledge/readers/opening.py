@@ -12,9 +12,9 @@ MAX_BYTES = 64 << 20
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open the file. Raises UnreadableFile if it is empty or no regular file: opening a pipe could block for ever.
+    """Open a file. Raises UnreadableFile if it is empty or not regular: opening a pipe could block forever.
 
-    OSError (missing, no permission, a failing disk) is left to the caller, here and while reading.
+    An OSError (missing file, no permission, a failing disk) is left to the caller, here and while reading.
     """
     status = path.stat()
     if stat.S_ISDIR(status.st_mode):

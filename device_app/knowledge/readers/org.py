@@ -1,7 +1,7 @@
-"""Reads Emacs Org: headings, text, tables, without drawers, settings and comments.
+"""Reads Emacs Org files: headings, text and tables, without drawers, settings and comments.
 
-Reads line by line: in the only library for it, one invalid date loses the whole file, bodies have no line numbers, and
-60 kB of brackets take a minute.
+It reads line by line, without a library: the only library for Org loses a whole file over one invalid date, gives no
+line numbers for bodies, and takes a minute for 60 kB of brackets.
 """
 
 import re
@@ -21,7 +21,7 @@ _LINK = re.compile(r"\[\[([^][]+)\](?:\[([^][]+)\])?\]")
 
 
 def read_org(path: Path, max_bytes: int) -> Iterator[Document]:
-    """Yield one note. Raises UnreadableFile."""
+    """Yield an Org file as one note. Raises UnreadableFile."""
     lines = lines_of(decode_file(read_whole(path, max_bytes)))
     settings = {match[1].lower(): match[2] for line in lines if (match := _SETTING.match(line))}
     blocks = tuple(_blocks(lines))

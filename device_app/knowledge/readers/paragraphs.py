@@ -1,4 +1,4 @@
-"""Groups lines into blocks. A block is one logical line: a paragraph before wrapping, a list item, a line of verse."""
+"""Groups lines into blocks: a paragraph as it was before wrapping, a list item, or a line of verse."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from shared.types import Block
 
 _NARROWEST, _WIDEST = 50, 100
-"""The range of columns at which programs and people wrap text."""
+"""The least and the most columns at which programs and people wrap text."""
 _ITEM = re.compile(r"\s*(?:[-*+•–>|#]|\d{1,3}[.)]|\[[ xX]\])\s")
 
 
 def logical_lines(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield runs of lines that were one line before wrapping, stripped, each with the index of its first line."""
+    """Yield groups of lines that were one line before wrapping, stripped, each with the index of its first line."""
     start = 0
     for index in range(len(lines) + 1):
         if index == len(lines) or not lines[index].strip():
@@ -21,7 +21,7 @@ def logical_lines(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def numbered_blocks(lines: Sequence[str], first: int = 1) -> Iterator[Block]:
-    """Yield blocks with their first line's number, keeping the line breaks. `first` is the number of lines[0]."""
+    """Yield blocks with the number of their first line, keeping line breaks. `first` is the number of lines[0]."""
     return (Block("\n".join(run), line=first + index) for index, run in logical_lines(lines))
 
 

@@ -28,7 +28,7 @@ _BROKEN = (
 
 
 SCAN = "no text in the PDF, perhaps a scan"
-"""The reason why a PDF of pictures alone cannot be read."""
+"""The reason why a PDF without text cannot be read."""
 
 
 def read_pdf(
@@ -36,9 +36,9 @@ def read_pdf(
     max_bytes: int,
     options: PdfOptions = PdfOptions(),  # noqa: B008 (frozen)
 ) -> Iterator[Document | Omitted]:
-    """Yield one document with page numbers, and the number of pages without text.
+    """Yield one document with page numbers, and report the number of pages without text.
 
-    Raises UnreadableFile: broken, encrypted (PasswordNeeded if no password fits), or images without text.
+    Raises UnreadableFile for a broken or encrypted PDF (PasswordNeeded if no password fits), or one without text.
     """
     reader, pages = _opened(read_whole(path, max_bytes), options.passwords)
     recognised = chain(options.page_texts, repeat(""))
@@ -58,7 +58,7 @@ def count_pages(path: Path, max_bytes: int) -> int:
 
 
 def _opened(data: bytes, passwords: Sequence[str]) -> tuple[PdfReader, int]:
-    """Return a reader, and the number of pages. Raises UnreadableFile."""
+    """Return a PDF reader, and the number of pages. Raises UnreadableFile."""
     # pypdf logs every flaw that it repairs.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
@@ -74,7 +74,7 @@ def _opened(data: bytes, passwords: Sequence[str]) -> tuple[PdfReader, int]:
 
 
 def _facts(reader: PdfReader) -> tuple[str, str, datetime | None]:
-    """Return title, author and time of creation; "" or None if the file has none."""
+    """Return the title, the author and the time of creation; "" or None for missing ones."""
     try:
         facts = reader.metadata
         if facts is None:
@@ -85,7 +85,7 @@ def _facts(reader: PdfReader) -> tuple[str, str, datetime | None]:
 
 
 def _blocks(reader: PdfReader, number: int, recognised: str) -> Iterator[Block]:
-    """Yield the blocks of the page with this index; none if it is broken, since other pages may be intact."""
+    """Yield the blocks of the page with this index; none if it is broken, since other pages may be readable."""
     try:
         lines = lines_of(reader.pages[number].extract_text())
     except _BROKEN:

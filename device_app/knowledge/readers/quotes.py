@@ -1,7 +1,7 @@
 """Extracts a mail's own words: removes quoted text, signatures and list footers.
 
-Works line by line, in linear time. The existing library loses whole texts (it takes a list's first hyphen or a line
-beginning with "Thanks," for a signature and cuts all that follows) and replies written below a quotation.
+Works line by line, in linear time. The existing library loses whole texts, because it takes a list's first hyphen or a
+line beginning with "Thanks," for a signature; it also loses replies below a quotation.
 """
 
 import re
@@ -39,7 +39,7 @@ _SIGNATURE_LINES, _FOOTER_LINES = 15, 6
 
 
 def own_words(lines: Sequence[str]) -> list[str]:
-    """Return the lines that the sender wrote; if there are none, the quoted lines without their marks."""
+    """Return the lines that the sender wrote; if there are none, the quoted lines without their ">" marks."""
     for index, line in enumerate(lines):
         if _FORWARD.match(line):  # forwarded text is new to its reader
             return _own(lines[:index]) + [text.lstrip("> ") for text in lines[index:]]
@@ -65,7 +65,7 @@ def _above_original(lines: list[str]) -> list[str]:
 
 
 def _heads_copy(lines: list[str], index: int) -> bool:
-    """Return whether a header as copied by mail programs begins here: From, then at least two more fields."""
+    """Return whether a header copied by a mail program begins at this line: From, then at least two more fields."""
     first = _HEADER.match(lines[index])
     if not first or first[1].lower() not in ("from", "von", "de", "da", "van"):
         return False

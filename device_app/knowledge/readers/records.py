@@ -30,7 +30,7 @@ _DEEPEST = 12
 
 
 def read_json(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
-    """Yield the file's chats, by day; else its texts; else all data as lines `name: value`. Raises UnreadableFile."""
+    """Yield a file's chats by day; if none, its texts; else all data as lines `name: value`. Raises UnreadableFile."""
     text = decode_file(read_whole(path, max_bytes))
     try:
         data = json.loads(text)
@@ -47,9 +47,10 @@ def read_json(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
 
 
 def read_jsonl(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
-    """Stream a document per chat and day, one per text, and other records as rows. Raises UnreadableFile.
+    """Stream a file as a document per chat and day, a document per text, and rows of other records.
 
-    Lines that are not JSON (such as the last one of a file still being written) are skipped, unless all are.
+    Lines that are not JSON, such as the last line of a file still being written, are skipped, unless all lines are.
+    Raises UnreadableFile.
     """
     with open_text(path) as stream:
         records = _parsed(limited_lines(stream, max_bytes))
@@ -129,7 +130,7 @@ def _text(record: Mapping[str, Any], text: str, title: str, line: int | None) ->
 
 
 def _speakers(lines: list[str]) -> list[str]:
-    """Return the speakers in a text that is a conversation, written as `Name: words`."""
+    """Return the speakers in a text that is a conversation written as `Name: words`."""
     said = [match for line in lines if (match := _SPOKEN.match(line)) and not date_in(match[2])]
     return [match[1] for match in said] if len(said) * 3 >= 2 * len(lines) > 2 else []
 
@@ -145,7 +146,7 @@ def _cells(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _lines(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield any data as lines `path: value`, in order."""
+    """Yield data of any form as lines `path: value`, in order."""
     if depth > _DEEPEST:
         return
     if isinstance(value, dict):

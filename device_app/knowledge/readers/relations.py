@@ -1,4 +1,4 @@
-"""The relations between the parts of an Office file (ECMA-376, part 2)."""
+"""Reads the relations between the parts of an Office file (ECMA-376, part 2)."""
 
 from posixpath import dirname, join, normpath
 from xml.etree.ElementTree import Element
@@ -10,7 +10,7 @@ _RELATION = "{http://schemas.openxmlformats.org/package/2006/relationships}Relat
 
 
 def relations(archive: ZipFile, part: str) -> dict[str, tuple[str, str]]:
-    """Return the parts that a part refers to, by reference: (name, kind). The part "" is the file itself."""
+    """Return the parts that a part refers to, as (name, kind) by reference. The part "" is the whole file."""
     folder = dirname(part)
     name = join(folder, "_rels", part.removeprefix(f"{folder}/") + ".rels")
     if name not in archive.namelist():
@@ -23,5 +23,5 @@ def relations(archive: ZipFile, part: str) -> dict[str, tuple[str, str]]:
 
 
 def reference(element: Element) -> str:
-    """Return the reference that an element holds, "" for none. Its namespace has two forms, transitional and strict."""
+    """Return an element's reference to another part, in a transitional or a strict namespace; "" for none."""
     return next((value for name, value in element.attrib.items() if name.endswith("}id")), "")

@@ -1,6 +1,7 @@
 """Reads Rich Text Format (Microsoft's specification 1.9.1), in one pass over the bytes.
 
-Without a library: striprtf drops headings and titles, and its regular expressions take a hostile file's size squared.
+No library is used: striprtf drops headings and titles, and its regular expressions take quadratic time for hostile
+files.
 """
 
 import codecs
@@ -22,7 +23,7 @@ _TOKEN = re.compile(
 )
 _DEEPEST = 1_000
 _HEADING = re.compile(r"heading ([1-9]);", re.IGNORECASE)
-"""The name of a style, where the style has no level."""
+"""Matches the name of a heading style, for styles without a level."""
 _WORDS = {
     "emdash": "—", "endash": "–", "bullet": "•", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”",
     "emspace": " ", "enspace": " ", "qmspace": " ", "tab": " ", "line": " ", "cell": " | ", "nestcell": " | ",
@@ -55,7 +56,7 @@ _SILENT = {
     ),
     *("object", "pict", "revtbl", "rsidtbl", "themedata", "xe", "tc", "pntext", "nonesttables"),
 }
-"""Begin what is no text of the author: what pages repeat, pictures, what only programs read."""
+"""The control words of groups without the author's text: headers and footers, pictures, data for programs."""
 _APART = {"fonttbl", "stylesheet", "info"}
 _FACTS = {"title", "author", "creatim", "revtim"}
 _CHARSETS = {
@@ -63,11 +64,11 @@ _CHARSETS = {
     162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874",
     238: "cp1250",
 }  # fmt: skip
-"""The encodings of the numbers by which fonts name theirs."""
+"""The encodings of the charset numbers that fonts have."""
 
 
 def read_rtf(path: Path, max_bytes: int) -> Iterator[Document]:
-    """Yield one document, or one a section. Raises UnreadableFile."""
+    """Yield one document or, for a long text, one per section. Raises UnreadableFile."""
     data = read_whole(path, max_bytes)
     if not data.lstrip().startswith(b"{\\rtf"):
         raise UnreadableFile("broken RTF file")
@@ -81,18 +82,21 @@ def read_rtf(path: Path, max_bytes: int) -> Iterator[Document]:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """What holds within a pair of braces. Text goes `into` the document (""), a fact, or nowhere (any other name)."""
+    """The settings within a pair of braces.
+
+    Text goes `into` the document (""), into a fact, or nowhere (any other name).
+    """
 
     into: str = ""
     charset: str = ""
     level: int = 0
     stand_ins: int = 1
-    """The number of characters after a Unicode one that old programs show in its place."""
+    """The number of replacement characters that follow a Unicode character, for old programs."""
 
 
 @dataclass(slots=True)
 class _Text:
-    """The text and facts of a file, gathered token by token."""
+    """The text and facts of a file, collected token by token."""
 
     lines: list[Line] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
@@ -103,17 +107,17 @@ class _Text:
     _group: _Group = field(default_factory=_Group)
     _above: list[_Group] = field(default_factory=list)
     _named: int = 0
-    """The font or style that is being described."""
+    """The number of the font or style that is being defined."""
     _line: list[str] = field(default_factory=list)
     _bytes: bytearray = field(default_factory=bytearray)
     _moment: dict[str, int] = field(default_factory=dict)
     _skip: int = 0
     _in_table: bool = False
     _is_optional: bool = False
-    """Whether the next word, if unknown, begins what is to be passed over."""
+    """Whether the next word, if unknown, begins a group to skip."""
 
     def read(self, data: bytes) -> None:
-        """Read the file up to the brace that closes it. Raises UnreadableFile."""
+        """Read the file up to its closing brace. Raises UnreadableFile."""
         position = 0
         while match := _TOKEN.match(data, position):
             position = match.end()
@@ -141,7 +145,7 @@ class _Text:
         self._above.append(self._group)
 
     def _close(self) -> bool:
-        """Close the group, and return whether another is open."""
+        """Close the group, and return whether another group is open."""
         self._decode()
         if self._group.into in ("creatim", "revtim"):
             year, month, day, hour, minute = (self._moment.get(name, 0) for name in ("yr", "mo", "dy", "hr", "min"))
@@ -210,7 +214,7 @@ class _Text:
             self._group = replace(group, stand_ins=min(max(number, 0), 9))
 
     def _hold(self, data: bytes) -> None:
-        """Keep bytes until those after them: in Asian encodings, a character has two."""
+        """Keep bytes until the next ones come: in Asian encodings, a character has two."""
         skipped = min(self._skip, len(data))
         self._skip -= skipped
         self._bytes += data[skipped:]

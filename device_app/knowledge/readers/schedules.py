@@ -1,7 +1,7 @@
-"""Reads when an entry of a calendar takes place: times, zone, recurrence, exceptions and version (RFC 5545).
+"""Reads when a calendar entry takes place: times, zone, recurrence, exceptions and version (RFC 5545).
 
-What cannot be worked out is left out and counted: a bad rule leaves the event at its first date, an unknown zone at the
-time on the device's own clock.
+Parts that cannot be computed are left out and counted: with a bad rule the event keeps only its first date, and with an
+unknown zone its time is that of the device's own clock.
 """
 
 from collections import Counter
@@ -20,33 +20,33 @@ from shared.printable import counted, printable
 from shared.types import CalendarEvent, Moment
 
 BROKEN: Final = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
-"""The errors of icalendar for a file that is no calendar, and on access to a broken property."""
+"""The errors that icalendar raises for a file that is no calendar, and for a broken property."""
 
 _MOST_TIMES: Final = 10_000
-"""The most times of a rule with COUNT that are counted."""
+"""The most times of a rule with COUNT that are computed."""
 
 _MOST_A_DAY: Final = 288
-"""The most times a day of a repeated event: every five minutes."""
+"""The most times a day of a repeated event: one every five minutes."""
 
 _MOST_DATES: Final = 5_000
-"""The most single dates that are kept of an event."""
+"""The most single dates of an event that are kept."""
 
 _MOST_UNMATCHED: Final = 20
-"""The most rules of a file that may turn out to match no day: finding that out takes up to a second each."""
+"""The most rules of a file that may match no day: to find that out takes up to a second for each rule."""
 
 _MOST_TRIED: Final = 200_000
-"""The most days that the rules of a file are tried for: a few seconds."""
+"""The most days for which the rules of a file are tried: they take a few seconds."""
 
 _FURTHEST: Final = timedelta(days=36525)
-"""How long after its start the times of a rule with COUNT are counted: beyond that is no person's calendar."""
+"""The longest time after its start for which the times of a rule with COUNT are computed."""
 
 _LONGEST: Final = timedelta(days=3660)
 _LONGEST_ZONE: Final = 5_000
 _UNITS: Final = {"YEARLY": 60, "MONTHLY": 30, "WEEKLY": 7, "DAILY": 1, "HOURLY": 1}
-"""How many days of a rule take as long to try as a single one of a daily rule."""
+"""For each frequency, the number of days of a rule that take as long to try as one day of a daily rule."""
 
 _BY_DAY_OF_YEAR: Final = {"BYMONTH", "BYWEEKNO", "BYYEARDAY", "BYMONTHDAY"}
-"""What an hourly rule may not have: each hour of years would be tried."""
+"""The parts that are refused in an hourly rule, as each hour of whole years would be tried."""
 
 _LISTS: Final = {
     "BYMONTH",
@@ -69,7 +69,7 @@ _LATER: Final = "a change to all later dates of an event was read for its own da
 
 
 class Schedules:
-    """Reads the schedules of one calendar, and counts what could not be worked out."""
+    """Reads the schedules of one calendar, and counts the parts that could not be computed."""
 
     def __init__(self, calendar: Component) -> None:
         self._is_cancelled = text_of(calendar, "METHOD").upper() == "CANCEL"
@@ -78,12 +78,12 @@ class Schedules:
         self._tried = 0
 
     def omitted(self) -> Iterator[Omitted]:
-        """Yield what was left out of the entries read so far."""
+        """Yield a description of each kind of part left out of the entries read so far."""
         for what, count in self._omitted.items():
             yield Omitted(what if count == 1 else f"{what} ({counted(count, 'time')})")
 
     def event(self, component: Component, key: str) -> CalendarEvent | None:
-        """Return when an entry takes place, or is due; None if it does not say. `key` stands for a missing UID."""
+        """Return when an entry takes place or is due; None if it has no time. `key` replaces a missing UID."""
         name = next((name for name in ("DTSTART", "DUE") if moment_of(component, name)), "")
         start = moment_of(component, name)
         needed = ("RECURRENCE-ID",) if start and _is_sane(start) else ("DTSTART", "DUE")
@@ -130,7 +130,7 @@ class Schedules:
         return zone
 
     def _rules(self, component: Component, start: Moment, here: tzinfo | None) -> tuple[tuple[str, ...], Moment | None]:
-        """Return the rules of an entry without those that give nothing, and their last moment, None for no end."""
+        """Return the rules of an entry that give any time, and the last of all their times, None for no end."""
         rules: list[str] = []
         lasts: list[datetime | None] = []
         for value in values_of(component, "RRULE")[:4]:
@@ -146,7 +146,7 @@ class Schedules:
         return tuple(rules), max(ends) if ends and len(ends) == len(lasts) else None
 
     def _rule(self, parts: dict[str, list[Any]], start: datetime, here: tzinfo | None) -> tuple[str, datetime | None]:
-        """Return a rule for `recurrence.starts` and its last moment; "" if it gives no moment. Raises BROKEN."""
+        """Return a rule for `recurrence.starts` and its last time; "" if the rule gives no time. Raises BROKEN."""
         if self._omitted[_NEVER] >= _MOST_UNMATCHED or self._tried >= _MOST_TRIED:
             raise ValueError
         last = _on_clock(parts.pop("UNTIL")[0], here) if "UNTIL" in parts else None
@@ -170,7 +170,7 @@ class Schedules:
 
 
 def _parts(rule: Any) -> dict[str, list[Any]]:
-    """Return the parts of a rule, checked and bounded. Raises BROKEN."""
+    """Return the parts of a rule, after checking them against the limits. Raises BROKEN."""
     parts = {str(name).upper(): value if isinstance(value, list) else [value] for name, value in rule.items()}
     if parts.keys() - _LISTS - {"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST"} or parts["FREQ"][0] not in _UNITS:
         raise ValueError
@@ -186,7 +186,7 @@ def _parts(rule: Any) -> dict[str, list[Any]]:
 
 
 def _explicit(parts: dict[str, list[Any]], start: datetime) -> dict[str, list[Any]]:
-    """Add the days that a rule takes from its start, so that it may be continued from another day."""
+    """Add the days that a rule takes from its start date, so that it can be continued from another day."""
     months = ("YEARLY", "MONTHLY")
     if parts["FREQ"][0] not in months or parts.keys() & {"BYWEEKNO", "BYYEARDAY", "BYMONTHDAY", "BYDAY"}:
         return parts
@@ -195,7 +195,7 @@ def _explicit(parts: dict[str, list[Any]], start: datetime) -> dict[str, list[An
 
 
 def _moments(component: Component, name: str, start: Moment, here: tzinfo | None) -> Iterator[Moment]:
-    """Yield the moments of a list, as days if the event is all-day."""
+    """Yield the times in a list property, as days if the event is all-day."""
     for value in values_of(component, name):
         with suppress(*BROKEN):
             for listed in value.dts if hasattr(value, "dts") else [value]:
@@ -206,7 +206,7 @@ def _moments(component: Component, name: str, start: Moment, here: tzinfo | None
 
 
 def _lasts(component: Component, start: Moment) -> timedelta:
-    """Return how long an entry takes: zero for a moment, and for a task that is due."""
+    """Return the duration of an entry; zero for a moment, and for a task that is due."""
     end, lasts = moment_of(component, "DTEND"), timedelta()
     with suppress(*BROKEN):
         if end:
@@ -217,7 +217,7 @@ def _lasts(component: Component, start: Moment) -> timedelta:
 
 
 def _text_of_zone(zone: Component) -> str:
-    """Return the text of a VTIMEZONE; "" if it is too long, or changes the clock more often than some days a year."""
+    """Return the text of a VTIMEZONE; "" if it is too long, or changes the clock by rules that are not yearly."""
     with suppress(*BROKEN):
         text = str(zone.to_ical().decode())
         rules = [_parts(rule) for part in zone.subcomponents for rule in values_of(part, "RRULE")]
@@ -262,7 +262,7 @@ def _is_given(component: Component, name: str) -> bool:
 
 
 def _on_clock(moment: Moment, here: tzinfo | None) -> Moment:
-    """Return a moment as it is on the clock of a zone; None is that of the device."""
+    """Return a time on the clock of the zone `here`; None is the device's zone."""
     if isinstance(moment, datetime) and moment.tzinfo:
         return moment.astimezone(here).replace(tzinfo=None)
     return moment

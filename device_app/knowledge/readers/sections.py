@@ -1,4 +1,4 @@
-"""Cuts a long text at its headings, so that a quotation names the section that it is from. Reads no file."""
+"""Splits a long text at its headings, so that a quotation can name its section. Reads no file."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -6,17 +6,17 @@ from dataclasses import replace
 from shared.types import Block, Document
 
 Line = tuple[int, str]
-"""A line of text, after the level of its heading: from 1, or 0 for a line that is none."""
+"""The level of a line's heading, from 1 (0 for a line that is no heading), and the text of the line."""
 
 _LEVELS = 2
-"""Only the two uppermost levels in a text divide it."""
+"""The number of heading levels, from the top, at which a text is split."""
 
 
 def sections(whole: Document, lines: Iterable[Line]) -> Iterator[Document]:
-    """Yield the text in sections, each titled by its heading after the title of the whole.
+    """Yield the text in sections, each titled by its heading after the title of the whole text.
 
-    A heading without text of its own belongs to the section after it. What is before the first heading, and a text
-    without headings, has the title and the key of the whole.
+    A heading without text of its own belongs to the section after it. Text before the first heading, and a text without
+    headings, have the title and the key of the whole.
     """
     lines = [(level, text) for level, text in lines if text.strip()]
     uppermost = sorted({level for level, _ in lines if level})[:_LEVELS]
@@ -35,7 +35,7 @@ def sections(whole: Document, lines: Iterable[Line]) -> Iterator[Document]:
 
 
 def opening_heading(lines: Iterable[Line]) -> str:
-    """Return the heading that a text begins with, "" if it begins with none."""
+    """Return the heading at the beginning of a text; "" if there is none."""
     return next((text if level else "" for level, text in lines if text.strip()), "")
 
 

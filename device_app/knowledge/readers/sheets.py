@@ -13,28 +13,28 @@ from shared.printable import counted
 from shared.types import Block, Document, TableRow
 
 MOST_ROWS = 50_000
-"""The most rows of one sheet that are read: some hours of a phone's work. How many are left out is said."""
+"""The most rows of one sheet that are read, which take a phone some hours; the number left out is reported."""
 MOST_CHARACTERS = 50_000_000
-"""The most characters of one sheet that are read, with its columns' names: some fifty books."""
+"""The most characters of one sheet that are read, with its columns' names: as many as in fifty books."""
 _LONGEST_ROW = 32_767
 """The most characters of a row: as many as Excel allows in one cell."""
 MOST_COLUMNS = 1_000
 _LOOKED_AT = 10
-"""The rows at the start of a sheet among which its title and its columns' names are looked for."""
+"""The number of rows at the start of a sheet in which its title and its columns' names are searched for."""
 
 LAST_ROW = 1 << 20
-"""The last row that a sheet can have, in Excel and in LibreOffice."""
+"""The largest row number in Excel and in LibreOffice."""
 
 Row = tuple[int, Sequence[str]]
-"""The number of a row in its sheet, from 1, and the text of its cells."""
+"""A row's number in its sheet, from 1, and the texts of its cells."""
 Run = tuple[int, int, Sequence[str]]
-"""The number of a row, how many alike follow each other from it on, and the text of their cells."""
+"""The number of a row, the number of identical rows from it on, and the texts of their cells."""
 
 
 def workbook(
     path: Path, facts: tuple[str, str, datetime | None], sheets: Iterable[tuple[str, Iterable[Run]]]
 ) -> Iterator[Document | Omitted]:
-    """Yield a document per 2,000 rows of each sheet, which has a name and rows. `facts`: title, author, last change."""
+    """Yield documents of 2,000 rows from each sheet, given as a name and rows. `facts`: title, author, last change."""
     title, author, changed = facts
     date = date_in(path.stem) or changed
     for name, runs in sheets:
@@ -54,7 +54,7 @@ def workbook(
 
 @dataclass(slots=True)
 class _Limited:
-    """The rows of a sheet up to the `most`, with the numbers of those taken and those left out so far."""
+    """The first `most` rows of a sheet, with the numbers of rows taken and left out so far."""
 
     runs: Iterable[Run]
     most: int

@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ME = "Me"
-"""The sender of the person's own messages where the export does not name the person."""
+"""The sender of the owner's messages if the export does not name the owner."""
 
 Numbered = tuple[Any, int | None]
-"""A record and its line in the file."""
+"""A record and the number of its line in the file."""
 
 
 def is_backup(record: Any) -> bool:
-    """Return whether a file that begins with this record is Signal's own export."""
+    """Return whether a file whose first record is this one is Signal's own export."""
     return isinstance(record, dict) and "backupTimeMs" in record and "version" in record
 
 
 def plain_records(records: Iterable[Numbered]) -> Iterator[Numbered]:
-    """Yield the records with Signal's messages as `{"chat", "from", "text", "date"}`, and all others unchanged.
+    """Yield the records; Signal's messages as `{"chat", "from", "text", "date"}`, others unchanged.
 
-    In Signal's own export all that is no message with text is left out.
+    Of Signal's own export, only messages with text are yielded.
     """
     backup: _Backup | None = None
     for number, (record, line) in enumerate(records):
@@ -40,14 +40,14 @@ def plain_records(records: Iterable[Numbered]) -> Iterator[Numbered]:
 
 @dataclass(slots=True)
 class _Backup:
-    """The names that the frames of an export have given so far."""
+    """The names of people and chats read so far from the frames of an export."""
 
     _recipients: dict[str, str] = field(default_factory=dict)
     _chats: dict[str, str] = field(default_factory=dict)
     _me: str = ME
 
     def message(self, frame: Any) -> dict[str, Any] | None:
-        """Return the frame's message; None for a frame without one, whose names are noted."""
+        """Return a frame's message; None for a frame without a message, whose names are stored."""
         if account := _within(frame, "account"):
             self._me = _joined(account, "givenName", "familyName") or ME
         if recipient := _within(frame, "recipient"):
@@ -80,7 +80,7 @@ class _Backup:
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a row of Signal Desktop's table of messages as a record; None for anything else."""
+    """Return a row of Signal Desktop's message table as a record; None for anything else."""
     if "conversationId" not in record or record.get("type") not in ("incoming", "outgoing"):
         return None
     names = ("sourceName", "source", "sourceServiceId", "sourceUuid")
@@ -95,7 +95,7 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _envelope(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what signal-cli received, or a message that was sent from another device, as a record."""
+    """Return a message in signal-cli's form, received or sent from another device, as a record."""
     envelope = _within(record, "envelope")
     sent = _within(envelope, "syncMessage", "sentMessage")
     data = sent or _within(envelope, "dataMessage")
@@ -113,7 +113,7 @@ def _envelope(record: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _within(record: Any, *names: str) -> Mapping[str, Any]:
-    """Return the object at the end of a path of fields, {} if there is none."""
+    """Return the object at a path of fields; {} if there is none."""
     for name in names:
         record = record.get(name) if isinstance(record, dict) else None
     return record if isinstance(record, dict) else {}

@@ -19,12 +19,12 @@ _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _PRESENTATION = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _START = "ppt/presentation.xml"
 _FURNITURE = {"dt", "ftr", "hdr", "sldNum", "sldImg"}
-"""Placeholders that every slide repeats."""
+"""The placeholders that are repeated on every slide, such as its number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slide:
-    """The text of a slide: its title, its paragraphs and rows, the speaker's notes."""
+    """The text of a slide: its title, its paragraphs and rows, and the speaker's notes."""
 
     title: str
     lines: tuple[str, ...]
@@ -41,7 +41,7 @@ def read_pptx(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def deck(path: Path, title: str, author: str, changed: datetime | None, slides: Sequence[Slide]) -> Iterator[Document]:
-    """Yield a document per slide with text, titled by the presentation and the slide."""
+    """Yield a document for each slide that has text, titled by the presentation and the slide."""
     whole = title or next((slide.title for slide in slides if slide.title), "") or path.stem
     date = date_in(path.stem) or changed
     for number, slide in enumerate(slides, start=1):

@@ -33,18 +33,18 @@ def read_csv(path: Path, max_bytes: int) -> Iterator[Document]:
 
 
 def table(path: Path, part: int, rows: tuple[Block, ...]) -> Document:
-    """Return the document of the `part`th (from 1) piece of a file of rows."""
+    """Return the document for part number `part`, from 1, of a file of rows."""
     return Document("" if part == 1 else f"part {part}", "table", path.stem, rows, date_in(path.stem))
 
 
 def row_text(cells: Iterable[tuple[str, str]]) -> str:
-    """Return `column: value; …` without the empty cells; a cell without a column name is written alone."""
+    """Return a row as `column: value; …` without empty cells; a cell without a column name has only its value."""
     filled = ((" ".join(name.split()), " ".join(cell.split())) for name, cell in cells if cell.strip())
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in filled)
 
 
 def named(columns: Sequence[str], cells: Sequence[str]) -> tuple[str, ...]:
-    """Return a name for each cell, "" beyond the columns."""
+    """Return the column name of each cell; "" for cells beyond the named columns."""
     return (*columns, *[""] * (len(cells) - len(columns)))
 
 

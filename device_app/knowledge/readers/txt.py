@@ -1,4 +1,4 @@
-"""Reads plain text, and the chats that are kept as text."""
+"""Reads plain text, and chats stored as text."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from shared.types import Document
 
 
 def read_txt(path: Path, max_bytes: int) -> Iterator[Document]:
-    """Yield one note, or one document per day of a chat. Raises UnreadableFile."""
+    """Yield a text file as one note, or a chat as one document per day. Raises UnreadableFile."""
     lines = lines_of(decode_file(read_whole(path, max_bytes)))
     if is_export(lines):
         yield from whatsapp_days(lines, path)

@@ -1,4 +1,4 @@
-"""Reads WhatsApp's text export: `[14.03.26, 09:30:00] Ana: …` or `3/14/26, 9:30 AM - Ana: …`, and further lines."""
+"""Reads WhatsApp's text export, with lines such as `[14.03.26, 09:30:00] Ana: …` or `3/14/26, 9:30 AM - Ana: …`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,12 @@ _LINE = re.compile(
 
 
 def is_export(lines: Sequence[str]) -> bool:
-    """Return whether several of the first lines are messages."""
+    """Return whether several of the first lines are WhatsApp messages."""
     return sum(1 for line in lines[:40] if (match := _matched(line)) and match[7]) >= 2
 
 
 def whatsapp_days(lines: Sequence[str], path: Path) -> Iterator[Document]:
-    """Yield one document per day. The app's notices, which have no sender, are left out."""
+    """Yield one document per day. WhatsApp's own notices, which have no sender, are left out."""
     messages = [(index, match) for index, line in enumerate(lines) if (match := _matched(line))]
     day_first = _day_first([match for _, match in messages])
     name = path.parent.name if path.stem == "_chat" else path.stem
@@ -43,7 +43,8 @@ def _matched(line: str) -> re.Match[str] | None:
 def _day_first(matches: Sequence[re.Match[str]]) -> bool:
     """Return whether dates have the day before the month, which depends on the phone's country.
 
-    The right order gives valid and rising dates. If both orders do, the month is first only if times have AM and PM.
+    In the right order, all dates are valid and rise. If they do so in both orders, the month is first only if times
+    have AM and PM.
     """
     disorder = {}
     for day_first in (True, False):

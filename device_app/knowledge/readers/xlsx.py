@@ -21,7 +21,7 @@ from shared.types import Document
 
 _START, _OFFICE = "xl/workbook.xml", "/officeDocument"
 _MOST_STRINGS = 64 << 20
-"""The most characters of the texts that the sheets share, which are held in memory."""
+"""The most characters of the texts shared by all sheets, which are held in memory."""
 _MOST_ELEMENTS = 100_000
 _EPOCHS = {False: datetime(1899, 12, 30), True: datetime(1904, 1, 1)}
 _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
@@ -33,11 +33,11 @@ _CELL = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 
 
 _Part = tuple[str, str]
-"""A noun for what is left out of a workbook, and which of its kind."""
+"""A part left out of a workbook: a noun for it, and the words that say which."""
 
 
 def read_xlsx(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
-    """Yield each sheet's rows, 2,000 a document. Raises UnreadableFile."""
+    """Yield each sheet's rows, as documents of 2,000 rows. Raises UnreadableFile."""
     data = read_whole(path, max_bytes)
     with refused_if_broken("workbook"), open_archive(data) as archive:
         start = next((part for part, kind in relations(archive, "").values() if kind.endswith(_OFFICE)), _START)
@@ -63,7 +63,7 @@ def read_xlsx(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
 
 
 def _rows(archive: ZipFile, part: str, show: Callable[[Element], str], omitted: Counter[_Part]) -> Iterator[Run]:
-    """Yield the rows of a sheet, and count in `omitted` what they hold and do not show."""
+    """Yield the rows of a sheet, and count in `omitted` the content that is not read."""
     number = 0
     for index, (_, row) in enumerate(flow(archive, part, "row", _MOST_ELEMENTS)):
         if index >= MOST_ROWS:
@@ -86,7 +86,7 @@ def _rows(archive: ZipFile, part: str, show: Callable[[Element], str], omitted: 
 
 
 def _count_rows(archive: ZipFile, part: str) -> int:
-    """Return the number of rows, by their tags alone: a million take a second, and twenty with all their cells."""
+    """Return the number of rows, counted by their tags alone: this takes a second for a million, not twenty."""
     count, tail = 0, b""
     with archive.open(part) as stream:
         while data := stream.read(1 << 20):
@@ -98,13 +98,13 @@ def _count_rows(archive: ZipFile, part: str) -> int:
 
 
 def _column(place: str) -> int:
-    """Return the number of a cell's column, from 1; 0 if its place is not stated."""
+    """Return the number of a cell's column, from 1; 0 if the cell states no place."""
     letters = _CELL.match(place)
     return reduce(lambda number, letter: 26 * number + ord(letter) - 64, letters[1], 0) if letters else 0
 
 
 def _shown(cell: Element, *, strings: Sequence[str], formats: Sequence[str], epoch: datetime) -> str:
-    """Return what a cell shows: formulas by the value that was computed last, dates in ISO 8601."""
+    """Return the value that a cell shows: for a formula, the last computed value; for a date, ISO 8601."""
     value = next((inner.text for inner in _named(cell, "v")), None) or ""
     match cell.get("t", "n"):
         case "s":
@@ -139,13 +139,13 @@ def _strings(archive: ZipFile, part: str) -> list[str]:
 
 
 def _words(entry: Element) -> str:
-    """Return a text's runs, without the readings that Japanese workbooks add."""
+    """Return the text of a cell, without the readings that Japanese workbooks add."""
     silent = {id(run) for reading in _named(entry, "rPh") for run in reading.iter()}
     return "".join(run.text or "" for run in _named(entry, "t") if id(run) not in silent)
 
 
 def _formats(styles: Element) -> list[str]:
-    """Return "date", "percent" or "" for each style that a cell may have."""
+    """Return "date", "percent" or "" for each cell style."""
     codes = {form.get("numFmtId"): _LITERAL.sub("", form.get("formatCode", "")) for form in _named(styles, "numFmt")}
     kinds = []
     for style in next(_named(styles, "cellXfs"), ()):
@@ -158,5 +158,5 @@ def _formats(styles: Element) -> list[str]:
 
 
 def _named(element: Element, name: str) -> Iterator[Element]:
-    """Yield the elements within with this name, in any namespace: transitional and strict files differ."""
+    """Yield the elements of this name within an element, in any namespace: transitional and strict files differ."""
     return (inner for inner in element.iter() if inner.tag.rpartition("}")[2] == name)
