@@ -1,1 +1,1 @@
-"""Everyday questions that are answered without a model: by rules, from what the store knows."""
+"""Answers everyday questions by rules, from the store and the clock, without a model."""

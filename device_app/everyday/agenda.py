@@ -28,20 +28,22 @@ if TYPE_CHECKING:
 
 _AHEAD: Final = timedelta(days=400)
 _STEPS: Final = (timedelta(days=7), timedelta(days=31), _AHEAD)
-"""How far ahead the next event is looked for: further only if nothing is near."""
+"""The periods in which the next event is searched for: a longer one only if the shorter ones have none."""
 
 _BACK: Final = timedelta(days=5 * 366)
-"""How far back the last event is looked for, and in which steps: few enough occurrences to be worked out at once."""
+"""How far back the last event is searched for. `_STEP` is the length of each step of that search."""
 _STEP: Final = timedelta(days=90)
 
 _NEARBY: Final = timedelta(days=60)
-"""How far from today a cancelled event is named beside the one that takes place."""
+"""The days before and after today for which cancelled events are listed beside the next event."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventItem(Item):
-    """An event at one of its times. `starts` and `ends` are ISO 8601: with the device's offset, or days if it is all
-    day, `ends` being the last one. `moved_from` is the time that it had before, `status` what the calendar says.
+    """An event at one of its times.
+
+    `starts` and `ends` are ISO 8601: times with the device's offset or, for an all-day event, its first and last day.
+    `moved_from` is the original time of a moved event, `status` the calendar's status.
     """
 
     TYPE: ClassVar[str] = "event"
@@ -58,14 +60,14 @@ class EventItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class Agenda:
-    """Says what is on, whether one is free, and when the next event is."""
+    """Answers what is on, whether the person is free, and when the next event is."""
 
     store: KnowledgeStore
     people: KnownPeople
     stands_alone: ClassVar[bool] = False
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return what the calendars say; None without calendars, and if they do not hold the event that is named."""
+        """Return the calendars' answer; None without calendars, or if they lack the event that the question names."""
         today = asked.now.date()
         read = following(asked.text, asked.before, today) or read_alone(asked.text, today)
         question = None if asked.query.is_limited else read
@@ -94,9 +96,10 @@ def on_days(
     is_meant: Callable[[StoredEvent], bool] = lambda _: True,
     here: tzinfo | None = None,
 ) -> list[Occurrence]:
-    """Return what takes place on these days, and the tasks due then that are not done.
+    """Return the events of these days, and the unfinished tasks due on them.
 
-    Leaves out the files in `gone`, and events that are not meant. `here` is the person's zone, or else the device's.
+    Events from the files in `gone`, and those for which `is_meant` is false, are left out. `here` is the person's zone;
+    None is the device's.
     """
     from device_app.knowledge.recurrence import occurrences  # imports dateutil, which few questions need
 
@@ -111,7 +114,7 @@ def on_days(
 
 
 def item(occurrence: Occurrence) -> EventItem:
-    """Return an event at one of its times as an entry of `items`."""
+    """Return the record of an event at one of its times, as an entry of `items`."""
     stored, ends, moved = occurrence.stored, occurrence.ends, occurrence.instead_of
     all_day = not isinstance(occurrence.begins, datetime)
     return EventItem(
@@ -128,13 +131,13 @@ def item(occurrence: Occurrence) -> EventItem:
 
 
 def zone(now: datetime) -> tzinfo | None:
-    """Return the zone of the person; None for the device's own, in which other days may have another offset."""
+    """Return the person's time zone; None if it is the device's own."""
     return None if now.utcoffset() == now.astimezone().utcoffset() else now.tzinfo
 
 
 @dataclass(frozen=True, slots=True)
 class _Answering:
-    """The answering of one question."""
+    """The work of answering one question about the agenda."""
 
     store: KnowledgeStore
     people: Directory
@@ -147,7 +150,7 @@ class _Answering:
         return self.asked.now.date()
 
     def said(self) -> tuple[str, Sequence[Occurrence]] | None:
-        """Return the text, and the events that it rests on; None if the calendars lack the event that is named."""
+        """Return the answer's text and the events that it is based on; None if the calendars lack the event named."""
         question = self.question
         if question.ask == "next" or question.window is None:
             is_when = question.ask == "when" and question.window is None
@@ -170,7 +173,7 @@ class _Answering:
         return f"{begin}\n\n{wording.listed(within, question.window, self.today, self.cites)}", within
 
     def _count(self, window: Window, within: Sequence[Occurrence]) -> tuple[str, Sequence[Occurrence]] | None:
-        """Count what takes place, or took place until now; None for meetings if no title says that it is such."""
+        """Count the events of the window, or those until now; None for meetings if no title names a meeting."""
         question = self.question
         if question.is_past:
             window = replace(window, last=max(min(window.last, self.today), window.first))
@@ -184,7 +187,7 @@ class _Answering:
         return f"{head}:\n\n{wording.listed(within, window, self.today, self.cites)}", counts
 
     def _nothing(self, window: Window, days: str, cancelled: Sequence[Occurrence]) -> tuple[str, Sequence[Occurrence]]:
-        """Say that nothing is on, what was cancelled, and what is next."""
+        """Say that nothing is on, which events were cancelled, and which event is next."""
         verb = "was" if window.last < self.today else "is"
         what = f"“{self.question.subject}” {verb} not" if self.question.words else f"nothing {verb}"
         no = "No, " if self.question.ask in ("any", "whether") else ""
@@ -198,7 +201,7 @@ class _Answering:
         return "\n\n".join(parts), cancelled
 
     def _free(self, window: Window, taking_place: Sequence[Occurrence]) -> tuple[str, Sequence[Occurrence]]:
-        """Say whether no hours of the window are taken: whole days and tasks take none."""
+        """Say whether the window is free of events with a time: all-day events and tasks do not count."""
         days = wording.window_name(window, self.today)
         taken = [each for each in taking_place if isinstance(each.begins, datetime) and each.stored.kind != "task"]
         is_free = self.question.ask == "free"
@@ -213,7 +216,7 @@ class _Answering:
         return f"{begin}:\n\n{wording.listed(taking_place, window, self.today, self.cites)}", taking_place
 
     def _when(self) -> tuple[str, Sequence[Occurrence]] | None:
-        """Say when the next event of the subject is, and which others of these days were cancelled."""
+        """Say when the subject's next event is, and which of its events around today were cancelled."""
         upcoming = self._following(self.asked.now)
         if not upcoming:
             return self._no_more()
@@ -223,7 +226,7 @@ class _Answering:
         return "\n".join((f"{first}.", *(f"\nCancelled: {other}." for other in others))), occurrences
 
     def _no_more(self) -> tuple[str, Sequence[Occurrence]] | None:
-        """Say that what is to come of the subject is cancelled, or else when the last event was; None without any."""
+        """Say that the subject's coming events are cancelled, or else when its last event was; None without events."""
         if (cancelled := self._cancelled()) or not (last := self._last()):
             return cancelled
         said = wording.in_words(last, self.today, self.cites)
@@ -232,13 +235,13 @@ class _Answering:
         return f"No more “{self.question.subject}” is planned; the last was {said}.", [last]
 
     def _cancelled(self) -> tuple[str, Sequence[Occurrence]] | None:
-        """Say which events of the subject that were to come are cancelled; None if there are none."""
+        """Say which coming events of the subject are cancelled; None if none is."""
         cancelled = [each for each in self._on(self.today, self.today + _AHEAD) if each.is_cancelled]
         text = " ".join(f"{wording.as_cancelled(each)}{self.cites.mark(each)}." for each in cancelled)
         return (text, cancelled) if cancelled else None
 
     def _next(self, window: Window | None) -> tuple[str, Sequence[Occurrence]] | None:
-        """Say when the next event of the subject is; else which are cancelled, or when the last one was."""
+        """Say when the subject's next event is; else which ones are cancelled, or when the last one was."""
         upcoming = to_come(self._within(window), self.asked.now) if window else self._following(self.asked.now)
         if upcoming:
             return f"{wording.in_words(upcoming[0], self.today, self.cites)}.", upcoming[:1]
@@ -251,7 +254,7 @@ class _Answering:
         return None if self.question.words else (none, ())
 
     def is_outdated(self) -> bool:
-        """Return whether something was written about the subject after its last event, and nothing of it answers."""
+        """Return whether the subject has no coming event, but a text about it that is newer than its last event."""
         window = self.question.window
         if not self.question.words or self._on(self.today, self.today + _AHEAD) or (window and self._within(window)):
             return False
@@ -260,7 +263,7 @@ class _Answering:
         return last is not None and is_mentioned_after(self.store, words, last.day)
 
     def _last(self) -> Occurrence | None:
-        """Return the last event of the subject that began until today; None if there is none for years."""
+        """Return the subject's last event that has begun; None if there was none for five years."""
         held = EventStore(self.store.database).between(self.today - _BACK, self.today)
         if not any(map(self._is_meant, held)):
             return None
@@ -271,12 +274,12 @@ class _Answering:
         return None
 
     def _after(self, window: Window) -> list[Occurrence]:
-        """Return the events of the subject that begin after the window, and after now."""
+        """Return the subject's events that begin after the window and after now."""
         end = time.max if window.ends is None else window.ends
         return self._following(max(self.asked.now, datetime.combine(window.last, end, self.asked.now.tzinfo)))
 
     def _following(self, moment: datetime) -> list[Occurrence]:
-        """Return the events of the subject that begin after a moment; whole days, that begin on a later day."""
+        """Return the subject's events that begin after a moment; all-day events count from the next day on."""
         day = moment.date()
         for far in _STEPS:
             if following := to_come(self._on(day, day + far), moment):
@@ -284,14 +287,14 @@ class _Answering:
         return []
 
     def _within(self, window: Window) -> list[Occurrence]:
-        """Return the events of the subject in the window; whole days are in any part of the day."""
+        """Return the subject's events in the window; all-day events belong to any part of their day."""
         return [each for each in self._on(window.first, window.last) if is_in_part(each, window)]
 
     def _on(self, first: date, last: date) -> list[Occurrence]:
         return on_days(self.store, first, last, self.asked.gone, self._is_meant, zone(self.asked.now))
 
     def _is_meant(self, stored: StoredEvent) -> bool:
-        """Return whether title, place and people, under each of their names, have every word of the subject."""
+        """Return whether the event's title, place and people, under all their names, have every word of the subject."""
         if not self.question.words:
             return True
         people = (name for each in stored.people for name in (each, self.people.name(each)))

@@ -1,4 +1,4 @@
-"""Compares the times of events with the part of a day that is asked for."""
+"""Compares the times of events with a moment, or with a part of a day."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _AN_HOUR: Final = timedelta(hours=1)
 
 
 def has_begun(occurrence: Occurrence, moment: datetime) -> bool:
-    """Return whether an event begins until a moment; a whole day, whether it is that day or an earlier one."""
+    """Return whether an event has begun by a moment; an all-day event begins with its day."""
     begins = occurrence.begins
     return begins <= moment if isinstance(begins, datetime) else begins <= moment.date()
 
 
 def to_come(events: Sequence[Occurrence], moment: datetime) -> list[Occurrence]:
-    """Return the events that begin after a moment and are not cancelled; whole days, that begin on a later day."""
+    """Return the uncancelled events that begin after a moment; all-day events count from the next day on."""
     return [each for each in events if not (each.is_cancelled or has_begun(each, moment))]
 
 
 def is_in_part(occurrence: Occurrence, window: Window) -> bool:
-    """Return whether an event takes place in the part of the day that a window names; a whole day is in any part."""
+    """Return whether an event is in the window's part of the day; an all-day event is in any part."""
     begins, ends = occurrence.begins, occurrence.ends
     if (
         window.begins is None

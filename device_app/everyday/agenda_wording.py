@@ -1,4 +1,4 @@
-"""Words events at their times for a person: days, times, titles, places, with citations."""
+"""Puts events into words: days, times, titles and places, with citations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from device_app.knowledge.recurrence import Occurrence
 
 SHOWN: Final = 40
-"""The most events that a text shows; `items` has them all."""
+"""The most events that a text lists; the records in `items` have them all."""
 
 _CITED: Final = 20
 _NEAR: Final = {-1: "yesterday", 0: "today", 1: "tomorrow"}
@@ -23,12 +23,12 @@ _NEAR: Final = {-1: "yesterday", 0: "today", 1: "tomorrow"}
 
 @dataclass(slots=True)
 class Citations:
-    """The passages of the events that a text names, in order: their ids."""
+    """The ids of the passages that a text cites for its events, in order."""
 
     passages: list[int] = field(default_factory=list)
 
     def mark(self, occurrence: Occurrence) -> str:
-        """Return the mark that cites an event, such as " [1]"; "" after many."""
+        """Return the mark that cites an event's passage, such as " [1]"; "" once a text has many citations."""
         passage = occurrence.stored.passage
         if passage not in self.passages:
             if len(self.passages) >= _CITED:
@@ -38,18 +38,18 @@ class Citations:
 
 
 def day_name(day: date, today: date) -> str:
-    """Return "Thursday, 26 November", with the year if it is another one than today's."""
+    """Return a day in words, "Thursday, 26 November", with the year if it is not this year."""
     return f"{day:%A}, {day.day} {day:%B}" + (f" {day.year}" if day.year != today.year else "")
 
 
 def near_name(day: date, today: date) -> str:
-    """Return the day, named as today, tomorrow or yesterday if it is one of these."""
+    """Return a day in words, preceded by "today", "tomorrow" or "yesterday" if it is one of these."""
     near = _NEAR.get((day - today).days)
     return f"{near}, {day_name(day, today)}" if near else f"on {day_name(day, today)}"
 
 
 def window_name(window: Window, today: date) -> str:
-    """Return the days of a window, as they stand in a sentence: "tomorrow, Thursday, 26 November"."""
+    """Return the days of a window in words, for use in a sentence: "tomorrow, Thursday, 26 November"."""
     if not window.is_one_day:
         return f"from {day_name(window.first, today)} to {day_name(window.last, today)}"
     hours = _hours(window)
@@ -67,7 +67,7 @@ def understood(window: Window | None, subject: str) -> str:
 
 
 def listed(occurrences: Sequence[Occurrence], window: Window, today: date, cites: Citations) -> str:
-    """Return the events as a list, below their days if these are several."""
+    """Return the events as a list; if they are on several days, below a heading for each day."""
     shown = occurrences[:SHOWN]
     if window.is_one_day:
         lines = [_line(occurrence, window, today, cites) for occurrence in shown]
@@ -96,7 +96,7 @@ def as_cancelled(occurrence: Occurrence) -> str:
 
 
 def in_short(occurrence: Occurrence, day: date, today: date) -> str:
-    """Return an event as it stands below a day: "20:00–22:30 Book club · Library"."""
+    """Return an event without its day: "20:00–22:30 Book club · Library"."""
     cancelled = "cancelled: " if occurrence.is_cancelled else ""
     return f"{cancelled}{_times(occurrence, day, today)} {_what(occurrence, today)}"
 
@@ -106,7 +106,7 @@ def _line(occurrence: Occurrence, window: Window, today: date, cites: Citations)
 
 
 def _what(occurrence: Occurrence, today: date) -> str:
-    """Return title and place, and the time from which the event was moved."""
+    """Return an event's title and place, and its original time if it was moved."""
     stored, moved = occurrence.stored, occurrence.instead_of
     parts = [safe_line(stored.title), safe_line(stored.event.place)]
     if moved:
@@ -116,7 +116,7 @@ def _what(occurrence: Occurrence, today: date) -> str:
 
 
 def _times(occurrence: Occurrence, first: date, today: date) -> str:
-    """Return the times of an event on its day, or on the `first` day that is shown, if it begins before it."""
+    """Return an event's times on its day; if it began before the day `first`, with the day on which it began."""
     begins, ends = occurrence.begins, occurrence.ends
     if occurrence.stored.kind == "task":
         return f"due {begins:%H:%M}" if isinstance(begins, datetime) else "due"

@@ -1,4 +1,4 @@
-"""Answers plain arithmetic, and conversions of units."""
+"""Answers questions for the value of a calculation, and for conversions of units."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from device_app.everyday.rule import Asked, Item, Ruled
 
 @dataclass(frozen=True, slots=True)
 class NumberItem(Item):
-    """A computed number, and what it was computed from."""
+    """A computed number, and the expression that it was computed from."""
 
     TYPE: ClassVar[str] = "number"
     expression: str
@@ -26,7 +26,7 @@ class Arithmetic:
     stands_alone: ClassVar[bool] = False
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return the value of the sum that is asked for."""
+        """Return the value that the question asks for; None if it asks for no sum and no conversion."""
         if asked.query.is_limited:
             return None
         if converted := measures.read(asked.text):

@@ -22,12 +22,12 @@ _LEAST_MONTH: Final = 28
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Answers from the clock: dates, weekdays, how long until, the time elsewhere."""
+    """Answers from the clock: dates, weekdays, durations, and the time at other places."""
 
     stands_alone: ClassVar[bool] = False
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return the date or time that is asked for; None if a part of the question is no date and no known place."""
+        """Return the date or time that the question asks for; None if a part is neither a date nor a known place."""
         if asked.query.is_limited or is_bare_follow_up(asked.text):
             return None
         for question in moments.read(asked.text):
@@ -59,7 +59,7 @@ def _until(question: Question, now: datetime) -> Ruled | None:
 
 
 def _left(end: str, now: datetime) -> Ruled | None:
-    """Return how long it is to the end of a year, month or week, or to a time of today."""
+    """Return the time left until the end of the year, month or week, or until a time of today."""
     today = now.date()
     name = re.sub(r"^(?:the end of )?(?:the|this)?\s*", "", end)
     if name in ("midnight", "noon", "day", "today"):
@@ -232,7 +232,7 @@ _FORMS: Final[Mapping[str, Callable[[Question, datetime], Ruled | None]]] = {
 
 
 def _day_of(text: str, today: date, *, ahead: bool = False) -> date | None:
-    """Return the one day that a text names, whatever else it says; None for none, or for more than a day."""
+    """Return the only day that a text names; None if it names none, or several."""
     period = periods.read(text, today, ahead=ahead)
     return period.first if period and period.days == 1 else None
 

@@ -1,4 +1,4 @@
-"""Answers what was done, said or written on a day from what is dated that day, each quoted with its source."""
+"""Answers what was done, said or written on a day, by quoting the documents dated that day with their sources."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 _DONE: Final = ("note", "event", "chat", "mail")
 _MOST_DOCUMENTS: Final = 8
 _DAYS_LATER: Final = 3
-"""The days after a day whose notes may still speak of it."""
+"""The number of days after a day whose notes may refer to it."""
 
 _MOST_CHARACTERS, _MOST_LINES = 480, 8
 
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """Quotes the notes, events, chats and mails of a day or a few."""
+    """Quotes the notes, events, chats and mails of one day or a few days."""
 
     store: KnowledgeStore
     people: KnownPeople
     stands_alone: ClassVar[bool] = True
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return what is dated on the days that are asked for, with who said it if that is asked."""
+        """Return quotes from the documents of the days in the question; only of the people that it names, if any."""
         reading = days.read(asked.text, asked.now.date())
         if reading is None or reading.period.first is None or reading.period.first > asked.now.date():
             return None  # what is to come is the agenda's
@@ -97,7 +97,7 @@ class Days:
         return Ruled("\n\n".join((*parts, *end)), understood, [item(each) for each in shown_documents], sources)
 
     def _later(self, day: date | None, asked: Asked) -> Iterator[tuple[StoredDocument, StoredPassage, str]]:
-        """Yield the notes of the next days that name this day, with the paragraphs that do."""
+        """Yield the notes of the following days that name this day, with the paragraphs that name it."""
         if day is None:
             return
         after = SearchFilters(kinds=("note",), after=day + timedelta(1), before=day + timedelta(_DAYS_LATER))
@@ -113,7 +113,7 @@ class Days:
                     break
 
     def _nothing(self, reading: OfDays, limits: Sequence[str], asked: Asked) -> str:
-        """Return that nothing is dated on these days, and when the next note is dated."""
+        """Return the answer that nothing is dated on these days, with the date of the next note."""
         text = f"I found nothing of {', '.join(limits)} in your files."
         last = reading.period.last or reading.period.first
         after = SearchFilters(kinds=("note",), after=last + timedelta(1) if last else None)
@@ -122,7 +122,7 @@ class Days:
 
 
 def _extract(passages: Sequence[StoredPassage], speakers: Sequence[str]) -> str:
-    """Return the beginning of a document; of a conversation its first lines, only those of the speakers if given."""
+    """Return the beginning of a document; for a conversation its first lines, only those of `speakers` if given."""
     title = passages[0].title if passages else ""
     if speakers and passages and passages[0].kind != "mail":
         names = speech.speakers(speakers)

@@ -1,4 +1,4 @@
-"""Questions that rules can answer from these files: what is suggested to somebody who does not know what to ask."""
+"""Suggests questions that rules can answer from the person's files."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
 
 _MAILS: Final = 500
-"""The latest mails, of which the most frequent sender is suggested."""
+"""The number of latest mails from which the most frequent sender is chosen for a question."""
 
 
 def examples(store: KnowledgeStore, people: KnownPeople, rules: Everyday, now: datetime) -> Iterator[str]:
-    """Yield a few questions, each of another kind of documents; the rules answer each with something found.
+    """Yield a few questions, each about another kind of document, to which a rule has an answer.
 
     `now` has the person's time zone. Raises StoreError.
     """
@@ -34,7 +34,7 @@ def examples(store: KnowledgeStore, people: KnownPeople, rules: Everyday, now: d
 
 
 def _candidates(store: KnowledgeStore, people: KnownPeople) -> Iterator[Sequence[str]]:
-    """Yield alternatives, the best first, for each kind of documents that there is."""
+    """Yield, for each kind of document in the store, possible questions, the best first."""
     kinds = store.kinds()
     if "event" in kinds:
         yield [f"What is on {days}?" for days in ("this week", "next week", "this month")]
@@ -54,7 +54,7 @@ def _most_frequent_sender(store: KnowledgeStore, people: Directory) -> str:
 
 
 def _latest_chat(store: KnowledgeStore, people: Directory) -> list[tuple[date, list[str]]]:
-    """Return the day and the people, without the person who asks, of the latest day of a chat."""
+    """Return the day and the people of the latest chat, without the owner of the files."""
     mine = people.written("me")
     return [
         (date.fromisoformat(chat.date[:10]), [people.name(each) for each in chat.people if each not in mine])

@@ -1,6 +1,7 @@
-"""Answers who said something in a chat, and when, from the chat's structure: speaker, words and day of each message.
+"""Answers who said something in a chat, and when, by the speaker, words and day of each message.
 
-It answers only where one message holds nearly all content words of what is asked for, and no other speaker's does.
+It answers only if one message has nearly all content words of the statement in the question, and no other speaker's
+message does.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
 
 _CANDIDATES: Final = 150
-"""The passages that are looked through, the best by BM25."""
+"""The number of passages that are searched, the best by BM25."""
 
 _LEAST_SHARE, _FEW_WORDS = 0.75, 3
-"""The share of the content words that a message has to hold; of a few words, all."""
+"""The share of the statement's content words that a message needs; a statement of few words needs all of them."""
 
 _MOST_QUOTED, _MOST_DAYS, _MOST_SPEAKERS = 400, 4, 3
 _IS_STATEMENT = re.compile(r"\b(?:is|are|was|were|has|have|had|will|can|be)\b")
-"""A word of a whole sentence, such as "the baby is here": one content word alone does not say what it says."""
+"""Matches a verb, which distinguishes a whole sentence, such as "the baby is here", from a single content word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class MessageItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A message: its speaker as the store writes it, its words, and the passage that holds it."""
+    """A message: its speaker as stored, its words, and the passage that contains it."""
 
     speaker: str
     text: str
@@ -69,7 +70,7 @@ class HearsayRule:
     stands_alone: ClassVar[bool] = True
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return who said it, or when, with the message; None where no message surely is the one."""
+        """Return who said the question's statement, or when, with the message; None if no message surely has it."""
         reading = hearsay.read(asked.text)
         if reading is None:
             return None
@@ -102,7 +103,7 @@ class HearsayRule:
         return noted(_messages_of(reading, what, best[:_MOST_DAYS]), several(reading.speaker, meant))
 
     def _messages(self, what: str, words: Sequence[str], asked: Asked) -> Iterator[_Message]:
-        """Yield the messages that hold some of the words, each with the share that it holds."""
+        """Yield the messages with some of the statement's words, each with the share of the words that it has."""
         among = self.store.matching(self.people.widened(asked.query.filters))
         ids = FullText(self.store.database).best([any_of([word]) for word in terms(what)], (), _CANDIDATES, among)
         passages = self.store.passages(ids.tolist())
@@ -114,7 +115,7 @@ class HearsayRule:
 
 
 def _messages_of(reading: Hearsay, what: str, messages: Sequence[_Message]) -> Ruled:
-    """Return the messages, the first of each day, as an answer."""
+    """Return an answer that quotes these messages."""
     parts = []
     for number, message in enumerate(messages, 1):
         day = _day(message.passage.date)
@@ -128,14 +129,14 @@ def _messages_of(reading: Hearsay, what: str, messages: Sequence[_Message]) -> R
 
 
 def _most_days(reading: Hearsay, words: Sequence[str]) -> int:
-    """Return on how many days something may have been said to be surely meant; 0 for any number."""
+    """Return the most days on which a statement may occur for the answer to be sure; 0 for any number."""
     return 0 if reading.asks == "who" else 1 if len(words) == 1 else _MOST_DAYS
 
 
 def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_Message]:
-    """Return the messages that hold the most words, the first of each day and speaker, oldest first.
+    """Return the messages with most of the statement's words, one for each day and speaker, oldest first.
 
-    Return none if they hold too few, or are of more than `most_days` days; 0 allows any number.
+    Return none if they have too few of the words, or are from more than `most_days` days; 0 allows any number.
     """
     most = max((each.share for each in messages), default=0.0)
     best: dict[tuple[str, str], _Message] = {}
@@ -148,7 +149,7 @@ def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_M
 
 
 def _held(words: Sequence[str]) -> set[str]:
-    """Return the words of a message, and each two in a row as one: Wi-Fi is wifi."""
+    """Return a message's words, and each two neighbours joined: "Wi-Fi" also gives "wifi"."""
     return {*words, *(f"{first}{second}" for first, second in pairwise(words))}
 
 

@@ -1,4 +1,4 @@
-"""The kinds of documents in words: what people call them, singular and plural."""
+"""The names of the kinds of documents, singular and plural."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ _SINGULARS: Final[Mapping[str, str]] = {"chat": "day of chat", "page": "web page
 
 
 def counted_kind(kind: str, count: int) -> str:
-    """Return the number of documents of a kind in words: "1 mail", "1,822 mails"."""
+    """Return a number of documents with the name of their kind: "1 mail", "1,822 mails"."""
     name = _SINGULARS.get(kind, kind) if count == 1 else PLURALS.get(kind, f"{kind}s")
     return f"{count:,} {name}"

@@ -1,4 +1,4 @@
-"""Answers questions for documents from their kind, people, title and date: lists, counts, the latest, one by title."""
+"""Answers questions for documents by kind, people, title and date: lists, counts, the latest one, one by its title."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
 
 _MOST_LOOKED_AT: Final = 1000
-"""The most documents whose files are looked at again before an answer that lists or counts them."""
+"""The most documents whose files are checked for changes before an answer lists or counts them."""
 
 _MOST_SENDERS, _MOST_TITLES = 5, 8
-"""The most senders that are counted, and the most mails of one title that are not only listed."""
+"""The most senders that are counted, and the most mails with one title of which the oldest is shown in full."""
 
 _NOBODY: Final = (
     "I cannot tell which mails you sent, as who you are is not known yet. Say so with `jackdaw me set NAME`; addresses "
@@ -37,7 +37,7 @@ _REPLY = re.compile(r"^(?:(?:re|fwd?|aw|wg)\s*(?:\[\d+\])?:\s*)+", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class SenderItem(Item):
-    """How many documents a person sent."""
+    """A person, and the number of documents that they sent."""
 
     TYPE: ClassVar[str] = "sender"
     person: str
@@ -46,14 +46,14 @@ class SenderItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Lists and counts mails, notes and chats, and finds the latest, or one by its title."""
+    """Lists and counts mails, notes and chats, and finds the latest one, or one by its title."""
 
     store: KnowledgeStore
     people: KnownPeople
     stands_alone: ClassVar[bool] = True
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return the list, the count, or the document that is asked for."""
+        """Return the list, the count or the document that the question asks for; None if it asks for none of these."""
         today = asked.now.date()
         by_phrase = listing.read(asked.text, today)
         if by_phrase is None and not asked.query.is_limited and (titled := self._by_held_title(asked)):
@@ -64,7 +64,7 @@ class Listing:
         return None
 
     def _read(self, reading: Reading, asked: Asked) -> Ruled | None:
-        """Return the answer to a question that was read so; None if that is unsure."""
+        """Return the answer to this reading of a question; None if the reading is unsure."""
         is_limited = asked.query.is_limited
         if reading.form == "title":
             return None if is_limited else self._by_title(reading, asked)
@@ -83,7 +83,7 @@ class Listing:
         return selection.noted(replace(shown_by(selection), files=files))
 
     def _most(self, selection: Selection) -> Ruled:
-        """Return who sent the most of the documents."""
+        """Return who sent most of the documents."""
         name = self.people.directory.name
         senders = Counter(name(each.people[0]) for each in selection.documents if each.people)
         counts = senders.most_common(_MOST_SENDERS)
@@ -123,13 +123,13 @@ class Listing:
         return self._single(dated[0], f"{'first' if is_first else 'latest'} of {selection.understood}")
 
     def _undated(self, selection: Selection) -> Ruled:
-        """Return documents in a list, none of which has a date until today."""
+        """Return a list of documents, for a question for the latest of them, if none has a date until today."""
         if not selection.documents:
             return self._list(selection)
         return self._list(selection, "I cannot tell which is the latest, as none has a date until today: ")
 
     def _by_title(self, reading: Reading, asked: Asked) -> Ruled | None:
-        """Return the mail with that title; of several, a list."""
+        """Return the mail with the title in the question; if several have it, a list."""
         title = _title(reading.parts["title"])
         if not title:
             return None
@@ -144,7 +144,7 @@ class Listing:
         return self._titled(same, limits, is_list=len(same) > _MOST_TITLES and reading.parts["by"] != "author")
 
     def _by_held_title(self, asked: Asked) -> Ruled | None:
-        """Return the mail whose whole title a text about a mail holds, besides words that ask for it."""
+        """Return the mail whose whole title is in the question; its other words must only ask for a mail."""
         text = asked.text
         others = loosely.other_words(text) if loosely.speaks_of_mail(text) else []
         if not others:
@@ -159,7 +159,7 @@ class Listing:
         return self._titled(same, (f"with the subject “{same[0].title}”",)) if same else None
 
     def _titled(self, same: Sequence[StoredDocument], limits: tuple[str, ...], *, is_list: bool = False) -> Ruled:
-        """Return the oldest of the mails of one title, and the others in a list."""
+        """Return the oldest of several mails with one title in full, and the others as a list."""
         if is_list:
             return self._list(Selection(("mail",), same, limits))
         whole = self._single(same[-1], f"mail · {limits[0]}")
@@ -173,7 +173,7 @@ class Listing:
         return Ruled(text + others, whole.understood, [item(each) for each in same], sources)
 
     def _single(self, document: StoredDocument, understood: str) -> Ruled:
-        """Return one document with its text."""
+        """Return the answer that shows one document with its text."""
         passages = self.store.passages_of_documents([document.id])
         text = f"{heading(document)} [1]\n\n{quote(text_of(passages))}"
         return Ruled(text, understood, [item(document)], passages[:1])

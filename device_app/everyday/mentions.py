@@ -1,4 +1,4 @@
-"""Looks in the store for what was written about a subject after a day: a cheap search by keywords."""
+"""Searches the store by keywords for texts about a subject that are dated after a day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WRITTEN: Final = ("mail", "note", "chat")
 
 
 def is_mentioned_after(store: KnowledgeStore, words: Sequence[str], day: date) -> bool:
-    """Return whether a mail, a note or a chat that is dated after the day has a passage with all of the words."""
+    """Return whether a mail, note or chat dated after the day has a passage with all of the words."""
     passages = FullText(store.database).matches(all_of([quoted(word) for word in words]))
     facts = DocumentFacts(store.database).facts(passages.tolist())
     return any(fact.kind in _WRITTEN and (fact.date or "")[:10] > day.isoformat() for fact in facts)

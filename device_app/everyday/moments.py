@@ -1,4 +1,4 @@
-"""Dates and times as records and in words."""
+"""Records of dates and times, and their wording."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from device_app.everyday.rule import Item, Ruled
 
 @dataclass(frozen=True, slots=True)
 class MomentItem(Item):
-    """A date or a time of day, ISO 8601; or a number of days, weeks or hours, with its `unit`."""
+    """A date or a time of day in ISO 8601; or a number of days, weeks or hours, with its `unit`."""
 
     TYPE: ClassVar[str] = "moment"
     value: str
@@ -19,7 +19,7 @@ class MomentItem(Item):
 
 
 def ruled(text: str, understood: str, value: str, unit: str = "") -> Ruled:
-    """Return the answer with one record."""
+    """Return the answer of a rule that has one record."""
     return Ruled(text, understood, (MomentItem(value, unit),))
 
 

@@ -1,7 +1,7 @@
-"""Rules: each answers questions of one sort without a model, from the clock and the store, or steps aside.
+"""The interface of rules: each answers one sort of question without a model, from the clock and the store.
 
-A rule reads English by `device_app/english` and looks up the store itself. It never loads a model, opens no socket and
-writes nothing. Where it is unsure what was asked, it returns None, and the question goes the usual way.
+A rule reads English by `device_app/english` and searches the store itself. It never loads a model, opens no socket and
+writes nothing. If it is unsure of a question's meaning it returns None, and the question is answered without a rule.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _OfFile(Protocol):
-    """What is from a file, such as a document, a passage or a table. `path` is printable."""
+    """Anything that comes from a file, such as a document, a passage or a table. `path` is printable."""
 
     @property
     def path(self) -> str: ...
@@ -32,16 +32,16 @@ T = TypeVar("T", bound=_OfFile)
 
 
 def local_now() -> datetime:
-    """Return the moment, with the time zone of this device."""
+    """Return the current time with this device's time zone."""
     return datetime.now().astimezone()
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to a rule: its `query`, and the moment `now`, with the person's time zone.
+    """A question to a rule: its `query`, and the time `now` with the person's time zone.
 
-    `gone` are the paths of files that were deleted since they were read: nothing of them belongs into an answer.
-    `before` is the question that this one follows up on; "" if it is the first of its conversation, or stands alone.
+    `gone` are the paths of files deleted since they were read: an answer must not use them. `before` is the question
+    that a follow-up question continues; "" if the question is the first of its conversation, or is no follow-up.
     """
 
     query: Query
@@ -56,11 +56,11 @@ class Asked:
 
     @property
     def is_follow_up(self) -> bool:
-        """Whether the question can be understood only with what was said before it."""
+        """Whether the question can be understood only together with the conversation before it."""
         return is_follow_up(self.query)
 
     def present(self, records: Iterable[T]) -> list[T]:
-        """Return these records without what is from deleted files."""
+        """Return these records without those from deleted files."""
         return [each for each in records if each.path not in self.gone]
 
 
@@ -82,11 +82,11 @@ class Item:
 class Ruled:
     """The answer of a rule.
 
-    `text` is Markdown, all that a person is shown; "[1]" cites the first of the `sources`. `understood` says in words
-    how the question was read, its parts joined by " · ": "mails · from Rick Moen · October 2026". `items` are the
-    records behind the text, which may be more than it shows; none if the store holds nothing of what was asked for,
-    which is an answer too. `files` are those that were looked through, as far as they are few: if one of them, or
-    of those that the sources are from, has changed since, it is read again, and the rule is asked again.
+    `text` is the Markdown shown to the person; "[1]" cites the first of the `sources`. `understood` says how the
+    question was read, its parts joined by " · ": "mails · from Rick Moen · October 2026". `items` are the records
+    behind the text, perhaps more than the text shows; if empty, the store has nothing of the kind, which is an answer
+    too. `files` are the files that were searched, if they are few: if one of them, or of the sources' files, has
+    changed since it was read, it is read again, and the rule is asked again.
     """
 
     text: str
@@ -97,19 +97,19 @@ class Ruled:
 
 
 class Rule(Protocol):
-    """Answers questions of one sort."""
+    """A rule, which answers one sort of question."""
 
     @property
     def stands_alone(self) -> bool:
-        """Whether it reads questions for their subjects, so that it must not be asked for a follow-up question."""
+        """Whether follow-up questions are not passed to the rule, as it reads the subject from the question alone."""
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return the answer; None if the question is of another sort, or unsure. Raises StoreError."""
+        """Return the answer; None if the question is of another sort, or its meaning is unsure. Raises StoreError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Everyday:
-    """Answers a question by the first of its rules that understands it."""
+    """Answers a question by the first of its rules that understands the question."""
 
     rules: Sequence[Rule]
 

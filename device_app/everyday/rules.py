@@ -1,4 +1,4 @@
-"""All rules, in the order in which they are asked: the narrowest reading first."""
+"""All rules, in the order in which they are asked: the most specific first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def everyday(store: KnowledgeStore, people: KnownPeople) -> Everyday:
-    """Return the rules over this store and the people in it."""
+    """Return the rules, which use this store and the people in it."""
     agenda, *of_files = (rule(store, people) for rule in (Agenda, Days, Listing, HearsayRule))
     rules = (Clock(), Arithmetic(), agenda, Tables(store), *of_files)
     return Everyday((Talk(store, partial(examples, store, people, Everyday(rules))), *rules))

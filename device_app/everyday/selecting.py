@@ -31,7 +31,7 @@ ROLES: Final = {
     "to": ("to", "recipients"),
     "with": ("with", "people"),
 }
-"""What a name in a question is to a document, in words, and the filter that says so."""
+"""The ways in which a question may name a person, each with its word and the filter for it."""
 
 _FILES: Final = (("pdf", ".pdf"), ("spreadsheet", ".xls"), ("word", ".doc"))
 _NOUNS: Final = (
@@ -43,14 +43,15 @@ _NOUNS: Final = (
 _GENERAL: Final = frozenset(
     ["meeting", "project", "personal", "own", "short", "long", "work", "little", "written", "private"]
 )
-"""Words before a kind that say little beside a topic."""
+"""Adjectives that are ignored beside a topic, as they say little about a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The documents that a question asks for: their kinds, and what limits them in words, for `understood`.
+    """The documents that a question asks for: their kinds, and the limits in words, for `understood`.
 
-    `other` names documents of no kind; `unknown` is a name of nobody; `note` says what is unclear about the people.
+    `other` is the noun for documents of no kind; `unknown` is a name that nobody has; `note` says which people are
+    unclear.
     """
 
     kinds: tuple[str, ...]
@@ -71,11 +72,11 @@ class Selection:
         return " · ".join((self.noun, *self.limits))
 
     def noted(self, ruled: Ruled) -> Ruled:
-        """Return the answer with the note below it."""
+        """Return the answer with the note below its text."""
         return noted(ruled, self.note)
 
     def counted(self, count: int) -> str:
-        """Return the number of documents in words, with what limits them."""
+        """Return the number of documents in words, followed by the limits."""
         named = self.noun.removesuffix("s") if count == 1 else self.noun
         noun = counted_kind(self.kinds[0], count) if len(self.kinds) == 1 else f"{count:,} {named}"
         return " ".join((noun, *self.limits))
@@ -89,9 +90,10 @@ class Selector:
     people: KnownPeople
 
     def select(self, reading: Reading, asked: Asked, *, of_any_day: bool = False) -> Selection | None:
-        """Return the documents that are asked for; None if that is unsure.
+        """Return the documents that the question asks for; None if unsure.
 
-        The latest are those until today, or with `of_any_day` those without a date and those to come, too.
+        For the latest documents, those dated until today are returned; with `of_any_day`, those with a later date or
+        none, too.
         """
         held = self.store.kinds()
         kinds = _kinds(reading)
@@ -134,9 +136,10 @@ class Selector:
         return self._about(Selection(kinds, documents, tuple(limits), noun, unknown, note), topics)
 
     def _about(self, selection: Selection, topics: Sequence[str]) -> Selection | None:
-        """Return the documents about these topics: those with their words in title or path, else in the text.
+        """Return the documents about these topics: those with the topic's words in title or path, else in the text.
 
-        Of "the last boathouse note on the roof", those about the roof count that also hold "boathouse", if any.
+        For "the last boathouse note on the roof", the notes about the roof are returned, only those with "boathouse" if
+        there are any.
         """
         *adjectives, topic = topics or ("",)
         if not topic:
@@ -167,7 +170,7 @@ def _kinds(reading: Reading) -> tuple[str, ...]:
 
 
 def _limited(filters: SearchFilters, reading: Reading, given: Filters, today: date | None) -> SearchFilters:
-    """Return the filters limited to the question's period and filters, and of what is latest to what has come."""
+    """Return the filters with the question's period and filters; for the latest documents, until today."""
     period = reading.period
     first, last = (period.first, period.last) if period else (None, None)
     if reading.form == "latest" and last is None:

@@ -1,4 +1,4 @@
-"""Shows documents in an answer: lines of a list, and one document with its text."""
+"""Shows documents in an answer: as the lines of a list, or one document with its text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from shared.types import StoredPassage
 from storage.documents import StoredDocument
 
 MOST_LISTED: Final = 25
-"""The most lines of a list; the rest is counted."""
+"""The most documents in a list; the rest is counted."""
 
 _MOST_NAMED: Final = 4
-"""The most people of one name who are all named."""
+"""The most people with one name who are all listed."""
 
 _MOST_CHARACTERS: Final = 1_200
-"""The most characters of a document that is shown with its text."""
+"""The most characters that are shown of a document's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def item(document: StoredDocument) -> DocumentItem:
 
 
 def lines(documents: Sequence[StoredDocument], *, senders: bool) -> Iterator[str]:
-    """Yield a line for each document, numbered by its source; with `senders`, each names who wrote it."""
+    """Yield a line for each document, with the number of its source; with `senders`, each line names the sender."""
     for number, document in enumerate(documents[:MOST_LISTED], 1):
         yield f"- {heading(document, sender=senders)} [{number}]"
     if (more := len(documents) - MOST_LISTED) > 0:
@@ -50,13 +50,13 @@ def lines(documents: Sequence[StoredDocument], *, senders: bool) -> Iterator[str
 
 
 def heading(document: StoredDocument, *, sender: bool = True) -> str:
-    """Return what a document is, on one line: its date, who wrote it, its title."""
+    """Return a document's heading on one line: its date, its sender, its title."""
     sender_name = safe_line(shown(document.people[0])) if sender and document.kind == "mail" and document.people else ""
     return " · ".join(filter(None, (moment(document.date), sender_name, safe_line(document.title) or "(no title)")))
 
 
 def moment(date: str | None) -> str:
-    """Return a date and time of day in words: "5 October 2026, 09:26"; the day alone if it is midnight."""
+    """Return a date and time in words: "5 October 2026, 09:26"; only the day if the time is midnight."""
     if date is None:
         return "no date"
     at = datetime.fromisoformat(date)
@@ -73,7 +73,7 @@ def quote(text: str, most: int = _MOST_CHARACTERS) -> str:
 
 
 def names_of(people: Sequence[Person]) -> str:
-    """Return the names of people who may be meant: "Tom Gray or Tom Reed"; "" for nobody."""
+    """Return the names of several people, joined: "Tom Gray or Tom Reed"; "" for nobody."""
     names = list(dict.fromkeys(shown(person.name) for person in people))
     if len(names) > _MOST_NAMED:
         names[_MOST_NAMED - 1 :] = [f"{len(names) - _MOST_NAMED + 1} more"]
@@ -81,10 +81,10 @@ def names_of(people: Sequence[Person]) -> str:
 
 
 def noted(ruled: Ruled, note: str) -> Ruled:
-    """Return an answer with what is unclear about its people below it, if anything is."""
+    """Return an answer with a note about unclear people below its text; unchanged if the note is ""."""
     return replace(ruled, text=f"{ruled.text}\n\n{safe_line(note[:1].upper() + note[1:])}.") if note else ruled
 
 
 def text_of(passages: Sequence[StoredPassage]) -> str:
-    """Return the text of a document from its passages."""
+    """Return the text of a document, joined from its passages."""
     return "\n".join(passage.text for passage in passages)

@@ -1,6 +1,6 @@
-"""Aligns the words of a question with a table: which word is explained by a cell, a column, a unit, a sense.
+"""Aligns a question's words with a table: each word with a cell, a column, a unit or a sense that explains it.
 
-Pure: tables and cells are given.
+Pure: the caller passes the tables and cells.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from storage.tables import DURATION, Cell, Table
 
 _HEADER_UNIT = re.compile(r"[(\[](?P<unit>[^()\[\]]{1,12})[)\]]\s*$|\bin (?P<in>[^\W\d_]{1,12})$")
 _LEAST_PART: Final = 3
-"""The letters from which a word that is only part of a cell finds it."""
+"""The fewest letters of a word that may stand for a cell of which it is only a part."""
 
 
 def column_unit(table: Table, place: int) -> str:
-    """Return the unit that a column's name gives its numbers, "" for none: "climb (m)", "euros"."""
+    """Return the unit that a column's name states for its numbers, as in "climb (m)" or "euros"; "" for none."""
     name = table.columns[place].name
     if match := _HEADER_UNIT.search(name):
         return match["unit"] or match["in"]
@@ -46,7 +46,7 @@ def column_unit(table: Table, place: int) -> str:
 
 
 def unit_column(table: Table, place: int) -> int | None:
-    """Return the place of the column that holds the units of a column of numbers; None if there is none."""
+    """Return the index of the column with the units of another column's numbers; None if there is none."""
     if column_unit(table, place) or table.columns[place].units:
         return None
     behind = (other for other in range(place + 1, len(table.columns)))
@@ -66,12 +66,12 @@ def _words(name: str) -> frozenset[str]:
 
 @dataclass(slots=True)
 class Alignment:
-    """The words of a question, aligned with a table.
+    """A question's words, aligned with a table.
 
-    `roles` are the explained words, by place: cell, part (of a cell), column, title, unit, sense. `values` are the
-    cells that are named: texts by column, with several columns where it is open which is meant. `direct` are the
-    columns that are named, with the words; `senses` the columns that fit a word such as "cost"; `unit` is the unit that
-    is named.
+    `roles` gives, by the index of each explained word, what explains it: cell, part (of a cell), column, title, unit or
+    sense. `values` are the cells that the question names: texts by column, with several columns if it is open which one
+    is meant. `direct` are the columns that it names, with the words; `senses` the columns that fit a word such as
+    "cost"; `unit` is the unit that it names.
     """
 
     words: Words
@@ -130,7 +130,7 @@ class Alignment:
         self.direct = {column: said for column, said in self.direct.items() if not any(said < other for other in best)}
 
     def _leave_figures(self) -> None:
-        """Leave the word of a figure to it: "the total of the fees" is no column "Total cost", if another fits."""
+        """Treat the word of a figure as no column's name if another column fits: "total" in "the total of the fees"."""
         figures = {place: self.words.keys[place] for place in frozenset().union(*self.words.figures.values())}
         only_figures = {
             column
@@ -168,7 +168,7 @@ class Alignment:
                 self.roles.setdefault(place, "sense")
 
     def _in_sense(self, sense: Sense) -> set[int]:
-        """Return the columns of a sense: by their names or else by their units, or because they hold days."""
+        """Return the columns that fit a sense, by their names or else by their units, or because they hold days."""
         columns = range(len(self.table.columns))
         if sense.days:
             return {column for column in columns if self.table.columns[column].days}
@@ -176,13 +176,13 @@ class Alignment:
         return named or {column for column in columns if self._measures(column, sense)}
 
     def _measures(self, column: int, sense: Sense) -> bool:
-        """Return whether the numbers of a column are of a dimension of the sense, or may be."""
+        """Return whether the unit of a column's numbers is, or may be, one that measures the sense."""
         beside = unit_column(self.table, column) if self.table.columns[column].numbers else None
         has_units = beside is not None and not self.names(beside) & CURRENCY_COLUMNS and "mass" in sense.dimensions
         return has_units or bool(self._dimensions(column) & set(sense.dimensions))
 
     def _may_measure(self, column: int, sense: Sense) -> bool:
-        """Return whether the units of a column, if it has any, are of a dimension of the sense."""
+        """Return whether a column has no units, or units that measure the sense."""
         beside, dimensions = unit_column(self.table, column), self._dimensions(column)
         is_currency = beside is None or bool(self.names(beside) & CURRENCY_COLUMNS)
         fits = not dimensions or bool(dimensions & set(sense.dimensions))
@@ -196,7 +196,7 @@ class Alignment:
         return any(self.is_in(column, unit) for column in range(len(self.table.columns)))
 
     def is_in(self, column: int, unit: Unit) -> bool:
-        """Return whether the numbers of a column are, or may be, in a unit of this dimension."""
+        """Return whether the numbers of a column are, or may be, in a unit of the same dimension as this unit."""
         return unit.quantity in self._dimensions(column) or (
             self.table.columns[column].numbers > 0 and unit_column(self.table, column) is not None
         )
@@ -221,7 +221,7 @@ class Alignment:
             self.values.append(parts)
 
     def unexplained(self) -> list[int]:
-        """Return the places of the words that nothing explains."""
+        """Return the indexes of the words that nothing explains."""
         ends = frozenset().union(*(self.words.figures.get(figure, ()) for figure in ("most", "least")))
         # "heaviest" needs a column of weights, "highest" any.
         sensible = {place for place in ends if any(self.words.keys[place] in sense.asked for sense in SENSES)}
@@ -235,31 +235,31 @@ class Alignment:
         ]
 
     def _counts(self, form: str) -> bool:
-        """Return whether rows, or the numbers of a column, may be what "how many" counts: people, or times."""
+        """Return whether the table has rows or numbers that "how many people" or "how many times" may count."""
         if form == "times":
             return bool(self.dated())
         return bool(self.vocabulary() & PEOPLE or self.quantities())
 
     def numeric(self) -> set[int]:
-        """Return the columns of numbers."""
+        """Return the indexes of the columns of numbers."""
         return {place for place, column in enumerate(self.table.columns) if column.numbers}
 
     def dated(self) -> set[int]:
-        """Return the columns of days."""
+        """Return the indexes of the columns of days."""
         return {place for place, column in enumerate(self.table.columns) if column.days}
 
     def is_categorical(self, place: int) -> bool:
-        """Return whether a column's texts are kinds of rows: each stands in two rows or more on average."""
+        """Return whether a column's texts are categories: each occurs in two or more rows on average."""
         column = self.table.columns[place]
         return not (column.numbers or column.days) and column.distinct * 2 <= column.filled
 
     def vocabulary(self) -> set[str]:
-        """Return the comparable words of the table's name and columns."""
+        """Return the comparable words of the names of the table and its columns."""
         named = {word for column in range(len(self.table.columns)) for word in self.names(column)}
         return named | set(key(re.sub(r"[\W_]+", " ", self.table.title)))
 
     def quantities(self) -> set[int]:
-        """Return the columns that say how many there are of what a row is about; an amount of money does not."""
+        """Return the columns of quantities of the things that rows are about; amounts of money are none."""
         table = self.table
         named = {column for column in self.numeric() if self.names(column) & QUANTITY}
         beside = {column: unit_column(table, column) for column in named}
@@ -271,13 +271,13 @@ class Alignment:
         }
 
     def measured_in(self, unit: Unit) -> set[int]:
-        """Return the columns of numbers in a unit; else those in another unit of its dimension."""
+        """Return the columns of numbers in this unit; if there are none, those in another unit of its dimension."""
         fitting = {column for column in self.numeric() if self.is_in(column, unit)}
         same = {column for column in fitting if unit_named(column_unit(self.table, column)) == unit}
         return same or fitting
 
     def narrowed(self, columns: set[int]) -> list[int]:
-        """Return those of the columns that are meant, by their names, unit and senses; all if nothing tells."""
+        """Return the columns that the question means, by their names, unit and senses; all if none of these decides."""
         left = columns
         for named in (set(self.direct), self.measured_in(self.unit) if self.unit else set(), *self.senses):
             left = (left & named) or left

@@ -1,4 +1,4 @@
-"""Answers a question to a table as it was read: the rows themselves, counts of rows, and figures over a column."""
+"""Answers a question about a table from its reading: by rows, counts of rows, or figures over a column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_ITEMS: Final = 100
 
 
 def result(store: TableStore, reading: Reading) -> Result:
-    """Return the answer to a reading. Raises StoreError."""
+    """Return the result of one reading of a question. Raises StoreError."""
     words = Wording(reading)
     rows, figures = _Rows(store, reading, words), Figures(store, reading, words)
     match reading.figure:
@@ -34,14 +34,14 @@ def result(store: TableStore, reading: Reading) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows that a reading asks for."""
+    """Answers a reading by rows of the table."""
 
     store: TableStore
     reading: Reading
     words: Wording
 
     def listed(self, count: int) -> Result:
-        """Return the `count` rows that meet the conditions, what is asked for of each first."""
+        """Return the `count` rows that meet the conditions, with the requested columns first."""
         reading = self.reading
         rows = self.store.rows(reading.table, reading.conditions, _MOST_ITEMS)
         asked = reading.asked or tuple(place for place in [reading.column] if place is not None)
@@ -66,14 +66,14 @@ class _Rows:
         return Result(text, understood, items, rows[:MOST_CITED], bool(count))
 
     def counted(self, count: int) -> Result:
-        """Return how many rows meet the conditions."""
+        """Return the number of rows that meet the conditions."""
         item = self.words.figure_item("count", "", count, "", count)
         rows = self.store.rows(self.reading.table, self.reading.conditions, MOST_CITED)
         text = f"{self.words.counted(count)}{self.words.where}."
         return Result(text, self.words.understood("number of rows"), [item], rows, bool(count))
 
     def distinct(self) -> Result:
-        """Return the different texts of a column, with the number of rows that have each."""
+        """Return the different texts of a column, with the number of rows that have each text."""
         reading, name = self.reading, self.words.name(self.reading.column)
         counts = self.store.counts(reading.table, reading.conditions, reading.column or 0)
         shown = [f"{text} ({count:,})" for text, count in counts[:MOST_SHOWN]]

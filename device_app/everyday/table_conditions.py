@@ -1,4 +1,4 @@
-"""Reads which rows of a table a question is about: cells, days, comparisons with numbers, units."""
+"""Reads the conditions on rows from a question about a table: cells, days, comparisons with numbers, units."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _EARLIEST_YEAR: Final = 1900
 
 @dataclass(frozen=True, slots=True)
 class RowConditions:
-    """The conditions on rows that aligned words name."""
+    """The conditions on rows that the words of a question name, after alignment with a table."""
 
     aligned: Alignment
     today: date
 
     def texts(self, places: Sequence[int | None]) -> list[Condition]:
-        """Return the conditions that cells have the texts that are named, each in the column chosen for it."""
+        """Return conditions that cells have the texts named in the question, each in its column from `places`."""
         texts: dict[int, set[str]] = {}
         for value, place in zip(self.aligned.values, places, strict=True):
             if place is not None:
@@ -49,7 +49,7 @@ class RowConditions:
         return [Condition(place, "text", tuple(sorted(some))) for place, some in sorted(texts.items())]
 
     def units(self, figure: Figure | None) -> list[Condition] | None:
-        """Return the condition that rows are in the unit named, where no figure has a unit; None if rows have none."""
+        """Return the condition that rows are in the named unit, if no figure uses it; None if rows have no units."""
         unit = self.aligned.unit
         if unit is None or figure not in (None, "count", "latest", "earliest"):
             return []
@@ -62,7 +62,7 @@ class RowConditions:
         return [Condition(beside.pop() or 0, "text", names_of(unit), (), unit.sign)]
 
     def days(self) -> list[Span]:
-        """Return the days that the question names; the past where a day has no year."""
+        """Return the days that the question names; a day without a year is taken to be past."""
         text = self.aligned.words.text
         for said in set().union(*self.aligned.direct.values()) if self.aligned.direct else ():
             if said in self.aligned.words.keys and self.aligned.words.keys.index(said) in self.aligned.words.dated:
@@ -78,14 +78,14 @@ class RowConditions:
         return spans
 
     def day_columns(self) -> list[int]:
-        """Return the columns of days that may be meant; what is still to come only if it is named."""
+        """Return the columns of days that the question may mean; columns of future days only if it names them."""
         days = self.aligned.dated()
         return self.aligned.narrowed(
             {place for place in days if place in self.aligned.direct or not self.aligned.names(place) & LATER} or days
         )
 
     def spans(self, spans: Sequence[Span], column: int) -> tuple[tuple[str, str], ...]:
-        """Return the days as the store compares them. A birthday is asked for without its year."""
+        """Return the days as text for the store; for a birthday named without a year, the day in each year."""
         if self.aligned.names(column) & BIRTHDAYS and not _YEAR.search(self.aligned.words.text):
             spans = [
                 (first.replace(year=year), last.replace(year=year))
@@ -96,12 +96,12 @@ class RowConditions:
         return tuple((first.isoformat(), last.isoformat()) for first, last in spans)
 
     def filled(self, figure: Figure | None) -> list[Condition]:
-        """Return the conditions that a row counts only with a day in the column named: "How many books did I read?"."""
+        """Return conditions that counted rows have a day in a named column: "How many books did I finish?"."""
         columns = self.aligned.dated() & set(self.aligned.direct) if figure == "count" else set()
         return [Condition(column, "d", (), ((None, None),)) for column in sorted(columns)]
 
     def compared(self) -> Sequence[int | None]:
-        """Return the columns that a comparison may be about; [None] without one, none if none fits."""
+        """Return the columns that a comparison may be about; [None] without a comparison, [] if no column fits."""
         matches = self.aligned.words.comparisons
         if not matches:
             return [None]
@@ -116,7 +116,7 @@ class RowConditions:
         return sorted(set(meant) & self.aligned.measured_in(unit)) or meant
 
     def comparison(self, column: int) -> list[Condition]:
-        """Return the conditions that a column's numbers are over or under the one named, and in its unit."""
+        """Return conditions that a column's numbers are above or below the number in the question, and in its unit."""
         match, unit = self.aligned.words.comparisons[0], self._compared_unit()
         number, sort = float(match["number"].replace(",", ".")), match["sort"]
         header, beside = column_unit(self.aligned.table, column), unit_column(self.aligned.table, column)

@@ -1,7 +1,7 @@
-"""Figures over a column of a table: sums, averages, extremes, and sums by group. SQLite computes them.
+"""Computes figures over a column of a table with SQLite: sums, averages, extremes, and sums by group.
 
-Numbers in units of one dimension are added and compared after conversion, which is said. Other units and currencies are
-kept apart and named.
+Numbers in units of one dimension are added and compared after conversion, and the text says so. Other units and
+currencies are listed separately.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from shared.printable import counted
 from storage.tables import Condition, StoredRow, TableStore, Totals
 
 MOST_CITED: Final = 3
-"""The most rows that a figure over many cites."""
+"""The most rows that are cited for a figure over many rows."""
 
 _MOST_TIES: Final = 100
 _SAMPLED: Final = 50
-"""The rows by which it is seen with how many decimals a table writes its numbers."""
+"""The number of rows from which the number of decimals in a column is determined."""
 
 _MOST_DECIMALS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures that a reading asks for."""
+    """Computes the figures that a reading of a question asks for."""
 
     store: TableStore
     reading: Reading
@@ -70,7 +70,7 @@ class Figures:
         return Result(text, understood, items, rows)
 
     def extreme(self) -> Result:
-        """Return the rows with the greatest or least number; those of each dimension, as these are not compared."""
+        """Return the rows with the greatest or the least number, separately for each dimension."""
         is_most = self.reading.figure == "most"
         best: dict[str, Totals] = {}
         for total in self._compared():
@@ -94,7 +94,7 @@ class Figures:
         return Result(note + "\n\n".join(parts), understood, self.words.row_items(rows), rows[:MOST_CITED])
 
     def grouped(self) -> Result:
-        """Return the groups of rows with the greatest or least first: by their sum, or by their number."""
+        """Return the groups of rows, ordered by their sum or by their number of rows."""
         reading, group = self.reading, self.reading.group or 0
         is_most, is_counted = reading.figure == "most", reading.column is None
         if is_counted:
@@ -126,7 +126,7 @@ class Figures:
         return self.reading.column or 0
 
     def _currencies(self) -> int | None:
-        """Return the column whose numbers say that the sums, which have no unit, are in several currencies, if any."""
+        """Return the column that has the currencies of sums without a unit; None if there is only one currency."""
         table = self.reading.table
         is_money = bool(COST.named & set(key(self.words.name(self._place))))
         has_unit = table.columns[self._place].units or column_unit(table, self._place)
@@ -140,14 +140,14 @@ class Figures:
         return None
 
     def _totals(self, group: int | None = None, units_of: int | None = None) -> list[Totals]:
-        """Return the figures over the column, with the unit of its name where its cells have none."""
+        """Return the figures over the column; cells without a unit get the unit in the column's name."""
         table = self.reading.table
         beside, header = unit_column(table, self._place), column_unit(table, self._place)
         totals = self.store.totals(table, self.reading.conditions, self._place, beside, group, units_of)
         return _merged(replace(total, unit=total.unit or header) for total in totals)
 
     def _compared(self, group: int | None = None, units_of: int | None = None) -> list[Totals]:
-        """Return the figures in the unit that is asked for, if there are any; else in all units."""
+        """Return the figures in the requested unit; if there are none, those in all units."""
         totals = self._totals(group, units_of)
         return [total for total in totals if _is_in(total, self.reading.unit)] or totals
 
@@ -163,7 +163,7 @@ class Figures:
         return [row for row in rows if unit_named(str(row.values.get(written, header))) == unit_named(unit)]
 
     def _named(self, rows: Sequence[StoredRow]) -> str:
-        """Return the texts that are asked for, of few rows: the boats of "Which boat is longest?"; "" for none."""
+        """Return the requested texts of a few rows, such as the boats for "Which boat is longest?"; "" for none."""
         columns = self.reading.table.columns
         asked = [place for place in self.reading.asked if not (columns[place].numbers or columns[place].days)]
         asked = [place for place in asked if place != unit_column(self.reading.table, self._place)]
@@ -183,7 +183,7 @@ class Figures:
         return amount(_value(total, figure), total.unit, max(decimals, 2) if figure == "average" else decimals)
 
     def _decimals(self) -> int:
-        """Return with how many decimals the first rows write the column's numbers."""
+        """Return the number of decimals with which the first rows write the column's numbers."""
         rows = self.store.rows(self.reading.table, self.reading.conditions, _SAMPLED)
         written = [f"{row.values[value]:.10g}" for row in rows if (value := f"n{self._place}") in row.values]
         cells = [row.cells[self._place] for row in rows if f"n{self._place}" in row.values]
@@ -192,7 +192,7 @@ class Figures:
 
 
 def _merged(totals: Iterable[Totals]) -> list[Totals]:
-    """Return figures by group and unit, where a unit is written in several ways: "€" and "EUR"."""
+    """Return the figures with equal units merged, such as "€" and "EUR", for each group."""
     merged: dict[tuple[str, Unit], Totals] = {}
     for total in totals:
         of = (total.group, unit_named(total.unit))
@@ -225,7 +225,7 @@ def _exceeds(total: Totals, other: Totals, *, is_most: bool) -> bool:
 
 
 def _together(totals: Sequence[Totals], asked: Unit | None) -> Totals | None:
-    """Return figures as one, in the unit asked for or that of most rows; None if the units do not convert."""
+    """Return the sum of all figures, in the requested unit or the most frequent one; None if units do not convert."""
     units = [unit_named(total.unit) for total in totals]
     if len({unit.dimension for unit in units}) != 1:
         return None
@@ -239,7 +239,7 @@ def _together(totals: Sequence[Totals], asked: Unit | None) -> Totals | None:
 
 
 def _usual(totals: Sequence[Totals]) -> Unit:
-    """Return the unit of most rows, the larger of two that are equally frequent."""
+    """Return the unit of most rows; of two equally frequent units, the larger one."""
     rows = Counter[Unit]()
     for total in totals:
         rows[unit_named(total.unit)] += total.count
@@ -247,7 +247,7 @@ def _usual(totals: Sequence[Totals]) -> Unit:
 
 
 def _ranked(totals: Sequence[Totals], *, is_most: bool) -> list[Totals]:
-    """Return each group once, in the unit of most rows, the greatest sum first, or the least."""
+    """Return each group once, in the unit of most rows, ordered by sum."""
     groups: dict[str, list[Totals]] = {}
     for total in totals:
         groups.setdefault(total.group, []).append(total)

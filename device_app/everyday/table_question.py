@@ -1,4 +1,4 @@
-"""Reads the words of a question to a table: which belong to a date, a figure or a comparison, and which are counted."""
+"""Parses a question about a table: which words belong to a date, a figure or a comparison, and which are counted."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from device_app.english.table_words import AMOUNT, COMPARISON, COSTS, COUNTED, F
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a question: their forms, their comparable forms, and which are of a date, a figure, a comparison.
+    """A question's words, as written (`forms`) and in comparable form (`keys`), and the indexes of words with a role.
 
-    `amount` is what "how many" counts; no part of a cell has it. `counted` are those that say that people or times are
-    counted, `verbs` those that say what people do: no cell has them. `payers` are those that ask who paid, `costs` are
-    the verb of "what did it cost".
+    `dated`, `figures` and `compared` belong to a date, a figure or a comparison. `amount` is the noun after "how many";
+    no part of a cell matches it. `counted` are nouns for people or times that are counted, `verbs` are what people do:
+    no cell matches these. `payers` are words that ask who paid; `costs` is the verb of "what did it cost".
     """
 
     text: str
@@ -35,7 +35,7 @@ class Words:
 
 
 def parsed(text: str) -> Words:
-    """Return the words of a question in lower case."""
+    """Return the parsed words of a question in lower case."""
     matches = list(WORD.finditer(text))
 
     def within(spans: Iterable[tuple[int, int]]) -> frozenset[int]:

@@ -1,7 +1,8 @@
-"""Reads a question as one to a table: every word of it has to be explained by the table, or it is none.
+"""Reads a question as one about a table: only if the table explains every word of the question.
 
-A word is explained by a cell, by a column's name, by the table's name, as a figure ("on average"), a unit, a day, or a
-sense that a column has ("who", "cost"). Pure: tables and cells are given. What fits twice gives several readings.
+A word is explained by a cell, a column's name, the table's name, a figure ("on average"), a unit, a day, or a sense
+that a column has ("who", "cost"). Words with several explanations give several readings. Pure: the caller passes tables
+and cells.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ _WHO_IS = re.compile(r"^\W*who(?:'s| is| was| are) (?!paid\b)")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A question as one to a table. `figure` None asks for the rows themselves.
+    """A question read as one about a table. If `figure` is None, the question asks for rows.
 
-    `column` is the place of the column of the figure's values, `asked` those of the columns that are asked for, `group`
-    that of the column by whose texts values are added up. `unit` is what the figure is asked in. `score` orders the
-    readings: the words that cells explain, then those of the names of table and columns.
+    Columns are given by index: `column` holds the figure's values, `asked` are the requested columns, and values are
+    added up by the texts of `group`. `unit` is the requested unit. `score` orders the readings by the number of words
+    explained by cells, then by names of the table and its columns.
     """
 
     table: Table
@@ -58,7 +59,7 @@ class Reading:
 
 
 def read(aligned: Sequence[Alignment], today: date) -> list[list[Reading]]:
-    """Return the readings, the best first, those that are equally good together; none if no table explains it."""
+    """Return the possible readings, those with equal scores grouped, the best group first; none if no table fits."""
     readings = [
         reading for alignment in aligned for reading in _Reader(alignment, RowConditions(alignment, today)).readings()
     ]
@@ -67,9 +68,9 @@ def read(aligned: Sequence[Alignment], today: date) -> list[list[Reading]]:
 
 
 def alignments(question: str, tables: Sequence[Table], cells: Mapping[str, Sequence[Cell]]) -> list[Alignment]:
-    """Return the question's words aligned with each table; none for a question that tables do not answer.
+    """Return the question's words aligned with each table; none for a question of a sort that tables do not answer.
 
-    `cells` are the cells that the question's words stand in, by `english.cells.key`.
+    `cells` are the cells that contain a word of the question, by the word's key (`english.cells.key`).
     """
     text = plain(" ".join(question.split()))
     if len(text) > _MOST_CHARACTERS or OTHERWISE.search(text) or denies(text):
@@ -80,7 +81,7 @@ def alignments(question: str, tables: Sequence[Table], cells: Mapping[str, Seque
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads aligned words."""
+    """Reads one question, after alignment with a table."""
 
     aligned: Alignment
     rows: RowConditions
@@ -135,7 +136,7 @@ class _Reader:
         return said
 
     def _many(self, end: int) -> Figure:
-        """Return what "how many" asks for: a sum of what is measured or counted in a column, else a count of rows."""
+        """Return the figure that "how many" asks for: a sum over a column of quantities, else a count of rows."""
         before = len(WORD.findall(self.aligned.words.text[:end]))
         behind = (
             place
@@ -156,13 +157,13 @@ class _Reader:
         return "count"
 
     def _has_column(self) -> bool:
-        """Return whether it is said of what the greatest or least is sought, or whether any number is meant."""
+        """Return whether the question says which quantity is greatest or least, or allows any."""
         text, named = self.aligned.words.text, self.aligned.numeric() & set(self.aligned.direct)
         is_told = bool(self.aligned.senses or self.aligned.unit or named or not BARE.search(text))
         return is_told and not _OFTEN.search(text)
 
     def _group(self, figure: Figure | None) -> int | None:
-        """Return the column by whose texts the values are added up: "Which shop did we spend the most at?"."""
+        """Return the column by whose texts values are added up: shops for "Which shop did we spend the most at?"."""
         text = self.aligned.words.text
         if figure not in ("most", "least") or not (BARE.search(text) or _OFTEN.search(text)):
             return None
@@ -174,7 +175,7 @@ class _Reader:
         return named[0] if len(named) == 1 else None
 
     def _columns(self, figure: Figure | None, group: int | None) -> Sequence[int | None]:
-        """Return the columns that the figure may be over; several where the question does not tell."""
+        """Return the columns over which the figure may be computed, several if the question does not decide."""
         if figure in (None, "count"):
             return [None]
         if figure == "distinct":
@@ -191,7 +192,7 @@ class _Reader:
         return [None] if group is not None and len(columns) > 1 and not self.aligned.senses else columns
 
     def _asked(self) -> tuple[int, ...]:
-        """Return the columns that are asked for, in the order of the table."""
+        """Return the requested columns, in the order of the table."""
         groups = [{column} for column in self.aligned.direct]
         for columns in self.aligned.senses:
             if any(group & columns for group in groups):
@@ -201,7 +202,7 @@ class _Reader:
         return tuple(sorted(set().union(*groups)))
 
     def _is_anchored(self, figure: Figure | None, asked: tuple[int, ...], group: int | None) -> bool:
-        """Return whether enough of the question is the table's own that no other source can be meant."""
+        """Return whether enough words of the question come from the table that no other source can be meant."""
         roles = set(self.aligned.roles.values())
         is_limited = bool(self.rows.days() or self.aligned.words.comparisons)
         if figure == "much" and not roles & {"cell", "part"}:

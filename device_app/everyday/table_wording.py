@@ -1,4 +1,4 @@
-"""Puts rows, figures and conditions of tables into words, and into the records of `--json`."""
+"""Puts the rows, figures and conditions of tables into words, and into the records of `--json`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from shared.printable import counted
 from storage.tables import DURATION, Condition, StoredRow, Table, Totals
 
 MOST_SHOWN: Final = 10
-"""The most rows or groups that a person is shown; `--json` has up to 100."""
+"""The most rows or groups in a text; `--json` has up to 100."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowItem(Item):
-    """A row of a table: its file, the table's title, its number there, and its filled cells by column."""
+    """A row of a table: its file, the table's title, the row's number, and its filled cells by column."""
 
     TYPE: ClassVar[str] = "row"
     path: str
@@ -33,7 +33,7 @@ class RowItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class FigureItem(Item):
-    """A figure over a column: its name, its value in a unit ("" for none), the number of rows, and of which group."""
+    """A figure over a column: its name, its value with a unit ("" for none), the number of rows, and the group."""
 
     TYPE: ClassVar[str] = "figure"
     path: str
@@ -48,9 +48,9 @@ class FigureItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The answer to one reading: its text, how it was understood, the records and the rows behind it.
+    """The answer to one reading: its text, how it was read, its records and its rows.
 
-    `fits` is whether any row fits.
+    `fits` is whether any row meets the conditions.
     """
 
     text: str
@@ -62,13 +62,13 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The words for a reading."""
+    """Words the answer to one reading."""
 
     reading: Reading
 
     @property
     def file(self) -> str:
-        """The name of the table: its file's, and its sheet's if it has one."""
+        """The table's name: the name of its file, and of its sheet if it has one."""
         table = self.reading.table
         file = Path(table.path)
         sheet = "" if table.title == file.stem else table.title.rpartition(", ")[2]
@@ -76,12 +76,12 @@ class Wording:
 
     @property
     def where(self) -> str:
-        """The conditions as a part of a sentence: ", where shop is City Tram"; "" without any."""
+        """The conditions as a clause: ", where shop is City Tram"; "" if there are none."""
         conditions = [self._condition(condition, " is ") for condition in self.reading.conditions]
         return f", where {' and '.join(conditions)}" if conditions else ""
 
     def understood(self, *figure: str) -> str:
-        """Return what was understood: a figure of a column, the conditions, and the table or its rows."""
+        """Return how the question was read: the figure, the conditions, and the table or its rows."""
         first, *last = figure
         conditions = [self._condition(condition, " ") for condition in self.reading.conditions]
         return " · ".join(filter(None, [first, *conditions, *(last or [self.file])]))
@@ -95,12 +95,12 @@ class Wording:
         return f"{counted(count, 'row')} of {self.file}"
 
     def nothing(self, understood: str, what: str) -> Result:
-        """Return the answer that no row has what the figure is over."""
+        """Return the answer that no row meeting the conditions has a value in the figure's column."""
         text = f"None: no row of {self.file} has a {what} in “{self.name(self.reading.column)}”{self.where}."
         return Result(text, understood, fits=False)
 
     def cells(self, row: StoredRow, places: Iterable[int]) -> str:
-        """Return some cells of a row with the names of their columns, and the units of numbers."""
+        """Return some cells of a row, with the names of their columns and the units of numbers."""
         return "; ".join(f"{self.name(place)}: {self._cell(row, place) or 'empty'}" for place in places)
 
     def _cell(self, row: StoredRow, place: int) -> str:
@@ -114,7 +114,7 @@ class Wording:
         return f"row {row.line}: {filled}"
 
     def listed(self, rows: Sequence[StoredRow]) -> str:
-        """Return the first rows as a list."""
+        """Return a list of the first rows."""
         return "\n".join(f"- {self.row(row)}" for row in rows[:MOST_SHOWN])
 
     def row_items(self, rows: Iterable[StoredRow]) -> list[Item]:
@@ -152,7 +152,7 @@ class Wording:
 
 
 def amount(value: float, unit: str, decimals: int) -> str:
-    """Return a number with its unit. Numbers are written as the table writes them, so that they can be compared."""
+    """Return a number with its unit, written as the table writes numbers, so that both can be compared."""
     if unit == DURATION:
         seconds = round(value)
         return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
@@ -165,12 +165,12 @@ def amount(value: float, unit: str, decimals: int) -> str:
 
 
 def kinds(totals: Iterable[Totals]) -> str:
-    """Return what the units of some figures are called."""
+    """Return the noun for the units of some figures: "currencies" or "units"."""
     return "currencies" if all(unit_named(total.unit).is_money for total in totals) else "units"
 
 
 def _days(first: str | float | None, last: str | float | None) -> str:
-    """Return a span of days in words: a day, a month, a year, or from one day to another."""
+    """Return a span of days in words: a day, a month, a year, or two days."""
     begin, end = date.fromisoformat(str(first)), date.fromisoformat(str(last))
     if begin == date.min:
         return f"until {end}"

@@ -1,4 +1,4 @@
-"""Answers questions to the tables and sheets that were read: from the right row, or by a figure over a column."""
+"""Answers questions about the tables and sheets that were read: with rows, or with a figure over a column."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
 
 _MOST_LINES: Final = 3
-"""The most rows that are shown of each answer, where there is more than one."""
+"""The most rows that are shown for each answer if there are several answers."""
 
 _MOST_ROWS: Final = 200_000
-"""The most rows of a table that are looked through for a question: two seconds on a laptop."""
+"""The most rows of a table that is searched for a question: they take two seconds on a laptop."""
 
 _SHEETS: Final = frozenset((".xlsx", ".xlsm", ".ods"))
-"""The kinds of files of which only the first rows are read."""
+"""The suffixes of files of which only the first rows are read."""
 
 _LEAST_CORRECTED: Final = 5
-"""The letters from which a word is taken for misspelt: shorter ones are one letter away from too many."""
+"""The fewest letters of a word that may be corrected: for shorter words, too many words are one letter away."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Answers from the rows of tables. Where several columns or tables fit, the answer names them all."""
+    """Answers from the rows of tables. If several columns or tables fit, the answer has a part for each."""
 
     store: KnowledgeStore
     stands_alone: ClassVar[bool] = True
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return what the rows say; None if a word of the question is not explained by a table."""
+        """Return the tables' answer; None if no table explains all words of the question."""
         store = TableStore(self.store.database)
         tables = [table for table in asked.present(store.tables(asked.query.filters)) if table.rows <= _MOST_ROWS]
         if not tables:
@@ -81,7 +81,7 @@ def _bullet(answer: Result) -> str:
 
 
 def _cut(store: TableStore, table: Table) -> str:
-    """Return that only the first rows of a sheet were read, if that may be; "" if all were."""
+    """Return the note that only the first rows of a sheet were read; "" if all may have been."""
     # Imported on first use: the readers bring their libraries along.
     from device_app.knowledge.readers.sheets import MOST_ROWS
 
@@ -93,7 +93,7 @@ def _cut(store: TableStore, table: Table) -> str:
 
 
 def _spelt(store: TableStore, question: str, aligned: Sequence[Alignment]) -> tuple[str, str] | None:
-    """Return the question with its only unexplained word replaced by the likeliest of a table, and a note of it."""
+    """Return the question with its only unexplained word corrected to a table's word, and a note that says so."""
     for alignment in aligned:
         places = alignment.unexplained()
         word = alignment.words.forms[places[0]] if len(places) == 1 and not alignment.words.counted else ""

@@ -1,4 +1,4 @@
-"""Answers small talk and questions about the program, with what can be asked of the files that were read."""
+"""Answers small talk and questions about the program, partly with facts about the person's files."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ ADD: Final = (
     "that were added once are kept up to date."
 )
 PRIVATE: Final = (
-    "No: your files and their names stay on this device, a question leaves it only if you have connected a companion "
-    "server and allow that, and of answers only drafts do, which may repeat what is in your files, where you let the "
-    "server help to write them (`--together`). `jackdaw why` says what left the device; `--local-only` sends nothing."
+    "No: your files and their names stay on this device. A question leaves it only if you have connected a companion "
+    "server and allow that. If you let the server help to write answers (`--together`), drafts of them leave it as "
+    "well, which may repeat text of your files. `jackdaw why` says what left the device; `--local-only` sends nothing."
 )
 
 REPLIES: Final[Mapping[str, str]] = {
@@ -86,7 +86,7 @@ REPLIES: Final[Mapping[str, str]] = {
         "and it is not shown again."
     ),
 }
-"""The reply to each topic; what is in the files is added where that helps."""
+"""The reply to each topic; some replies are followed by facts about the files."""
 
 _WITH_EXAMPLES: Final = frozenset[str](("greeting", "how are you", "who are you", "what can you do", "help"))
 
@@ -100,7 +100,7 @@ class Talk:
     stands_alone: ClassVar[bool] = False
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return the reply, if the text is nothing else."""
+        """Return the reply; None if the text is about anything else."""
         if asked.query.is_limited or not (topic := talk.topic(asked.text)):
             return None
         parts = [REPLIES[topic]]
@@ -128,7 +128,7 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class CountItem(Item):
-    """The number of documents of a kind."""
+    """A kind of document, and the number of documents of that kind."""
 
     TYPE: ClassVar[str] = "count"
     kind: str

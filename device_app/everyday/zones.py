@@ -1,4 +1,4 @@
-"""Answers what time it is elsewhere, and what a time of day is elsewhere."""
+"""Answers what time it is at another place, and what a time of day is there."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _place(name: str) -> str:
 
 
 def _clock(said: str) -> time | None:
-    """Return a time of day: "8 am", "15:00", "noon", "9 in the morning"."""
+    """Return the time in a text such as "8 am", "15:00", "noon" or "9 in the morning"."""
     if said in _NAMED_TIMES:
         return _NAMED_TIMES[said]
     match = _AT.fullmatch(said.strip())
