@@ -1,3 +1,1 @@
-"""The device that Jackdaw runs on: its conditions (power, charge, heat, load), processes, user activity, work budgets,
-services started at login.
-"""
+"""The device that Jackdaw runs on: power, heat, load, processes, user activity, budgets for work, services."""

@@ -1,4 +1,4 @@
-"""The time of the last question, shared between processes through one small file.
+"""Stores the time of the last question in one small file, which all processes share.
 
 The file holds `time.monotonic_ns()`, which is the same in all processes until the machine restarts and does not change
 when the wall clock is set.
@@ -15,7 +15,7 @@ from shared.errors import NotWritable
 from storage.private import private_folder
 
 _DIGITS = 20
-"""The digits of a timestamp: a fixed width, so that a new one overwrites the last one completely."""
+"""The number of digits of a timestamp: it is fixed, so that a new timestamp overwrites the whole previous one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Activity:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Note the time at the start and at the end of a question."""
+        """Record the time at the start and at the end of a question."""
         self.note()
         try:
             yield
@@ -34,7 +34,7 @@ class Activity:
             self.note()
 
     def note(self) -> None:
-        """Note that a question is asked now. Errors of the disk are ignored: they must not fail the question."""
+        """Record that a question is asked now. Disk errors are ignored: they must not make the question fail."""
         with suppress(OSError, NotWritable):
             private_folder(self.path.parent)
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600)
@@ -44,22 +44,22 @@ class Activity:
                 os.close(descriptor)
 
     def mark(self) -> bytes:
-        """Return the file's content, b"" if it cannot be read; `changed` tells whether a question was noted since."""
+        """Return the file's content for `changed`, which compares it later; b"" if the file cannot be read."""
         try:
             return self.path.read_bytes()
         except OSError:
             return b""
 
     def changed(self, mark: bytes) -> bool:
-        """Return whether a question was noted since `mark` was called. Takes about 20 µs."""
+        """Return whether a question was asked since `mark` was called. Takes about 20 µs."""
         return self.mark() != mark
 
     def last(self) -> float | None:
-        """Return the time of the last question in seconds of `time.monotonic()`; None if none was noted."""
+        """Return the time of the last question in seconds of `time.monotonic()`; None if no question was recorded."""
         noted = self.mark()
         return int(noted) / 1e9 if noted.isdigit() else None
 
     def quiet_s(self, now: float) -> float | None:
-        """Return the seconds since the last question, or since the machine's restart; None if none was noted."""
+        """Return the seconds since the last question, or since the machine's restart; None without a question."""
         last = self.last()
         return None if last is None else now if last > now else now - last

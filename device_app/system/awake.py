@@ -1,7 +1,8 @@
-"""Keeps a phone awake while an answer is written or a job that the person started runs, by Termux's wake lock.
+"""Keeps a phone awake by Termux's wake lock while an answer is written, or a job that the person started runs.
 
-Android has one lock for all of Termux. So each holder has a file that it keeps locked, and whoever ends last takes the
-wake lock back. The system unlocks the files of a process that is killed, so that the next Jackdaw can clear up.
+Android has one lock for all of Termux. So each process that needs it keeps a file of its own locked, and the last
+process to end releases the wake lock. The system unlocks the files of a killed process, so that the next Jackdaw
+process can release a wake lock left behind.
 """
 
 import fcntl
@@ -16,15 +17,15 @@ from shared.errors import NotWritable
 from storage.private import private_folder, to_be_written
 
 GRACE_S = 1.0
-"""Seconds before the lock is taken: the screen is on when a question is asked, and most answers end sooner."""
+"""Seconds to wait before taking the lock: the screen is still on then, and most answers end sooner."""
 
 _WAIT_S = 2 * phone.SECONDS
-"""Seconds to wait for another Jackdaw that takes or gives back the lock."""
+"""Seconds to wait for another Jackdaw process that takes or releases the lock."""
 
 
 @contextmanager
 def awake(folder: Path) -> Iterator[None]:
-    """Keep the phone awake while in this context, also if it ends by an error; do nothing elsewhere."""
+    """Keep the phone awake while in this context, however it ends; do nothing on other devices."""
     if not phone.is_phone():
         yield
         return
@@ -48,7 +49,7 @@ def awake(folder: Path) -> Iterator[None]:
 
 
 def clear_up(folder: Path) -> bool:
-    """Give the wake lock back that a killed Jackdaw has left; return whether there was one. Raises nothing."""
+    """Release the wake lock if a killed Jackdaw process left it; return whether one was left. Raises nothing."""
     if not (phone.is_phone() and folder.is_dir() and any(folder.glob("*.held"))):
         return False
     with _alone(folder):
@@ -61,12 +62,12 @@ def clear_up(folder: Path) -> bool:
 
 
 def holders(folder: Path) -> int:
-    """Return how many processes keep the phone awake now."""
+    """Return the number of processes that keep the phone awake now."""
     return len(_holders(folder)[1])
 
 
 class _Held:
-    """A file that this process keeps locked."""
+    """A file that this process keeps locked while it needs the wake lock."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -102,7 +103,7 @@ def _give_back(folder: Path, held: _Held) -> None:
 
 
 def _holders(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of processes that have ended, and of those that run."""
+    """Return the lock files of processes that have ended, and those of running processes."""
     dead: list[Path] = []
     living: list[Path] = []
     for file in folder.glob("*.held"):
@@ -120,7 +121,7 @@ def _holders(folder: Path) -> tuple[list[Path], list[Path]]:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Let one Jackdaw at a time take or give back the lock; whoever waits too long does so all the same."""
+    """Let one Jackdaw process at a time take or release the wake lock; after `_WAIT_S`, proceed without it."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / "lock", timeout=_WAIT_S, mode=0o600)

@@ -1,7 +1,7 @@
-"""The batteries and plugs of a device, read from Linux's `/sys/class/power_supply`, which some phones provide.
+"""Reads a device's batteries and plugs from Linux's `/sys/class/power_supply`, which some phones provide too.
 
-Files there count in millionths: µWh or µAh, and µV. psutil is not used: it gives percentages alone, of one battery, and
-takes a wireless mouse's for the computer's.
+Numbers there are in millionths: µWh or µAh, and µV. psutil is not used: it gives only the percentage of one battery,
+and may take a wireless mouse's battery for the computer's.
 """
 
 import time
@@ -21,7 +21,7 @@ _STEP = 10_000 * _JOULES, 1_000 * _COULOMBS
 
 @dataclass(frozen=True, slots=True)
 class Battery:
-    """The charge left in one battery, and the resolution of that number, in joules or (at `volts`) in coulombs."""
+    """The charge left in one battery, and its resolution, in joules or (at `volts`) in coulombs."""
 
     name: str
     left: float
@@ -31,7 +31,7 @@ class Battery:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The batteries of a device that runs on them, at one moment; `asleep_s` is the time suspended since its start."""
+    """The charge of a device's batteries at one moment; `asleep_s` are the seconds suspended since its start."""
 
     at_s: float
     asleep_s: float
@@ -39,7 +39,7 @@ class Reading:
 
 
 def read(folder: Path = SUPPLIES) -> Reading | None:
-    """Read the batteries that this device runs on; None on mains power, or if the state or charge is not available."""
+    """Read the batteries that power this device; None on mains power, or if the state or charge is not available."""
     try:
         batteries = [battery for battery in sorted(folder.iterdir()) if _is_own(battery)]
         states = [_text(battery / "status") for battery in batteries]
@@ -53,9 +53,9 @@ def read(folder: Path = SUPPLIES) -> Reading | None:
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """What batteries and plugs say of a device, None where they say nothing or contradict each other.
+    """The state reported by batteries and plugs; values are None if missing or contradictory.
 
-    `percent` is of all batteries together, `temperature_c` of the hottest. Neither is checked for what can be true.
+    `percent` is of all batteries together, `temperature_c` of the hottest one. Neither is checked for plausibility.
     """
 
     on_mains: bool | None = None
@@ -64,7 +64,7 @@ class Supply:
 
 
 def supply(folder: Path = SUPPLIES) -> Supply | None:
-    """Read batteries and plugs; None where the system does not show them. A device without a battery says nothing."""
+    """Read batteries and plugs; values are None if the system does not report them, or has no battery."""
     try:
         supplies = sorted(folder.iterdir())
     except OSError:
@@ -84,8 +84,8 @@ def supply(folder: Path = SUPPLIES) -> Supply | None:
 def _on_mains(states: Sequence[str], plugs: Sequence[str]) -> bool | None:
     """Return whether the device runs on mains power, by the states of its batteries and by its plugs.
 
-    Unknown is a plug beside a battery that drains (a charger that is too weak, or one of them lies), and a battery that
-    charges without a plug.
+    Return None if they contradict each other: if a battery drains beside a plug (a charger that is too weak, or a wrong
+    report), or charges without one.
     """
     is_plugged = any(online not in ("", "0") for online in plugs)
     if "Charging" in states:
@@ -98,7 +98,7 @@ def _on_mains(states: Sequence[str], plugs: Sequence[str]) -> bool | None:
 
 
 def _percent(batteries: Sequence[Path]) -> float | None:
-    """Return the charge of all batteries together; None if one does not say its own, or says what cannot be true."""
+    """Return the charge of all batteries together; None if one of them reports no or an impossible charge."""
     charges = [_signed(each / "capacity") for each in batteries]
     known = [charge for charge in charges if charge is not None and 0 <= charge <= 100]
     if len(known) < len(batteries):
@@ -112,7 +112,7 @@ def _percent(batteries: Sequence[Path]) -> float | None:
 
 
 def _is_own(supply: Path) -> bool:
-    """Return whether the supply is a present battery of the device itself, not of a mouse or another accessory."""
+    """Return whether the supply is a battery inside the device itself, not one of a mouse or another accessory."""
     return (
         _text(supply / "type") == "Battery"
         and _text(supply / "scope", "System") != "Device"
@@ -160,28 +160,28 @@ def _required(supply: Path, name: str) -> float:
 
 
 def _signed(file: Path) -> float | None:
-    """Read a whole number; None if there is none, or if it is too long to be one."""
+    """Read a whole number; None if the file is missing, or its text is too long for a number."""
     with suppress(ValueError):
         return float(int(_said(file))) if len(_said(file)) < 16 else None
     return None
 
 
 def _said(file: Path) -> str:
-    """Read a file's text; "" if it cannot be read."""
+    """Read a file's text; "" if the file cannot be read."""
     with suppress(OSError):
         return _text(file, "")
     return ""
 
 
 def _holds(rule: Callable[[Path], bool], supply: Path) -> bool:
-    """Return whether the rule holds; not for a supply that vanished."""
+    """Return whether the rule holds for a supply; False if the supply has been removed meanwhile."""
     with suppress(OSError):
         return rule(supply)
     return False
 
 
 def _text(file: Path, default: str | None = None) -> str:
-    """Read a file's text. If the file is missing, return `default`, or raise OSError if there is none."""
+    """Read a file's text. If the file is missing, return `default`, or raise OSError without a default."""
     try:
         return file.read_bytes()[:100].decode(errors="replace").strip()
     except FileNotFoundError:

@@ -34,7 +34,7 @@ def recent(ledger: Ledger, now: float) -> Ledger:
 
 
 def spend(ledger: Ledger, now: float, tokens: int, joules: float) -> Ledger:
-    """Return the ledger with this spending added."""
+    """Return the ledger with these tokens and joules added."""
     *earlier, last = recent(ledger, now) or (Spent(now, 0, 0.0),)
     if last.at // _MINUTE_S == now // _MINUTE_S:
         return (*earlier, Spent(now, last.tokens + tokens, last.joules + joules))
@@ -42,12 +42,12 @@ def spend(ledger: Ledger, now: float, tokens: int, joules: float) -> Ledger:
 
 
 def estimated_joules(parameters: int, tokens: int, joules_per_gflop: float) -> float:
-    """Return the energy to read or write these tokens: each takes two operations per parameter."""
+    """Return the estimated energy to read or write these tokens: each takes two operations per parameter."""
     return 2 * parameters * tokens / 1e9 * joules_per_gflop
 
 
 def why_spent(ledger: Ledger, now: float, rules: Rules) -> str | None:
-    """Return which budget is used up, as a phrase; None while both have some left."""
+    """Return which budget is used up, as a phrase; None if neither is."""
     spent = recent(ledger, now)
     if sum(entry.tokens for entry in spent) >= rules.tokens_per_hour:
         return f"the limit of {rules.tokens_per_hour:,} tokens per hour is used up"

@@ -14,7 +14,7 @@ MOST_BYTES = 1 << 20
 """The most bytes of output that are read."""
 
 MOST_GIVEN = 1 << 12
-"""The most bytes that a command is given: every pipe holds them, so that no writing waits for a command that hangs."""
+"""The most bytes of input for a command. They fit into a pipe, so that writing never waits for a command that hangs."""
 
 _LOOK_S = 0.2
 
@@ -22,12 +22,12 @@ _LOOK_S = 0.2
 def output(
     command: Sequence[str], seconds: float, look: Callable[[], object] = lambda: None, given: bytes = b""
 ) -> bytes:
-    """Return what a command prints. If it hangs, prints without end, or still runs when this program ends, kill its
-    process group, so that no processes gather on the device.
+    """Return what a command prints.
 
-    The command's input are the first MOST_GIVEN bytes of `given`.
-    `look` is called several times a second; an error that it raises ends the command. Raises OSError if the command
-    cannot be started, TimeoutExpired after `seconds`, ValueError beyond `MOST_BYTES`.
+    If the command hangs, prints without end, or still runs when this program ends, its process group is killed, so that
+    no processes accumulate on the device. The command's input is `given`, cut to MOST_GIVEN bytes. `look` is called
+    several times a second; an error that it raises ends the command. Raises OSError if the command cannot be started,
+    TimeoutExpired after `seconds`, ValueError beyond `MOST_BYTES`.
     """
     with subprocess.Popen(
         command,

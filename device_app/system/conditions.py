@@ -1,6 +1,6 @@
-"""Reads the device's conditions: power, charge, heat and load. The one reader of the sensors, of computers and phones.
+"""Reads the device's conditions on computers and phones: power, charge, heat and load.
 
-Its users are the rules of work ahead, and the cost of an answer's energy.
+Background work and the cost of an answer's energy are decided by these conditions.
 """
 
 import subprocess
@@ -22,7 +22,7 @@ PACE_S = 0.5
 """Seconds between two readings during work, so that an unplugged cable is noticed within a second."""
 
 _COST = 20
-"""The least pause after a reading, in multiples of the reading's duration: reading a phone's battery is slow."""
+"""The shortest pause after a reading, in multiples of the reading's duration: reading a phone's battery is slow."""
 
 _TERMUX_S = 2.0
 """Seconds to wait for the phone's command, which hangs if its companion app is missing."""
@@ -31,19 +31,19 @@ FRESH_S, WAIT_S = 30.0, 0.1
 """Seconds for which conditions count as current, and the most seconds to wait for newer ones."""
 
 _PROCESSOR_C, _BATTERY_C = (-40.0, 150.0), (-40.0, 100.0)
-"""The lowest and highest credible temperatures, in °C; what a sensor says beyond them is not believed."""
+"""The lowest and highest credible temperatures in °C of a processor and of a battery; others are ignored."""
 
 _LOAD_WINDOW_S, _LEAST_WINDOW_S = 10.0, 0.2
 _PROCESSOR = ("coretemp", "k10temp", "zenpower", "cpu", "soc", "x86_pkg_temp", "acpitz")
-"""Prefixes of the names of processor sensors on Linux; those of disks and radios have other temperature ranges."""
+"""Prefixes of the names of processor sensors on Linux; sensors of disks and radios have other temperature ranges."""
 
 _MISSING = (AttributeError, NotImplementedError, OSError, RuntimeError, ValueError, psutil.Error)
-"""The errors of psutil's sensors where there are none, or where reading is denied."""
+"""The errors of psutil where a sensor is missing, or reading it is denied."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The device's conditions at one moment; None is unknown, as is what a sensor says that cannot be true.
+    """The device's conditions at one moment; a value is None if it is unknown or implausible.
 
     `battery_percent` is from 0 to 100. `load_per_core` (0 to 1) is the load of other programs. `metered`: whether the
     network's traffic costs money or is limited.
@@ -59,18 +59,18 @@ class Conditions:
 
 
 class Sensors:
-    """Reads power, charge, temperature and load. Missing, failing or lying sensors give None."""
+    """Reads power, charge, temperature and load. Values are None for missing, failing or implausible sensors."""
 
     def __init__(self) -> None:
         self._load = _OthersLoad()
         self._termux = phone.find("termux-battery-status")
 
     def read(self) -> Conditions:
-        """Read the conditions, except `quiet_s`. Takes a millisecond; on a phone up to two seconds."""
+        """Read all conditions except `quiet_s`. Takes a millisecond; on a phone up to two seconds."""
         return replace(self.power(), load_per_core=self._load.read())
 
     def power(self) -> Conditions:
-        """Read power, charge and heat alone. Takes as long as `read`."""
+        """Read only power, charge and heat. Takes as long as `read`."""
         power = _phone(self._termux) if self._termux else _computer()
         return replace(power, temperature_c=_processor_c())
 
@@ -103,7 +103,7 @@ class Sensors:
 
 @dataclass
 class Latest:
-    """The latest conditions, read by a thread of its own, as `look` takes seconds on a phone.
+    """The latest conditions, read in a separate thread, as `look` takes seconds on a phone.
 
     Threads may share it; two that begin at the same moment may read twice. `clock` is the monotonic clock.
     """
@@ -115,14 +115,14 @@ class Latest:
     _reading: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Start to read the conditions if those known are no longer current."""
+        """Start to read the conditions, unless the known ones are still current."""
         is_current = self.clock() - self._read_at < FRESH_S
         if not is_current and not (self._reading and self._reading.is_alive()):
             self._reading = threading.Thread(target=self._read, name="conditions", daemon=True)
             self._reading.start()
 
     def __call__(self) -> Conditions:
-        """Return the conditions, waiting at most `WAIT_S` for current ones; then older or unknown ones have to do."""
+        """Return current conditions, waiting at most `WAIT_S` for them; after that, older or unknown ones."""
         self.begin()
         if self._reading:
             self._reading.join(WAIT_S)
@@ -145,7 +145,7 @@ class _OthersLoad:
         self._sample()
 
     def read(self) -> float | None:
-        """Return the share from 0 to 1; None where the system does not provide it."""
+        """Return the share from 0 to 1; None if the system does not provide it."""
         if not self._samples:
             return None
         time.sleep(max(0.0, self._samples[0][0] + _LEAST_WINDOW_S - time.monotonic()))
@@ -177,7 +177,7 @@ def _computer() -> Conditions:
 
 
 def _by_psutil() -> Supply:
-    """Ask psutil, on systems other than Linux."""
+    """Read the conditions with psutil, on systems other than Linux."""
     try:
         power = psutil.sensors_battery()
     except _MISSING:
@@ -196,7 +196,7 @@ def _processor_c() -> float | None:
 
 
 def _credible(value: float | None, least: float, most: float) -> float | None:
-    """Return a sensor's value; None if it is missing, not a number or outside what can be true."""
+    """Return a sensor's value; None if it is missing, not a number, or outside the credible range."""
     return value if value is not None and least <= value <= most else None
 
 
@@ -222,7 +222,7 @@ class _Battery:
 
     @property
     def on_mains(self) -> bool | None:
-        """Whether the phone is plugged in; None where that and the current's direction contradict each other."""
+        """Whether the phone is plugged in; None if the plug's state and the current's direction disagree."""
         if self.plugged is None or not self.plugged.startswith(("PLUGGED", "UNPLUGGED")):
             return None
         plugged = self.plugged.startswith("PLUGGED")

@@ -1,6 +1,6 @@
-"""Whether the network is metered, so that its traffic costs money or is limited: as NetworkManager says, on Linux.
+"""Reads whether the network is metered, so that its traffic costs money or is limited, from NetworkManager on Linux.
 
-A phone's Termux does not say it, nor do other systems: there it is unknown.
+Termux on a phone and other systems do not report this: the result is None there.
 """
 
 import subprocess
@@ -14,11 +14,11 @@ _MANAGER = "org.freedesktop.NetworkManager"
 _GET = ("/org/freedesktop/NetworkManager", "org.freedesktop.DBus.Properties", "Get", "ss", _MANAGER, "Metered")
 
 _METERED = {b"1": True, b"2": False, b"3": True, b"4": False}
-"""By NetworkManager's number: yes, no, guessed yes, guessed no; 0 is unknown."""
+"""The meaning of NetworkManager's numbers: yes, no, guessed yes, guessed no; 0 is unknown."""
 
 
 def metered() -> bool | None:
-    """Return whether the network is metered; None if nothing says so. Takes some milliseconds, a second at most."""
+    """Return whether the network is metered; None if unknown. Takes some milliseconds, at most a second."""
     try:
         said = output(("busctl", "--system", "--auto-start=no", "call", _MANAGER, *_GET), _BUS_S).split()
     except (OSError, ValueError, subprocess.TimeoutExpired):

@@ -1,6 +1,6 @@
-"""A phone's notification of work that takes long, with a button that pauses it. Nothing is shown on other devices.
+"""Shows a phone's notification of work that takes long, with a button that pauses the work; nothing on other devices.
 
-It stands on a screen that others may see: its text has counts, and no file, question or name.
+Other people may see the notification, so its text has only counts, and no file, question or name.
 """
 
 import os
@@ -13,14 +13,14 @@ from shared.errors import UsageError
 from storage.paths import HOME_VARIABLE
 
 AFTER_S, EVERY_S = 5.0, 10.0
-"""Seconds of work before it is shown, and between two updates: each starts two processes."""
+"""Seconds of work before the notification is shown, and between two updates: each starts two processes."""
 
 _MOST_FAILURES = 2
-"""Failures in a row after which no more is shown: the companion app is missing."""
+"""The number of failures in a row after which no more notifications are shown: the companion app is missing."""
 
 
 class Notice:
-    """One notification. `show` returns at once; a thread sends the latest text. A context manager, which removes it."""
+    """One notification. `show` returns at once; a thread sends the latest text. Leaving the context removes it."""
 
     def __init__(self, name: str, title: str, pause: Sequence[str]) -> None:
         """Create a notification that is not shown yet; `pause` are the arguments of `jackdaw` that its button runs."""
@@ -37,7 +37,7 @@ class Notice:
         self.close()
 
     def show(self, text: str) -> None:
-        """Show this text, after some seconds of work."""
+        """Show this text in the notification, after some seconds of work."""
         if not phone.is_phone():
             return
         with self._changed:
@@ -48,7 +48,7 @@ class Notice:
                 self._thread.start()
 
     def close(self) -> None:
-        """Remove the notification; `show` begins another one."""
+        """Remove the notification; a later `show` shows a new one."""
         with self._changed:
             self._over = True
             self._changed.notify()
@@ -78,7 +78,7 @@ class Notice:
 
 
 def command_line(*arguments: str) -> str:
-    """Return a command line of `jackdaw` for Android, which starts it without this shell's environment."""
+    """Return a command line that runs `jackdaw` from Android, which has none of this shell's environment variables."""
     own = [f"{HOME_VARIABLE}={os.environ[HOME_VARIABLE]}"] if os.environ.get(HOME_VARIABLE) else []
     try:
         program = str(services.program())
@@ -88,10 +88,10 @@ def command_line(*arguments: str) -> str:
 
 
 def ahead() -> Notice:
-    """Return the notification of work ahead."""
+    """Return the notification that background work is running."""
     return Notice("ahead", "Jackdaw works ahead", ("daemon", "pause"))
 
 
 def adding() -> Notice:
-    """Return the notification of files being read."""
+    """Return the notification that files are being read."""
     return Notice("add", "Jackdaw reads your files", ("phone", "pause"))

@@ -1,7 +1,8 @@
-"""Whether this device is a phone under Termux, and Termux's commands there. Knows no model and no store.
+"""Detects whether this device is a phone under Termux, and runs Termux's commands there. Independent of models.
 
-A `termux-*` command talks to the companion app Termux:API. It hangs where that is missing, and prints an object with
-`error` where Android's permission is: so each call is bounded in time and output, and its problem is worded.
+A `termux-*` command talks to the companion app Termux:API. The command hangs if that app is missing, and prints an
+object with `error` if Android denies a permission. So each call is limited in time and output, and its problem is
+described in words.
 """
 
 import os
@@ -17,37 +18,38 @@ SECONDS = 3.0
 """Seconds to wait for a command that shows no dialog; a phone takes up to one."""
 
 _MOST_AT_ONCE = 2
-"""Termux's commands that this process runs at the same time: Android kills a program with too many processes."""
+"""The most Termux commands that this process runs at the same time: Android kills a program with many processes."""
 
 _PERMISSION = "to use this command: "
-"""What stands before the permission's name in an answer that denies."""
+"""The words before the permission's name in a reply that denies it."""
 
 _slots = threading.BoundedSemaphore(_MOST_AT_ONCE)
 
 
 def is_phone(environment: Mapping[str, str] | None = None, platform: str | None = None) -> bool:
-    """Return whether this is Termux on Android; by default of this process.
+    """Return whether a process with this environment, by default this process, runs in Termux on Android.
 
-    Android starts actions of notifications without PREFIX, and Termux's Python says "android": either is enough.
+    The variable PREFIX or Python's platform "android" is enough: Android starts actions of notifications without
+    PREFIX.
     """
     here = os.environ if environment is None else environment
     return (platform or sys.platform) == "android" or "com.termux" in here.get("PREFIX", "")
 
 
 def prefix(environment: Mapping[str, str] | None = None) -> Path:
-    """Return Termux's folder of programs (PREFIX), also where the environment lacks the variable."""
+    """Return Termux's folder of programs (PREFIX), also if the environment lacks the variable."""
     here = os.environ if environment is None else environment
     return Path(here.get("PREFIX") or sys.base_prefix)
 
 
 def find(name: str) -> str | None:
-    """Return the path of a command, also where PATH lacks Termux's folder; None if it is not installed."""
+    """Return the path of a command, also if PATH lacks Termux's folder; None if the command is not installed."""
     return shutil.which(name) or (shutil.which(name, path=str(prefix() / "bin")) if is_phone() else None)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a command printed, and how long it took. `problem` says in words why it is no answer, and what to do."""
+    """The output of a command, and its duration. `problem` says why there is no answer and what to do, or is ""."""
 
     command: str
     printed: bytes = b""
@@ -56,12 +58,12 @@ class Reply:
 
     @property
     def is_answer(self) -> bool:
-        """Whether the command answered."""
+        """Whether the command gave an answer."""
         return not self.problem
 
 
 def call(name: str, *arguments: str, seconds: float | None = None) -> Reply:
-    """Run one of Termux's commands. Raises nothing: a command that is missing, hangs or is denied has a `problem`."""
+    """Run one of Termux's commands. Raises nothing: if it is missing, hangs or is denied, the reply has a `problem`."""
     import subprocess
 
     from device_app.system.commands import output
@@ -83,7 +85,7 @@ def call(name: str, *arguments: str, seconds: float | None = None) -> Reply:
 
 
 def call_json(name: str, *arguments: str, seconds: float | None = None) -> tuple[object, Reply]:
-    """Run a command that prints JSON; return the value, None where there is a problem, and the reply."""
+    """Run a command that prints JSON; return the value, or None if there is a problem, and the reply."""
     import json
 
     reply = call(name, *arguments, seconds=seconds)
@@ -92,7 +94,7 @@ def call_json(name: str, *arguments: str, seconds: float | None = None) -> tuple
     try:
         return json.loads(reply.printed), reply
     except (ValueError, RecursionError):
-        problem = f"{name} prints what is no answer. Run: pkg upgrade termux-api, and update the app Termux:API"
+        problem = f"{name} prints no valid answer. Run: pkg upgrade termux-api, and update the app Termux:API"
         return None, Reply(name, reply.printed, reply.ms, problem)
 
 
@@ -104,7 +106,7 @@ def _silent(name: str, seconds: float) -> str:
 
 
 def _denied(name: str, printed: bytes) -> str:
-    """Return what an answer that denies says; "" for any other."""
+    """Return a sentence about the permission that a reply denies; "" for any other reply."""
     if len(printed) > 2_000 or b'"error"' not in printed:
         return ""
     import json
@@ -136,7 +138,7 @@ _FLAVOURS = {"GOOGLE_PLAY_STORE": "the Play Store", "F_DROID": "F-Droid", "GITHU
 
 
 def sources() -> Sequence[Source]:
-    """Return where Termux and its add-ons are from; empty if Android does not say it."""
+    """Return where Termux and its add-ons were installed from; empty if Android does not report it."""
     lines = call("pm", "list", "packages", "-i", "com.termux").printed.decode("utf-8", "replace").splitlines()
     listed = []
     for line in lines:
@@ -147,7 +149,7 @@ def sources() -> Sequence[Source]:
 
 
 def flavour(environment: Mapping[str, str]) -> str:
-    """Return where this build of Termux says that it is from: "the Play Store", "F-Droid", "GitHub" or ""."""
+    """Return the origin that this build of Termux states: "the Play Store", "F-Droid", "GitHub" or ""."""
     if environment.get("TERMUX_VERSION", "").startswith("googleplay"):
         return _FLAVOURS["GOOGLE_PLAY_STORE"]
     release = environment.get("TERMUX_APP__APK_RELEASE") or environment.get("TERMUX_APK_RELEASE", "")
@@ -155,9 +157,9 @@ def flavour(environment: Mapping[str, str]) -> str:
 
 
 def mixed(environment: Mapping[str, str], listed: Sequence[Source]) -> str:
-    """Return what is wrong with where Termux and its add-ons are from; "" if nothing is.
+    """Return what is wrong with the origins of Termux and its add-ons; "" if nothing is wrong.
 
-    Builds of the Play Store lack messages and calls. Builds from different places are signed by different keys, and do
+    Builds of the Play Store lack messages and calls. Builds from different origins are signed by different keys, and do
     not work together.
     """
     stores = {source.app: source.installer == PLAY_STORE for source in listed}
@@ -169,10 +171,10 @@ def mixed(environment: Mapping[str, str], listed: Sequence[Source]) -> str:
 
 
 SHARED = (Path("/sdcard"), Path("/storage"), Path("/mnt/sdcard"))
-"""Where Android's shared storage is seen."""
+"""The folders under which Termux sees Android's shared storage."""
 
 _ABOVE = (Path("/storage"), Path("/storage/emulated"))
-"""Folders above the storage, which tell nothing of the permission."""
+"""Folders above the shared storage; whether they can be read says nothing about the permission."""
 
 
 def is_shared(path: Path, environment: Mapping[str, str] | None = None) -> bool:
@@ -183,9 +185,9 @@ def is_shared(path: Path, environment: Mapping[str, str] | None = None) -> bool:
 
 
 def storage_advice(path: Path) -> str:
-    """Return what to do about a path in the shared storage that Android hides; "" elsewhere, and where it may be read.
+    """Return what to do about a path in the shared storage that Android hides; "" elsewhere, and if it may be read.
 
-    A folder that may be read shows that a path in it is missing, and no permission.
+    If its folder can be read, the path is missing, and no permission is.
     """
     if not (is_phone() and is_shared(path)):
         return ""

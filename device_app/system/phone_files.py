@@ -1,7 +1,7 @@
-"""The files with which other apps on a phone reach Jackdaw: hooks for what is shared to Termux, and a shortcut.
+"""Writes and removes the files by which other apps on a phone reach Jackdaw: hooks for sharing, and a shortcut.
 
-A file of the person's is moved aside, never overwritten. What was written is recorded by its hash before it is written,
-so that after a kill at any moment the next run knows its own files from the person's.
+A file of the person's is moved aside, never overwritten. The hash of each file is recorded before the file is written,
+so that after a kill at any moment the next run can tell Jackdaw's files from the person's.
 """
 
 import hashlib
@@ -23,10 +23,10 @@ from storage.private import to_be_written, write_private
 MARK = "# Written by `jackdaw phone setup`; `jackdaw phone remove` takes it away."
 
 _MOST_BYTES = 100_000
-"""The most bytes of a file that are compared: ours are smaller."""
+"""The most bytes of a file that are compared: Jackdaw's own files are smaller."""
 
 Standing = Literal["missing", "written", "outdated", "yours"]
-"""Whether a file is there, and whose: as this version writes it, as an earlier one did, or the person's own."""
+"""The state of a file: missing, as this version writes it, as an earlier version wrote it, or the person's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class Written:
 
 
 Record = Mapping[str, Written]
-"""What was written, by path."""
+"""The records of written files, by path."""
 
 
 def units(program: Path, environment: Mapping[str, str]) -> Sequence[Unit]:
-    """Return the files for the person with this environment (HOME; PREFIX and JACKDAW_HOME if set)."""
+    """Return the files to write for a person with this environment (HOME; PREFIX and JACKDAW_HOME if set)."""
     home, shell = Path(environment["HOME"]), f"#!{prefix(environment)}/bin/sh"
     own = environment.get(HOME_VARIABLE)
     call = shlex.join([*(["env", f"{HOME_VARIABLE}={own}"] if own else []), str(program)])
@@ -55,7 +55,7 @@ def units(program: Path, environment: Mapping[str, str]) -> Sequence[Unit]:
 
 
 def standing(unit: Unit, record: Record) -> Standing:
-    """Return whether the file is there, and whose it is. A link, a folder or what cannot be read is the person's."""
+    """Return the state of a file. A link, a folder, and a file that cannot be read count as the person's own."""
     if not unit.path.is_symlink() and not unit.path.exists():
         return "missing"
     content = _content(unit.path)
@@ -83,7 +83,9 @@ def write(unit: Unit, record_file: Path) -> Path | None:
 
 
 def remove(unit: Unit, record_file: Path) -> bool:
-    """Remove a file if it is ours, put back what was moved aside for it; return whether it was. Raises NotWritable."""
+    """Remove a file that Jackdaw wrote and restore the file moved aside for it; return whether it did. Raises
+    NotWritable.
+    """
     record = dict(read_record(record_file))
     if standing(unit, record) == "yours":
         return False
@@ -98,7 +100,7 @@ def remove(unit: Unit, record_file: Path) -> bool:
 
 
 def read_record(file: Path) -> Record:
-    """Return what was written; empty if the record is missing or unreadable."""
+    """Return the records of written files; empty if the record file is missing or unreadable."""
     with suppress(OSError, ValueError, msgspec.DecodeError):
         return msgspec.json.decode(file.read_bytes(), type=dict[str, Written])
     return {}
@@ -109,7 +111,7 @@ def _write_record(file: Path, record: Record) -> None:
 
 
 def _content(path: Path) -> bytes | None:
-    """Return a regular file's content, cut; None if it is none, or cannot be read."""
+    """Return the first bytes of a regular file; None if it is not regular, or cannot be read."""
     if path.is_symlink() or not path.is_file():
         return None
     with suppress(OSError), path.open("rb") as file:

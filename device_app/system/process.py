@@ -1,4 +1,4 @@
-"""Ensures that only one process does the background work, and ends it on a signal. Knows nothing of the work itself."""
+"""Ensures that only one process does the background work, and ends it on a signal. Independent of the work itself."""
 
 import signal
 import threading

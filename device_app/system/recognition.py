@@ -1,4 +1,4 @@
-"""Recognises the text of scanned pages, by programs that may be on this machine: poppler's pdftoppm and tesseract."""
+"""Recognises the text of scanned pages with two programs, if they are installed: poppler's pdftoppm and tesseract."""
 
 import shutil
 from collections.abc import Callable
@@ -10,19 +10,19 @@ from device_app.system.commands import output
 
 _PROGRAMS = ("pdftoppm", "tesseract")
 _LONGER_SIDE = 2500
-"""In pixels: some 210 dots an inch on A4. It also bounds what a page of any stated size takes."""
+"""The longer side of a page's picture in pixels: some 210 dots an inch on A4. It also limits the work for a page."""
 _DRAWING_S, _READING_S = 60.0, 180.0
 _MOST_LANGUAGES = 4
 _NO_LANGUAGES = {"osd", "equ", "snum"}
 
 
 def is_available() -> bool:
-    """Return whether the programs are on this machine."""
+    """Return whether both programs are installed."""
     return all(map(shutil.which, _PROGRAMS))
 
 
 def languages() -> str:
-    """Return the languages that tesseract has, as it takes them. Raises OSError, TimeoutExpired."""
+    """Return tesseract's installed languages, in the form of its option. Raises OSError, TimeoutExpired."""
     listed = output(["tesseract", "--list-langs"], _DRAWING_S).decode("utf-8", "replace").splitlines()[1:]
     return "+".join([name for name in listed if name not in _NO_LANGUAGES][:_MOST_LANGUAGES])
 

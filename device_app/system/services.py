@@ -20,7 +20,7 @@ from storage.private import write_private
 NAME = "jackdaw"
 LABEL = "io.jackdaw.daemon"
 JOB_ID = "52135"
-"""The job id on Termux: any number that other scripts of the person are unlikely to use."""
+"""The job id on Termux: a number that other scripts of the person are unlikely to use."""
 
 PERIOD_MS = 900_000
 """15 minutes in milliseconds, the shortest period that phones allow."""
@@ -51,7 +51,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The result of one command of a service manager; `problem` is None if it succeeded."""
+    """The result of one command of a service manager; `problem` is None if the command succeeded."""
 
     command: str
     problem: str | None
@@ -71,7 +71,7 @@ def kind_of(environment: Mapping[str, str], platform: str, has: Callable[[str], 
 
 
 def program() -> Path:
-    """Return the path of `jackdaw`, beside this Python or on PATH, for files that run it. Raises UsageError."""
+    """Return the path of `jackdaw`, beside this Python or on PATH, for files that start it. Raises UsageError."""
     beside = Path(sys.executable).with_name(NAME)
     path = str(beside) if beside.exists() else shutil.which(NAME)
     if path is None:
@@ -182,7 +182,7 @@ def install(service: Service) -> list[Told]:
 
 
 def works(service: Service, reports: Sequence[Told]) -> bool:
-    """Return whether the service was started. On a phone the resident service or the job will do."""
+    """Return whether the service was started. On a phone, the resident service or the job is enough."""
     succeeded = [report.problem is None for report in reports]
     return any(succeeded) if service.kind == "termux" else all(succeeded)
 

@@ -1,4 +1,4 @@
-"""The phone's own voice: its speech recogniser, and its reading aloud. Knows no question and no model."""
+"""Uses the phone's own voice: its speech recogniser, and its reading aloud. Independent of questions and models."""
 
 import re
 from typing import Final
@@ -10,23 +10,23 @@ LISTEN: Final = "termux-dialog"
 SPEAK: Final = "termux-tts-speak"
 
 _LISTEN_S: Final = 90.0
-"""Seconds for the dialog, in which a person speaks."""
+"""Seconds to wait for the dialog in which the person speaks."""
 
 _SPEAK_S, _CHARACTERS_A_SECOND = 15.0, 6.0
-"""Seconds until the phone begins to speak, and how fast it does so, at the slowest."""
+"""Seconds until the phone begins to speak, and the slowest speech in characters per second."""
 
 _MARKS = re.compile(r"\[\d+\]|[*_`#>|]|^\s*[-+•]\s+", re.MULTILINE)
 
 
 def have(command: str) -> None:
-    """Raise PhoneSilent, with what is needed, if this device has no such command."""
+    """Raise PhoneSilent, with the next step for the person, if this device lacks the command."""
     if phone.find(command) is None:
         needs = "Run: pkg install termux-api" if phone.is_phone() else "It works on an Android phone, in Termux"
-        raise PhoneSilent(f"This needs the phone's own voice ({command}), which is not here. {needs}.")
+        raise PhoneSilent(f"This device has no command for the phone's voice ({command}). {needs}.")
 
 
 def listen(title: str) -> str:
-    """Return what a person says into the phone's dialog. Raises PhoneSilent; NothingFound if nothing was understood."""
+    """Return what a person says into the phone's dialog. Raises PhoneSilent; NothingFound if nothing was heard."""
     said, reply = phone.call_json(LISTEN, "speech", "-t", title, seconds=_LISTEN_S)
     if not isinstance(said, dict):
         raise PhoneSilent(f"The phone did not listen: {reply.problem or f'{LISTEN} prints no answer'}.")
@@ -37,7 +37,7 @@ def listen(title: str) -> str:
 
 
 def read_aloud(text: str) -> None:
-    """Let the phone read a text aloud, and wait for its end. Raises PhoneSilent."""
+    """Let the phone read a text aloud, and wait until it has finished. Raises PhoneSilent."""
     import subprocess
 
     from device_app.system.commands import MOST_GIVEN, output  # here, as few answers are spoken
@@ -56,5 +56,5 @@ def read_aloud(text: str) -> None:
 
 
 def speakable(text: str) -> str:
-    """Return a text as it is read aloud: without marks, numbers of sources and line breaks."""
+    """Return a text without the parts that are not read aloud: marks, numbers of sources, line breaks."""
     return " ".join(_MARKS.sub(" ", text).split())

@@ -36,7 +36,7 @@ def test_a_sound_phone_is_said_to_be_sound(jackdaw: Any) -> None:
     [
         (Wrong.HANGS, "did not answer within 0.1 seconds"),
         (Wrong.DENIES, "Android denies termux-battery-status its permission"),
-        (Wrong.NONSENSE, "prints what is no answer"),
+        (Wrong.NONSENSE, "prints no valid answer"),
         (Wrong.MISSING, "termux-battery-status missing"),
     ],
 )

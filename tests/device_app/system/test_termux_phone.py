@@ -32,8 +32,8 @@ def test_a_phone_is_known_by_its_prefix_or_its_platform(
             Wrong.DENIES,
             "Android denies termux-battery-status its permission (READ_SMS). Allow it in Android's settings",
         ),
-        (Wrong.NONSENSE, "prints what is no answer. Run: pkg upgrade termux-api"),
-        (Wrong.FAILS, "prints what is no answer"),
+        (Wrong.NONSENSE, "prints no valid answer. Run: pkg upgrade termux-api"),
+        (Wrong.FAILS, "prints no valid answer"),
         (Wrong.MISSING, "is not installed. Run: pkg install termux-api"),
     ],
 )
@@ -53,7 +53,7 @@ def test_an_answer_nested_too_deeply_is_no_answer(phone: Phone, monkeypatch: pyt
     phone.enter(monkeypatch)
     phone.answers("termux-battery-status", "[" * 1_900 + '"error"')
     _, reply = phones.call_json("termux-battery-status")
-    assert "prints what is no answer" in reply.problem
+    assert "prints no valid answer" in reply.problem
 
 
 def test_commands_are_found_without_a_path(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
