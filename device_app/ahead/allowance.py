@@ -1,4 +1,4 @@
-"""Whether passages may be read while the user types, under the rules and budgets of background work, and its cost."""
+"""Decides whether passages may be read while the user types, and charges the budgets of background work for reading."""
 
 from __future__ import annotations
 
@@ -21,15 +21,12 @@ LOOK_S = 30.0
 
 
 def rules_while_typing(rules: Rules) -> Rules:
-    """Return the rules without the required quiet time, as the user is present.
-
-    A busy machine still forbids reading.
-    """
+    """Return the rules while the user types: no quiet time is required, but a busy machine still forbids reading."""
     return replace(rules, quiet_minutes=0.0)
 
 
 def refusal(conditions: Conditions, rules: Rules, spent: str | None, *, paused: bool) -> str | None:
-    """Return a phrase that says why nothing may be read while the user types; None if it may.
+    """Return why nothing may be read while the user types, as a phrase; None if reading is allowed.
 
     `spent` names a used-up budget.
     """
@@ -51,7 +48,7 @@ class Allowance:
     _looked_at: float | None = None
 
     def refusal(self, paths: Paths, rules: Rules) -> str | None:
-        """Return why nothing may be read now; None if it may."""
+        """Return why nothing may be read now, as a phrase; None if reading is allowed."""
         now = self.clock()
         if self._looked_at is None or now - self._looked_at >= LOOK_S:
             self._latest, self._looked_at = self.look(), now

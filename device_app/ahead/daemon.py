@@ -1,7 +1,7 @@
 """The daemon, which prepares for later questions while the device is idle (PerCache §4.1.2): its schedule and budgets.
 
-Independent of what the work does. A killed daemon needs no recovery: the system releases its lock, and every item of
-work ends with a checkpoint.
+Independent of the kind of work. A killed daemon needs no recovery: the system releases its lock, and every item of work
+ends with a checkpoint.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ TURN_S = 15.0
 """Seconds between two checks whether work may begin."""
 
 LOOK_S, SETTLE_S = 30.0, 3.0
-"""Seconds between two checks of the folders: usually, and while their files still change."""
+"""Seconds between two checks of the folders: the usual number, and the number while files are still changing."""
 
 LOOK_SHARE = 100
-"""The folders are checked again after at least this multiple of the last check's duration."""
+"""The time until the folders are checked again, at least, in multiples of the last check's duration."""
 
 AGAIN_S = 900.0
 """Seconds after which finished work is run again, even if no change was seen."""
@@ -124,7 +124,7 @@ class Daemon:
         """Work now until nothing is left, if the device is idle; with `force`, even if it is not.
 
         Stops after `seconds`, and for the reasons in `also`. Raises UsageError if another process does the work, and
-        the work's own errors.
+        the errors of the work.
         """
         with self._alone(), self.open() as device:
             rules = device.settings.daemon
@@ -163,7 +163,7 @@ class Daemon:
                 self._publish("waiting", self._problem)
 
     def _look(self, device: Device) -> None:
-        """Check the folders for changes, if it is time."""
+        """Check the folders for changes, if the next check is due."""
         began = self.clock()
         if began < self._look_at:
             return
@@ -219,7 +219,7 @@ class Daemon:
         return report
 
     def _finished(self, device: Device, step: Step) -> None:
-        """Add up the step's cost, write the status file, and call `on_step`."""
+        """Add the step's cost to the totals, write the status file, and call `on_step`."""
         spent = self._status.spent
         if step.tokens:
             parameters = device.begin_loading().result().engine.info.parameters
@@ -262,7 +262,7 @@ class Daemon:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the lock of the background process; write its first and last status."""
+        """Hold the lock of the background process, and write its status at the beginning and at the end."""
         holder = read_status(self.paths)
         with ended_by_signals(self._end), alone(self.paths.daemon_lock, holder.pid if holder else None):
             clear_up(self.paths.awake)
@@ -284,7 +284,7 @@ def reading_rules(rules: Rules) -> Rules:
 
 
 def all_spent(paths: Paths, status: Status | None) -> Ledger:
-    """Return what background work and reading during typing have spent, in no order."""
+    """Return everything that background work and reading during typing have spent, in any order."""
     return (*read_ledger(paths.typing_spent), *(status.spent if status else ()))
 
 

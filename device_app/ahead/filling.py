@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def population(device: Device, give_way: Callable[[], bool]) -> Population:
-    """Return the work that fills the caches; it stops within a batch once `give_way()`.
+    """Return the work that fills the caches; it stops within a batch once `give_way()` is true. Loads the model.
 
-    Loads the model. Raises WeightsError.
+    Raises WeightsError.
     """
     loaded = device.begin_loading().result()
     cache, options, counters = device.settings.cache, device.options(), device.counters  # with the loaded adapter

@@ -8,7 +8,7 @@ from device_app.system.conditions import Conditions
 
 
 def why_not(conditions: Conditions, rules: Rules) -> str | None:
-    """Return why work has to wait, as a phrase; None if it need not. Unknown conditions count as fine."""
+    """Return why work has to wait, as a phrase; None if it may begin. Unknown conditions forbid nothing."""
     now = conditions
     reasons = (
         (

@@ -1,6 +1,6 @@
-"""Estimates the remaining background work, and selects likely next questions that have an answer already. Read-only.
+"""Estimates the remaining background work, and selects likely next questions that can be answered at once. Read-only.
 
-Decides neither when the work is done (device_app/ahead/daemon.py) nor how (device_app/ahead/population.py).
+device_app/ahead/daemon.py decides when the work is done, device_app/ahead/population.py how.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Ahead:
 
 
 def ahead(device: Device) -> Ahead:
-    """Estimate the background work left without changing anything. Raises StoreError, UsageError.
+    """Estimate the background work left, changing nothing. Raises StoreError, UsageError.
 
     Counts the queued and stale answers under the current settings, the passages read and questions asked since the last
-    run, and the passages without states.
+    run, and the passages without attention states.
     """
     cache, records = device.settings.cache, CacheRecords(device.database)
     marks = device.counters.all()
@@ -61,7 +61,7 @@ def ahead(device: Device) -> Ahead:
 
 
 def suggested(device: Device, count: int, now: datetime) -> list[str]:
-    """Return questions that are answered at once: predicted ones, then ones that rules answer.
+    """Return questions that can be answered at once: predicted ones, then questions that rules answer.
 
     `now` has the person's time zone. Raises StoreError.
     """
@@ -73,10 +73,10 @@ def suggested(device: Device, count: int, now: datetime) -> list[str]:
 
 
 def likely(device: Device, count: int, today: date) -> list[str]:
-    """Return predicted questions that would be answered at once, likeliest first, each about another document.
+    """Return predicted questions that can be answered at once, likeliest first, each about another document.
 
-    The likeliest are near the latest questions, or from the files that answered them (`predictor.expected_use`); before
-    the first question, the newest come first.
+    The likeliest questions are those near the latest questions, or from the files that answered them
+    (`predictor.expected_use`); before the first question, the newest come first.
     """
     if device.settings.cache.threshold >= 1:
         return []
@@ -103,7 +103,7 @@ def likely(device: Device, count: int, today: date) -> list[str]:
 
 
 def _serves(entry: Entry, today: date) -> bool:
-    """Return whether the question means the same today, and the answer is proven and says more than the question."""
+    """Return whether the question has the same meaning today, and a proven answer that says more than the question."""
     if entry.record.get("support") not in _PROVEN:
         return False
     if not adds(entry.question, entry.answer or ""):

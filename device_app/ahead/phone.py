@@ -1,4 +1,4 @@
-"""Reads what is new in a phone's messages, contacts and calls while the device is idle, by consent for each."""
+"""Reads new messages, contacts and calls of a phone while the device is idle, by consent for each of these sources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def phone_sources(device: Device) -> Work:
-    """Return the work that brings the sources of the phone up to date, a step for each with something new."""
+    """Return the work that brings the phone's sources up to date, with a step for each source that has new entries."""
 
     def work(give_way: GiveWay) -> Iterator[Step]:
         from device_app.knowledge.phone.sources import SOURCES
@@ -41,7 +41,7 @@ def phone_sources(device: Device) -> Work:
 
 
 def phone_reading(device: Device) -> PhoneReading:
-    """Return a new reading of the phone's sources."""
+    """Return a new run that reads the phone's sources."""
     from device_app.knowledge.phone.reading import PhoneReading
     from device_app.knowledge.phone.sources import fetch
 
@@ -51,7 +51,8 @@ def phone_reading(device: Device) -> PhoneReading:
 def read(device: Device, reading: PhoneReading, name: str) -> PhoneReport:
     """Bring a source up to date, if it may be read. The caller holds the lock for reading files.
 
-    Raises PhoneSilent, noted with the source; GaveWay, StoreError. What was read until then stays.
+    Raises PhoneSilent, which is recorded with the source; GaveWay, StoreError. Entries read before an error stay
+    stored.
     """
     from device_app.knowledge.phone.sources import SOURCES
 
@@ -70,7 +71,7 @@ def read(device: Device, reading: PhoneReading, name: str) -> PhoneReport:
 
 
 def said(report: PhoneReport, name: str) -> str:
-    """Return what was read, in words; "" for nothing."""
+    """Return a summary of what was read; "" if nothing was."""
     if not report.documents:
         return ""
     return f"{counted(report.documents, 'document')} ({counted(report.passages, 'passage')}) of your {name}"

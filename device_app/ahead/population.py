@@ -27,7 +27,7 @@ from storage.qa_entries import Entry, Origin
 
 _LIMIT_MARK, _PREDICTED_MARK = "restored_to", "predicted_under"
 _FULL, _LIKELIEST = 0.02, 0.5
-"""Shares of the room for states: kept free by speculative reading, and the most for the likeliest passages."""
+"""Shares of the room for states: left free by speculative reading, and the most for the likeliest passages."""
 
 
 def fill_again(counters: Counters) -> None:
@@ -47,7 +47,7 @@ class Population:
     prediction: Prediction
     cutoff: float
     look: Callable[[], None] = lambda: None
-    """Raises GaveWay once the device is needed; the engine and the embedder check that themselves."""
+    """Raises GaveWay once the device is needed. The engine and the embedder call their own check."""
 
     def steps(self) -> Iterator[Step]:
         """Do all the work, yielding a step after each item. Returns early once the engine has to give way."""
@@ -79,7 +79,7 @@ class Population:
             yield Step.free("evict", f"{evicted} answers", f"over the limit of {self.bank.limit:,} bytes")
 
     def _measure(self) -> Iterator[Step]:
-        """Test once what is exact with this model on this machine, and how much faster drafts make answers."""
+        """Measure, once, which cached results are exact with this model and machine, and how much faster drafts are."""
         source, trace = self.assistant.source(), Trace()
         if source.finish_checks and source.engine.info.verdict.untested:
             before = source.engine.computed
@@ -103,7 +103,7 @@ class Population:
             yield Step.free("refresh", f"{stale} of {looked} questions", "newer passages may change the answers")
 
     def _adopt(self) -> Iterator[Step]:
-        """Queue questions kept under other models and settings, which saves predicting them again."""
+        """Queue questions kept under other models and settings again, so that they need not be predicted again."""
         if not self.bank.limit:
             return
         if waiting := self.bank.adopt(self.options.fingerprint, self.assistant.embedder):
@@ -152,9 +152,10 @@ class Population:
         self.counters.set(_LIMIT_MARK, self.tree.limit)
 
     def _read_ahead(self) -> Iterator[Step]:
-        """Keep states of passages that no question has used yet.
+        """Keep attention states of passages that no question has used yet.
 
-        The likeliest passages replace states unused for long; the newest are read while there is room.
+        The likeliest passages replace states that have long been unused; the newest passages are read while there is
+        room.
         """
         limit = self.tree.limit
         likeliest, newest = self.prediction.likeliest(), self.prediction.newest()

@@ -1,8 +1,8 @@
 """Predicts questions from passages read and questions asked since the last run (PerCache, section 4.1.2).
 
-Combines proposals of `predictor`, `questions` and a model trained to ask. Keeps those that are unlike any known
-question and, if made from a passage, retrieve that passage first. Marks its progress, so that nothing is predicted from
-twice.
+Combines proposals of `predictor`, `questions` and a model trained to ask. Keeps proposals that differ from all known
+questions; one made from a passage must also retrieve that passage first. Progress is stored, so that no passage or
+question is used twice.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,39 +37,38 @@ HISTORY = 10
 
 KNOWLEDGE_MARK, HISTORY_MARK, _READ_MARK = "predicted_passage", "predicted_turn", "read_turn"
 _NEAR_MARK, _NEAR_DONE = "near_turn", "near_done"
-"""Counters: the turn near which questions are predicted, and how many of its nearest passages are done."""
+"""Names of two counters: the turn whose nearest passages are used, and how many of these passages are done."""
 
 _QUESTION_TOKENS, _ABSTRACT_TOKENS = 40, 60
 """The most tokens that the model may write for a question, and for an abstract."""
 
 _ABSTRACTS, _KEPT_ABSTRACTS = 2, 8
-"""The number of new abstracts from which questions are predicted at a time, each of `stride` passages; and of all of
-them, kept ones included.
+"""The numbers of new abstracts, and of all abstracts, from which a prompt asks for questions.
+
+Each abstract is of `stride` passages.
 """
 
 PER_PASSAGE, WRITTEN_PER_PASSAGE = 2, 4
-"""The most questions per passage from its form, and written by a model."""
+"""The most questions predicted for each passage: from its form, and by a model."""
 
 _GOES_ON, _GOES_ON_NEAR = 3, 4
-"""How many continuations the model writes for each beginning of a question about a passage; and about a passage near
-the latest questions.
-"""
+"""Questions that the model writes for each beginning: about any passage, and one near the latest questions."""
 
 _ANALOGUES = 2
-"""The most questions like the last one about other people."""
+"""The most questions that repeat the last question for other people."""
 
 _NEAR, _AROUND = 30, 6
-"""The passages considered near each of the latest questions, and on either side of the one that answered it."""
+"""Passages considered near each of the latest questions, and on either side of the one that answered it."""
 
 
 def predict_again(counters: Counters) -> None:
-    """Reset the progress, so that questions are predicted again from the first passage on."""
+    """Reset the progress, so that questions are predicted from all passages again."""
     counters.forget(KNOWLEDGE_MARK, HISTORY_MARK, _NEAR_MARK)
 
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """A question that may be asked, and what it was predicted from."""
+    """A question that may be asked, and the passages or questions that it was predicted from."""
 
     text: str
     source: str
@@ -80,8 +79,9 @@ class Prediction:
     """Prediction over one person's files and history. `stride` is how many questions are predicted at a time.
 
     New passages are used one by one, through their form or a model trained to ask, or through abstracts that the model
-    writes. With `abstracts`, these are kept, and the latest ones are read together with the new ones. `tallies` are
-    those of earlier predictions (`usefulness`): forms of questions that are never asked are predicted less.
+    writes. With `abstracts`, abstracts are kept, and the latest ones are put into a prompt together with the new ones.
+    `tallies` are those of earlier predictions (`usefulness`): forms of questions that are never asked are predicted
+    less often.
     """
 
     assistant: Assistant
@@ -113,7 +113,7 @@ class Prediction:
         self.counters.set(HISTORY_MARK, newest)
 
     def _near(self, latest: Sequence[str], newest: int) -> Iterator[Predicted | Step]:
-        """Yield questions about the passages most likely asked about next, once each, even after interruptions."""
+        """Yield questions about the passages near the latest questions, each passage once, even after interruptions."""
         if self.counters.all().get(_NEAR_MARK) != newest:
             self.counters.set(_NEAR_DONE, 0)
             self.counters.set(_NEAR_MARK, newest)
@@ -124,7 +124,7 @@ class Prediction:
             self.counters.set(_NEAR_DONE, number)
 
     def _like(self, latest: Sequence[str]) -> Iterator[Predicted | Step]:
-        """Yield the questions that the model writes as continuations of the latest ones."""
+        """Yield questions that the model writes to continue the list of the latest ones."""
         trace = Trace()
         prompt = predictor.history_prompt(latest, self.stride)
         like = self._new(predictor.parse(self._questions(prompt, trace), self.stride), self.stride)
@@ -141,7 +141,7 @@ class Prediction:
                 self.counters.set(KNOWLEDGE_MARK, mark)
 
     def _of(self, passage: StoredPassage, source: str, why: str, count: int) -> Iterator[Predicted | Step]:
-        """Yield questions about a passage: those that the model writes, and those derived from its form."""
+        """Yield questions about a passage: those that the model writes, and those made from the passage's form."""
         trace = Trace()
         written = self._written_about(passage, count, trace)
         if trace.tokens_decoded:
@@ -153,7 +153,7 @@ class Prediction:
     def _written_about(self, passage: StoredPassage, count: int, trace: Trace) -> list[str]:
         """Return the model's questions about the passage, nearest first; none if the model was not trained to ask.
 
-        The passage's states are kept for the answers.
+        The passage's attention states are kept for the answers.
         """
         if self.predict_from != "questioner" or not self.assistant.source().engine.info.asks:
             return []
@@ -201,7 +201,8 @@ class Prediction:
     def likeliest(self) -> Iterator[StoredPassage]:
         """Yield the passages most likely used by the next question; none until another question is asked.
 
-        Computing their states, without predicted questions, gives more hits (`scripts/bench percache`).
+        Their attention states are computed without predicting questions, which gives more hits (`scripts/bench
+        percache`).
         """
         newest = self._newest_turn()
         if newest > self.counters.all().get(_READ_MARK, 0):
@@ -219,7 +220,7 @@ class Prediction:
         return [query.parse(text, date.today()).text for _, text in self.assistant.conversations.questions(HISTORY)]
 
     def _next(self, latest: Sequence[str], count: int) -> list[StoredPassage]:
-        """Return the passages most likely asked about next, after these questions."""
+        """Return the passages that the next question will most likely be about, after these questions."""
         retriever, store = self.assistant.retriever, self.assistant.retriever.store
         near_hits = [retriever.search(Query(text), _NEAR) for text in latest]
         sources = [hits[0].passage for hits in near_hits if hits]
@@ -263,7 +264,7 @@ class Prediction:
         return "".join(piece.text for piece in source.stream(prompt, SamplingSettings(), max_tokens=most, trace=trace))
 
     def _analogues(self, latest: Sequence[str]) -> list[str]:
-        """Return the last question, asked about others near it, and about people that earlier questions named."""
+        """Return the last question asked about other people: those near it, and those that earlier questions named."""
         *earlier, last = latest
         hits = self.assistant.retriever.search(Query(last), _AROUND, self.options.relevance)
         if not hits:
@@ -277,14 +278,14 @@ class Prediction:
         return self._new(questions.analogues(last, people), _ANALOGUES, near)
 
     def about(self, passage: StoredPassage) -> list[str]:
-        """Return questions derived from the passage's form; runs no model but the embedder."""
+        """Return questions made from the passage's form; runs no model but the embedder."""
         near = self.assistant.embedder.embed([embedded_text(passage.title, passage.text)])[0]
         return self._finding(
             passage, self._new(questions.from_passage(passage, own_names(self.assistant)), PER_PASSAGE, near)
         )
 
     def _finding(self, passage: StoredPassage, candidates: Sequence[str]) -> list[str]:
-        """Return the questions that retrieve their own passage first; the others are vague or fit other passages."""
+        """Return the questions that retrieve their own passage first; others are vague, or fit another passage."""
         return [
             question
             for question in candidates

@@ -1,4 +1,4 @@
-"""Predicting questions: prompts for the model, parsing of its replies, and choosing among them (PerCache, 4.1.2, B.3).
+"""Predicts questions: writes prompts for the model, parses its replies, and chooses among them (PerCache, 4.1.2, B.3).
 
 Pure: the caller runs the model on a prompt, embeds, retrieves and answers.
 """
@@ -29,13 +29,15 @@ RECENT = 5
 """The number of latest questions used to predict the next ones."""
 
 FADING, SAME_DOCUMENT, NEXT_DOCUMENT = 0.5, 0.3, 0.15
-"""A question's weight relative to the next one's; bonuses for passages in a source's document and in the next one."""
+"""Three numbers: a question's weight relative to that of the next question; bonuses for passages in a source's document
+and in the document after it.
+"""
 
 LIKED = 0.1
-"""The most that is added to a question's nearness because the person asks such questions."""
+"""The most that is added to a question's nearness because the person often asks questions of its form."""
 
 NAMED, DATED = 0.2, 0.2
-"""Bonuses for passages with a person, and of a day, that the latest questions name."""
+"""Bonuses for passages with a person, and for passages of a day, that the latest questions name."""
 
 LEAST_WORDS, MOST_WORDS = 4, 30
 
@@ -64,7 +66,7 @@ _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
 
 
 def history_prompt(history: Sequence[str], stride: int = STRIDE) -> str:
-    """Return the prompt for questions like the earlier ones, the latest of which is last (PerCache, Figure 28)."""
+    """Return the prompt for questions like the earlier ones, which are in the order of time (PerCache, Figure 28)."""
     listed = "\n".join(history)
     return f"{listed}\n\nWrite {stride} more questions like these."
 
@@ -82,7 +84,7 @@ def knowledge_prompt(abstracts: Sequence[str], stride: int = STRIDE) -> str:
 
 
 def parse(text: str, stride: int = STRIDE) -> list[str]:
-    """Return the questions in a model's reply, at most `stride`, without other text, repetitions and cut ones."""
+    """Return the questions in a model's reply, at most `stride`, without repeated and cut ones."""
     by_text: dict[str, str] = {}
     for item in _BORDER.split(text):
         question = " ".join(item[_item_start(item) :].strip(_QUOTES).split())
@@ -104,11 +106,11 @@ def choose(
     near: Vectors | None = None,
     liking: Sequence[float] = (),
 ) -> list[str]:
-    """Return the first `limit` candidates that are unlike the ones chosen before them.
+    """Return the first `limit` candidates that differ from those chosen before them.
 
-    `embeddings` has a row for each candidate. They are taken in the order given or, with a vector `near`, shape
-    (dimensions,), nearest first: among the questions made from a passage, those are about its subject. `liking` says
-    of each how often the person asks such questions, 0..1; it adds at most LIKED to the nearness.
+    `embeddings` has a row for each candidate. Candidates are taken in the order given or, with a vector `near`, shape
+    (dimensions,), nearest first: among the questions made from a passage, those are about its subject. `liking` is how
+    often the person asks questions of each candidate's form, 0..1; it adds at most LIKED to the nearness.
     """
     order: Sequence[int] = range(len(candidates))
     if near is not None:
@@ -126,11 +128,12 @@ def choose(
 def expected_use(
     passages: Sequence[StoredPassage], vectors: Vectors, asked: Vectors, sources: Sequence[StoredPassage]
 ) -> Scores:
-    """Return each passage's likelihood of being asked about next, as scores of shape (passages,), higher for likelier.
+    """Return scores, shape (passages,), of how likely each passage is to be asked about next.
 
     `asked` holds the vectors of the questions so far, latest last, `sources` the passage that answered each; the last
-    RECENT are used. A score sums the similarity to them, and a bonus for being in a source's document, or the one
-    before or after it in its file, since people stay with a subject. Each question weighs half as much as the next.
+    RECENT are used. A score sums the similarity to these questions, and a bonus for a passage in a source's document,
+    or in the one before or after it in its file, since people stay with a subject. Each question weighs half as much as
+    the next one.
     """
     asked, sources = asked[-RECENT:], sources[-RECENT:]
     weights = FADING ** np.arange(len(sources) - 1, -1, -1, dtype=np.float32)
@@ -144,7 +147,7 @@ def expected_use(
 
 
 def asked_about(passages: Sequence[StoredPassage], asked: Sequence[Query]) -> Scores:
-    """Return a bonus for passages with people, and of days, that are named in questions; shape (passages,)."""
+    """Return a bonus for each passage whose people or day the questions name; shape (passages,)."""
     named = frozenset(name for question in asked for name in words.names(question.text))
     days = [day for question in asked for day in question.days]
     scores: Scores = np.zeros(len(passages), np.float32)
@@ -157,7 +160,7 @@ def asked_about(passages: Sequence[StoredPassage], asked: Sequence[Query]) -> Sc
 
 
 def normalised(question: str) -> str:
-    """Return the words of the question in lower case, to detect repetitions."""
+    """Return the words of the question in lower case, for finding repetitions."""
     return " ".join(_WORD.findall(question.casefold()))
 
 

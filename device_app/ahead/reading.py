@@ -1,4 +1,4 @@
-"""Updates the remembered folders in small pieces, between which the work can give way. Independent of the schedule."""
+"""Updates the remembered folders in small pieces; the work can give way after each. Independent of schedules."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ READ_AGAIN_S = 1.5
 """The most seconds for reading a changed file again while answering; a batch of texts may exceed it."""
 
 _PIECE_S = 0.3
-"""About how many seconds pass between two checks whether to give way, on fast and slow devices."""
+"""About the number of seconds between two checks whether to give way, on fast and slow devices."""
 
 _FIRST_TEXTS = 8
 BATCH_PASSAGES = 32
-"""The passages stored at a time, the most work lost by giving way: even slow, busy devices progress."""
+"""The number of passages stored at a time, which is the most work lost by giving way."""
 
 
 def reading(device: Device) -> Work:
-    """Return the work that updates the remembered folders, as one step."""
+    """Return the work that updates the remembered folders, in one step."""
 
     def work(give_way: GiveWay) -> Iterator[Step]:
         folders = [Path(os.fsdecode(path)) for path in device.knowledge.folders()]
@@ -61,10 +61,10 @@ def reading(device: Device) -> Work:
 
 
 def read_again(device: Device, path: Path) -> str:
-    """Read a changed file again, if that takes at most READ_AGAIN_S; return why it cannot be read, or "".
+    """Read a changed file again, if that takes at most READ_AGAIN_S; return why the file cannot be read, or "".
 
-    Raises GaveWay, with nothing stored, if it takes longer; StoreLocked if another process reads files; StoreError,
-    NotWritable.
+    Raises GaveWay, with nothing stored, if reading takes longer; StoreLocked if another process reads files;
+    StoreError, NotWritable.
     """
     end = time.monotonic() + READ_AGAIN_S
     ingestion = device.ingestion()
@@ -111,7 +111,7 @@ def alone(file: Path, on_wait: Callable[[], object] | None = None) -> Iterator[N
 
 
 def go_on(give_way: GiveWay) -> None:
-    """Raise GaveWay if `give_way()` holds."""
+    """Raise GaveWay if `give_way()` is true."""
     if give_way():
         raise GaveWay("Reading was interrupted for other work. Reading continues when the machine is free.")
 

@@ -1,4 +1,4 @@
-"""Reads PDFs that are pictures alone, page by page while the device is idle. Knows no picture and no language."""
+"""Reads PDFs that consist of pictures, page by page, while the device is idle."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from device_app.device import Device
 
 MOST_PAGES = 300
-"""The pages of a file that are recognised: an hour's work or two."""
+"""The most pages of a file whose text is recognised: an hour or two of work."""
 
 
 def scans(device: Device) -> Work:
-    """Return the work that recognises the pages of scans, a page at a time, and then reads them. A step is a file."""
+    """Return the work that recognises the text of scans, page by page, and then reads it; each file is a step."""
 
     def work(give_way: GiveWay) -> Iterator[Step]:
         from device_app.knowledge.readers.pdf import SCAN
@@ -55,7 +55,7 @@ def scans(device: Device) -> Work:
 
 
 def _texts(device: Device, path: Path, progress: Path, look: Callable[[], object]) -> list[str]:
-    """Return the text of each page, and keep what there is after each.
+    """Return the text of each page, storing the progress after each page.
 
     Raises GaveWay, OSError, TimeoutExpired, UnreadableFile.
     """
@@ -85,7 +85,7 @@ def _read(device: Device, path: Path, texts: list[str], give_way: GiveWay) -> bo
 
 
 def _progress(folder: Path, path: Path) -> Path:
-    """Return the file for the pages recognised so far: another one once the scan has changed."""
+    """Return the file that stores the recognised pages; once the scan has changed, its name is another one."""
     try:
         status = path.stat()
         state = (status.st_size, status.st_mtime_ns)
@@ -103,7 +103,7 @@ def _kept(progress: Path) -> list[str]:
 
 
 def _prune(folder: Path, kept: Collection[Path]) -> None:
-    """Delete what was recognised on scans that are gone, forgotten, or read to the end meanwhile."""
+    """Delete the recognised text of scans that are gone, forgotten, or read to the end meanwhile."""
     for file in folder.glob("*.json"):
         if file not in kept:
             file.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Decides which background work to do (PerCache, section 4.3): pure decisions, each with a reason in words.
 
-Preparing an answer needs prefill and decode; preparing attention states needs prefill alone. If the threshold of
-similarity is so high that saved answers are rarely reused, decoding is wasted.
+Preparing an answer needs prefill and decode; preparing attention states needs prefill alone. If a high similarity
+threshold makes saved answers rarely reusable, decoding is wasted.
 """
 
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ def strategy(threshold: float, cutoff: float) -> Strategy:
 
 
 def why(*, stale: bool, origin: Origin) -> str:
-    """Return the reason why an entry is queued for an answer."""
+    """Return the reason why a question is queued for an answer."""
     if stale:
         return "the answer's files have changed"
     return "you asked the question, and no answer is saved" if origin == "asked" else "the question may be asked"
 
 
 def to_answer(origin: Origin, plan: Strategy) -> bool:
-    """Return whether a queued entry is answered now (section 4.3.3); always, if a person asked the question."""
+    """Return whether a queued question is answered now (section 4.3.3): always, if a person asked it."""
     return plan.decode or origin == "asked"
 
 

@@ -1,4 +1,4 @@
-"""Selects the questions that are worth predicting: new, as this person asks, and not answered without a model."""
+"""Selects the predicted questions that are worth preparing: new ones, of this person's forms, that need a model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from shared.errors import UsageError
 from storage.vectors import Vectors
 
 _SPARE = 2
-"""How many times as many questions are chosen as wanted, since rules or quotes answer some."""
+"""How many times the requested number of questions is chosen, since rules or quotes answer some of them."""
 
 
 def own_names(assistant: Assistant) -> frozenset[str]:
-    """Return the names of the person whose files these are; empty if they are not known. Raises StoreError."""
+    """Return the names of the owner of the files; empty if the owner is not known. Raises StoreError."""
     return assistant.retriever.people.mine
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The selection for one person. `tallies` are those of earlier predictions (`usefulness`)."""
+    """The selection of questions to predict for one person. `tallies` are of earlier predictions (`usefulness`)."""
 
     assistant: Assistant
     options: Options
@@ -34,10 +34,10 @@ class Selection:
     tallies: Mapping[str, Tally]
 
     def of(self, candidates: Sequence[str], most: int, asked: Sequence[str], near: Vectors | None = None) -> list[str]:
-        """Return at most `most` candidates, in the first person, that differ from kept questions and each other.
+        """Return at most `most` candidates, in the first person, that differ from kept questions and from each other.
 
-        With `near`, shape (dimensions,), the nearest come first, those of the forms that the person has `asked` a
-        little sooner. None is of a form that is asked too rarely, or answered without a model.
+        With `near`, shape (dimensions,), the nearest come first, with a bonus for the forms of the questions `asked` so
+        far. Questions of a form that is asked too rarely, and those answered without a model, are left out.
         """
         own = own_names(self.assistant)
         worth = dict.fromkeys(in_first_person(candidate, own) for candidate in candidates)
@@ -52,7 +52,7 @@ class Selection:
         return [question for question in chosen if self._needs_model(question)][:most]
 
     def _needs_model(self, question: str) -> bool:
-        """Return whether neither a rule nor a quote answers the question: these cost nothing when it is asked."""
+        """Return whether neither a rule nor a quote answers the question: both cost nothing when it is asked."""
         now = self.assistant.clock()
         try:
             asked = query.parse(question, now.date())

@@ -1,7 +1,7 @@
-"""Suggests first questions to a new person: a few that their own files answer, each tried before it is shown.
+"""Suggests a few first questions to a new person; each is tested on the person's files before it is shown.
 
-A question is tried without a model: a rule answers it with something found, the files are quoted, or the passage found
-first proves the value that the question asks for. Needs only the embedder.
+The test needs no model but the embedder: a rule answers the question with at least one document, the files are quoted,
+or the first passage retrieved proves the value that the question asks for.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,19 +20,19 @@ from shared.text import embedded_text
 from shared.types import StoredPassage
 
 LOOKED_AT = 16
-"""The number of passages that questions are made from."""
+"""The number of passages from which questions are made."""
 
 _PER_PASSAGE = 2
-"""The most questions of a passage that are compared with it: embedding them takes most of the time."""
+"""The most questions of a passage that are embedded to be compared with it: embedding takes most of the time."""
 
 _MOST_TRIED = 12
-"""The most questions that are tried: about a second of work on a phone."""
+"""The most questions that are tested: they take about a second on a phone."""
 
 _BY_RULE = 1
-"""How many questions that a rule answers come first; more follow if the passages lead to too few."""
+"""The number of questions answered by rules that come first; more follow if passages give too few questions."""
 
 _OWN_KIND, _OF_VALUE = 0.2, 0.3
-"""The additions to a cosine if no chosen suggestion is from a document of the same kind, and for a stated value."""
+"""Additions to a cosine: for a document of a kind that no chosen suggestion has yet, and for a stated value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,9 @@ class Suggested:
 
 
 def suggest(assistant: Assistant, options: Options, count: int) -> list[str]:
-    """Return `count` questions, or as many as can be made. Raises StoreError, and the embedder's errors."""
+    """Return `count` suggested questions, or fewer if no more can be made. Raises StoreError, and the embedder's
+    errors.
+    """
     store, people = assistant.retriever.store, assistant.retriever.people
     by_rule = examples(store, people, assistant.everyday, assistant.clock())
     first = list(islice(by_rule, _BY_RULE))
@@ -63,9 +65,9 @@ def suggest(assistant: Assistant, options: Options, count: int) -> list[str]:
 def choose(
     suggested: Sequence[Suggested], count: int, is_answered: Callable[[Suggested], bool] = lambda _: True
 ) -> list[str]:
-    """Return the answered questions nearest to their passages, each of another document and kind if possible.
+    """Return the answerable questions nearest to their passages, each of another document and kind if possible.
 
-    At most _MOST_TRIED are tried by `is_answered`.
+    At most _MOST_TRIED questions are tested by `is_answered`.
     """
     left, chosen = list(suggested), list[Suggested]()
     for _ in range(_MOST_TRIED):
@@ -84,7 +86,7 @@ def choose(
 
 
 def _is_answered(assistant: Assistant, options: Options, candidate: Suggested) -> bool:
-    """Return whether the question has an answer that needs no model, or that its first passage proves."""
+    """Return whether the question has an answer that needs no model, or one that its first passage proves."""
     try:
         explained = assistant.explain(candidate.question, options)
     except UsageError:  # an invalid filter in the question: it cannot be asked
@@ -100,7 +102,7 @@ def _is_answered(assistant: Assistant, options: Options, candidate: Suggested) -
 
 
 def _about(assistant: Assistant, passage: StoredPassage) -> Iterator[Suggested]:
-    """Yield questions about the passage: for the values that it states, else for what was said."""
+    """Yield questions about the passage: for the values that it states, else for what people said in it."""
     made = list(questions.stated(passage, own_names(assistant)))[:_PER_PASSAGE]
     made += [(question, "") for question in questions.said_about(passage)][: _PER_PASSAGE - len(made)]
     if not made:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from device_app.question.options import Plan
 
 MOST_SHARE = 0.5
-"""The largest share of the limit for kept states that one passage may take."""
+"""The largest share of the space for attention states that one passage may take."""
 
 PIECE_TOKENS = 32
-"""Tokens per model batch, about 50 to 100 ms: a question that is sent waits no longer than that."""
+"""Tokens per model batch, about 50 to 100 ms: a question that is sent waits at most that long."""
 
 GiveWay = Callable[[float], bool]
-"""Whether a reading has to stop, called with the share of it that is done."""
+"""Returns whether a reading has to stop; called with the share of the reading that is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,15 @@ class Reading:
 
 
 def readable_ranks(plan: Plan) -> int:
-    """Return how many passages of a search may be read: of several in one prompt, states serve the first alone."""
+    """Return how many of a search's passages may be read: only the first if a prompt holds several."""
     return RANKED if plan.passages == 1 or plan.arrangement == "rows" else 1
 
 
 def nearest(device: Device, text: str) -> Ranking:
     """Return the ids and scores of the passages nearest to a half-typed question.
 
-    Return none if the answer would be a quote or a kept answer may serve, or if the text cannot be asked as a question.
-    Raises StoreError, WeightsError.
+    Return none if the answer would be a quote, if a kept answer may serve, or if the text is no valid question. Raises
+    StoreError, WeightsError.
     """
     options = device.options()
     try:
@@ -71,7 +71,7 @@ def nearest(device: Device, text: str) -> Ranking:
 
 
 def read(device: Device, passage: int, give_way: GiveWay) -> Reading:
-    """Compute and keep a passage's attention states if they are not kept yet; stop within a batch once `give_way()`.
+    """Compute and keep a passage's attention states, unless kept already; stop within a batch once `give_way` is true.
 
     Waits until the model is loaded. Raises StoreError, WeightsError, EngineError.
     """

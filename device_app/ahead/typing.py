@@ -34,10 +34,7 @@ PAUSE_S = 0.6
 """Seconds without a key press after which the last word counts as finished and the question as nearly complete."""
 
 LIKELY = 0.13
-"""The probability from which a passage is read while the user types.
-
-Half of it suffices once the question seems complete.
-"""
+"""The probability from which a passage is read while the user types; half of it once the question seems complete."""
 
 _BASE, _SCORE, _MARGIN, _LEAD, _WORD, _ASKS, _WORD_ASKED = -3.8, 1.6, 4.2, 0.4, 0.09, -1.0, 0.06
 _MOST_LEADS, _MOST_WORDS = 4, 14
@@ -57,21 +54,21 @@ Ranking = Sequence[tuple[int, float]]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The step of retrieving the passages nearest to this part of the question."""
+    """The next step: retrieve the passages nearest to this part of the question."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The step of computing the attention states of this passage."""
+    """The next step: compute the attention states of this passage."""
 
     passage: int
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The step of doing nothing until the text changes or `seconds` have passed; None means without a time limit."""
+    """The next step: wait until the text changes or `seconds` have passed; None means without a time limit."""
 
     seconds: float | None = None
 
@@ -189,8 +186,9 @@ def _is_whole(draft: Draft, now: float) -> bool:
 
 
 def _likeliest(draft: Draft, *, is_whole: bool) -> int | None:
-    """Return the passage to read next; None if no passage is likely enough to be needed. The best passage of a complete
-    question always is.
+    """Return the passage to read next; None if no passage is likely enough to be needed.
+
+    The best passage of a complete question is always likely enough.
     """
     unread = [
         (chance(draft, rank), -rank)

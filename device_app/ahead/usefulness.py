@@ -1,7 +1,7 @@
-"""Learns which predicted questions are asked: what is predicted and never asked is predicted less.
+"""Learns which predicted questions are asked: forms of questions that are rarely asked are predicted less often.
 
-Pure but for `tallies`, which reads the kept answers. Questions are told apart by their form alone ("when", "how much",
-"said"), which those asked and those predicted share.
+Pure except for `tallies`, which reads the kept answers. The form of a question ("when", "how much", "said") is all that
+predicted and asked questions are compared by.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from storage.cache_records import CacheRecords
 
 CHANCES: Final = 10
-"""The number of questions that have to be asked after a prediction before it counts as not asked."""
+"""The number of questions asked after a prediction, after which the prediction counts as not asked."""
 
 HALF_LIFE: Final = timedelta(days=30)
 """The time after which a prediction counts half."""
 
 PRIOR: Final = 20.0
-"""The predictions of a form, all as useful as they should be, that are assumed before any was made."""
+"""The number of useful predictions that are assumed for each form before any was made."""
 
 USEFUL: Final = 0.05
-"""The share of predictions of a form that has to be asked for the form to be predicted in full."""
+"""The share of a form's predictions that has to be asked for the form to be predicted without a limit."""
 
 LEAST: Final = 0.1
-"""The share that is predicted of any form, so that it can prove useful again."""
+"""The smallest share of a form's questions that is predicted, so that the form can prove useful again."""
 
 _SAID = re.compile(
     r"what (?:did|do|does|has|have|had) .+? (?:say|said|write|wrote|written|tell|told|think|thought|suggest|mention)\b"
@@ -42,7 +42,7 @@ _WHETHER = re.compile(r"(?:is|are|am|was|were|do|does|did|has|have|had|can|could
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A question that was predicted and answered, when, and whether it was ever asked."""
+    """A question that was predicted and answered, when that was, and whether the question was ever asked."""
 
     question: str
     made_at: datetime
@@ -51,14 +51,14 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many questions of a form were predicted and had their chance, and how many of them were asked; both fade."""
+    """How many questions of a form were predicted and could be asked, and how many were asked; old ones count less."""
 
     predicted: float = 0.0
     asked: float = 0.0
 
     @property
     def share(self) -> float:
-        """The share of such questions that are worth predicting, LEAST..1."""
+        """The share of a form's questions that are worth predicting, LEAST..1."""
         expected = (self.asked + PRIOR * USEFUL) / (self.predicted + PRIOR)
         return max(LEAST, min(1.0, expected / USEFUL))
 
@@ -76,7 +76,7 @@ def form(question: str) -> str:
 def tally(predictions: Iterable[Prediction], asked_at: Sequence[datetime], now: datetime) -> dict[str, Tally]:
     """Return the tally of each form; `asked_at` are the times of the person's questions, in order.
 
-    A prediction counts once it was asked, or CHANCES questions were asked after it was made.
+    A prediction counts once it was asked, or once CHANCES questions were asked after it was made.
     """
     tallies: dict[str, Tally] = {}
     for each in predictions:
@@ -90,18 +90,18 @@ def tally(predictions: Iterable[Prediction], asked_at: Sequence[datetime], now: 
 
 
 def is_worth(question: str, tallies: Mapping[str, Tally]) -> bool:
-    """Return whether to predict a question. Of a form that is asked too rarely, always the same share is."""
+    """Return whether to predict a question; of a form that is asked too rarely, a fixed share is predicted."""
     return crc32(question.encode()) / 2**32 < tallies.get(form(question), Tally()).share
 
 
 def liking(questions: Sequence[str], asked: Sequence[str]) -> list[float]:
-    """Return for each question the share of the asked ones that have its form, 0..1."""
+    """Return for each question the share of the asked questions that have its form, 0..1."""
     forms = [form(text) for text in asked]
     return [forms.count(form(question)) / max(1, len(forms)) for question in questions]
 
 
 def tallies(records: CacheRecords, now: datetime) -> dict[str, Tally]:
-    """Return the tally of each form, from the predicted questions that are kept. Raises StoreError."""
+    """Return the tally of each form, from the kept predicted questions. Raises StoreError."""
     kept = (
         Prediction(question, datetime.fromisoformat(made_at), bool(uses))
         for question, made_at, uses in records.predictions()

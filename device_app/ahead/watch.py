@@ -14,7 +14,7 @@ from typing import Self
 from device_app.knowledge import readers
 
 MOST_LOOKS = 20
-"""The number of checks after which files that never settle, such as logs, are read as they are."""
+"""The number of checks after which files that never stop changing, such as logs, are read as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Seen:
 
     @property
     def settled(self) -> bool:
-        """Whether the files have stopped changing, or have changed for too long to wait for."""
+        """Whether the files have stopped changing, or have been changing for too long to wait."""
         return self.looks == 0 or self.looks > MOST_LOOKS
 
     @property

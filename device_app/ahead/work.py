@@ -1,4 +1,4 @@
-"""Background work as runs of finished items, which give way on request. Independent of the kind of work."""
+"""The types of background work: runs of finished steps, which give way on request. Independent of the kind of work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shared.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A finished and stored item of work: what was done, to what, and why it was chosen."""
+    """A finished and stored step of work: the action, its subject, and the reason for choosing it."""
 
     action: str
     subject: str
@@ -48,7 +48,7 @@ Once `give_way` returns true, the function ends without another step.
 
 @dataclass(frozen=True, slots=True)
 class WorkReport:
-    """The result of one run of work. `stopped` is why the work gave way; None if it finished."""
+    """The result of one run of work. `stopped` is why the run gave way; None if it finished."""
 
     steps: Sequence[Step]
     stopped: str | None
@@ -95,7 +95,7 @@ def run_once(work: Work, stop: Stop, on_step: Callable[[Step], None] = lambda _:
 
 
 def in_turn(*works: Work) -> Work:
-    """Return work that does the given works one after the other."""
+    """Return work that does the given pieces of work one after the other."""
 
     def work(give_way: GiveWay) -> Iterator[Step]:
         for each in works:
