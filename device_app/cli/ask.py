@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 @click.option("--together", is_flag=True, help="Write the answer jointly with the companion server's model.")
 @click.option("--local-only", is_flag=True, help="Do not ask the companion server; nothing leaves this device.")
 @click.option("--model-only", is_flag=True, help="Let the model answer alone: no file is read, no source is given.")
-@click.option("--send", is_flag=True, help="Let the companion server's model answer too, whatever the request names.")
-@click.option("--pipeline", metavar="NAME", help="How the companion server answers where it is asked: plain, hyde, …")
+@click.option("--send", is_flag=True, help="Allow any request to be sent to the companion server; it is shown first.")
+@click.option("--pipeline", metavar="NAME", help="The pipeline by which the companion server answers: plain, hyde, …")
 @click.option("--voice", is_flag=True, help="On a phone: ask by voice.")
 @click.option("--speak", is_flag=True, help="On a phone: read the answer aloud.")
 @click.option("--passages", type=int, help="Passages to answer from; 0 takes the number that measured best.")
@@ -85,17 +85,20 @@ def command(
     """Answer QUESTION from your own files, with sources. Without QUESTION, it is read from standard input.
 
     The question may hold filters: from:NAME, in:PART-OF-PATH, kind:mail, after:2026-03, before:2026-03-14, on:2026.
-    With --pipeline the companion server, where it is asked, answers by that one of its own; no kept answer serves.
-    With --together, drafts of an answer from your files leave this device: the server can read what they repeat.
-    If your files answer only a part, the companion server may be asked as well: link.together says what is sent then.
-    A request that needs no file (write, translate, explain, summarise a text in it) is for the model alone, if it is
-    large enough for that; with --model-only any is. Such an answer has no source, and is not served again.
-    The companion server may write it, unless the request holds a text or a name of your files, or follows on something.
-    With --send any request may leave, without your files: it is shown first.
-    Cited files that have changed are read again first if that is quick; changed files that are not are named.
-    Kinds are call, chat, contact, data, event, mail, note, page, paper, table, task.
-    With --again the last question is answered again. Its turn stays as it was if that gives no answer.
-    Exit code 3: nothing relevant was found, nothing was asked yet, or what was found does not answer it.
+    Kinds are call, chat, contact, data, event, mail, note, page, paper, table, task. Cited files that have changed are
+    read again first if that is quick; other changed files are named. With --again, the last question is answered again;
+    if that gives no answer, the earlier answer stays.
+
+    If your files answer only a part, the companion server may be asked as well: the setting link.together decides what
+    is sent. With --pipeline, the server answers by its pipeline NAME if it is asked, and no saved answer is used. With
+    --together, drafts of an answer from your files leave this device: the server can read the text that they repeat.
+
+    A request that needs no file (write, translate, explain, summarise a text in the request) is answered by the model
+    alone if the model is large enough; with --model-only, any request is. Such an answer has no source and is not used
+    again. The companion server may write it, unless the request holds text or a name from your files, or is a
+    follow-up. With --send, any request may be sent, without your files; it is shown first.
+
+    Exit code 3: nothing relevant was found, nothing was asked yet, or the passages found do not answer the question.
     Exit code 1: the model failed or wrote nothing.
     """
     given = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed, "passages": passages}
@@ -104,7 +107,7 @@ def command(
         raise UsageError("--again repeats the last question as it was asked. Run: jackdaw ask --again")
     _require_compatible(together, local_only, model_only or send, show_prompt, pipeline is not None)
     if send and (local_only or show_prompt):
-        raise UsageError("--send asks the companion server; the other option asks nobody. Leave one of them out.")
+        raise UsageError("--send asks the companion server; --local-only and --show-prompt ask none. Leave one out.")
     spoken.require(question, voice=voice, speak=speak, again=again)
     text, fresh = "" if again or voice else _question(question), fresh or again
     with opened(flags) as device, Activity(device.paths.activity).noted(), awake(device.paths.awake):
@@ -153,22 +156,22 @@ def command(
 
 
 def _require_compatible(together: bool, local_only: bool, model_only: bool, show_prompt: bool, names: bool) -> None:
-    """Raise UsageError if options contradict each other; `names`: a pipeline is named."""
+    """Raise UsageError if options contradict each other; `names` is whether a pipeline is named."""
     if together and local_only:
         raise UsageError("--together asks the companion server, --local-only forbids that. Leave one option out.")
     if names and (local_only or together):
-        other = "--local-only asks nobody" if local_only else "with --together both sides write"
+        other = "--local-only asks no server" if local_only else "with --together both sides write"
         raise UsageError(f"--pipeline says how the companion server answers, and {other}. Leave one of them out.")
     if model_only and (together or names):
         raise UsageError(
             "--model-only and --send take no passages; --together and --pipeline do. Leave one option out."
         )
     if names and show_prompt:
-        raise UsageError("--show-prompt asks no server, and --pipeline is a server's. Leave one of them out.")
+        raise UsageError("--show-prompt asks no server, and --pipeline needs one. Leave one of them out.")
 
 
 def _offered(device: "Device", name: str) -> "Pipeline":
-    """Return the server's pipeline with that name. Raises UsageError, LinkError."""
+    """Return the server's pipeline of that name. Raises UsageError if there is none, LinkError without a connection."""
     from device_app.answering.planner import NO_SERVER
 
     if device.public is None:
@@ -177,12 +180,12 @@ def _offered(device: "Device", name: str) -> "Pipeline":
 
 
 def _shown_and_agreed(device: "Device", text: str, *, yes: bool) -> bool:
-    """Show the request that is to leave; on a terminal, return whether the person agrees. Raises UsageError."""
+    """Show the request that would be sent; on a terminal, return whether the person agrees. Raises UsageError."""
     from device_app.answering.planner import NO_SERVER
 
     if device.public is None:
         raise UsageError(f"--send is for the companion server, and {NO_SERVER}. Leave it out.")
-    click.echo(f"This leaves your device for the companion server:\n{safe(text)}\n", err=True)
+    click.echo(f"This request is sent to the companion server:\n{safe(text)}\n", err=True)
     return yes or not sys.stdin.isatty() or click.confirm("Send it?", err=True)
 
 
@@ -226,7 +229,7 @@ def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | Non
 
 
 def _print_support(answer: "Answer", *, sources: bool) -> None:
-    """Print what supports the answer: its citation, the evidence and the sources, and then the timing."""
+    """Print what supports the answer: its citation, the evidence and the sources, followed by the timing."""
     from device_app.companion.dispatch.aggregating import AGREE
 
     carried = answer.evidence
@@ -275,7 +278,7 @@ def _print_label(out: "Console", answer: "Answer") -> None:
 
 
 def _print_carried(out: "Console", answer: "Answer") -> None:
-    """Print the sentence that proves the answer, in quotation marks, or else the nearest sentence, without them."""
+    """Print the sentence that proves the answer, in quotation marks; or else the nearest sentence, without them."""
     proof, near = answer.evidence, answer.nearest
     if answer.quoted:
         out.print(f"\n  {QUOTED}", style="green")

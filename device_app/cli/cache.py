@@ -36,7 +36,7 @@ command = Group(
 
 @command.command("stats", examples=(("Show what the caches hold and have saved", "jackdaw cache stats"),))
 def stats(as_json: bool) -> None:
-    """Show what the caches hold, their limits, the hits of each, what these saved, and what filling the caches cost."""
+    """Show what the caches hold, their limits and hits, what the hits saved, and what filling the caches cost."""
     from device_app.ahead import usefulness
     from storage.cache_records import CacheRecords
 
@@ -120,7 +120,7 @@ def _origins(answers: "Totals") -> str:
 
 
 def _predictions(tallies: "Mapping[str, Tally]") -> str:
-    """Return how many predicted questions were asked in time, and which forms are predicted less for that."""
+    """Return how many predicted questions were asked, and which forms are therefore predicted less often."""
     made, asked = (sum(getattr(tally, name) for tally in tallies.values()) for name in ("predicted", "asked"))
     fewer = [f"“{form}” {tally.share:.0%}" for form, tally in sorted(tallies.items()) if tally.share < 1]
     less = f"; predicted less: {', '.join(fewer)}" if fewer else ""
@@ -139,7 +139,7 @@ def _space(taken: int, limit: int, evicted: int) -> str:
 @command.command("list", examples=(("List the ten answers used most", "jackdaw cache list --limit 10"),))
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Most questions to show.")
 def list_entries(limit: int, as_json: bool) -> int | None:
-    """List the kept questions with their answers, the most used first."""
+    """List the saved questions with their answers, the most used first."""
     from storage.cache_records import CacheRecords
 
     with opened() as device:
@@ -161,9 +161,9 @@ def list_entries(limit: int, as_json: bool) -> int | None:
 @click.argument("question")
 @yes_option
 def warm(question: str, yes: bool, as_json: bool) -> int | None:
-    """Answer QUESTION now and keep the answer, so that it is shown at once when you ask.
+    """Answer QUESTION now and save the answer, so that it is shown at once when you ask.
 
-    When its files change, it is answered again in idle time, as if you had asked it.
+    When its files change, the question is answered again in idle time, as if you had asked it.
     """
     from datetime import date
 
@@ -196,9 +196,9 @@ def warm(question: str, yes: bool, as_json: bool) -> int | None:
 @click.option("--qa", is_flag=True, help="Delete saved answers only.")
 @click.option("--kv", is_flag=True, help="Delete saved attention states only.")
 def clear(qa: bool, kv: bool, as_json: bool) -> None:
-    """Delete kept answers and attention states. Your files, what was read of them and your conversations stay.
+    """Delete saved answers and attention states. Your files, the store of their contents and your conversations stay.
 
-    Idle work fills the caches again: to keep nothing, set the limits to 0.
+    Background work fills the caches again: to save nothing, set the limits to 0.
     """
     with opened() as device:
         answers, states = drop(device, answers=qa or not kv, states=kv or not qa)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A server and the state of its link; unknown values are None. `why` and `cause` say what is wrong.
+    """A server and the state of its link; unknown values are None. `why` and `cause` explain a problem.
 
     `refused` is true if only the person can fix the problem. `round_trip_ms` is measured once. `receives` are the kinds
     of the person's data that the server may receive. `model_only`: it also answers requests that need no file.
@@ -112,7 +112,7 @@ def standing(device: "Device") -> Standing | None:
 
 
 def remedy(standing: Standing) -> str:
-    """Return what a person can do about a server that cannot be asked."""
+    """Return what a person can do about a server that cannot be reached, or refuses."""
     if standing.url is None:
         return "Run: jackdaw connect URL"
     from device_app.companion.link.causes import REMEDIES

@@ -28,12 +28,12 @@ command = Group(
 
 
 def complete_key(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the setting keys that complete the word typed in the shell."""
+    """Return the setting keys that begin with the word typed in the shell."""
     return [key for key in SETTINGS if key.startswith(incomplete)]
 
 
 def complete_value(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the values that complete the word typed in the shell, for a setting with a fixed set of choices."""
+    """Return the values that begin with the word typed in the shell, for a setting with a fixed set of choices."""
     setting = SETTINGS.get(ctx.params.get("key", ""))
     return [choice for choice in setting.choices if choice.startswith(incomplete)] if setting else []
 
@@ -90,10 +90,7 @@ def get(key: str, as_json: bool) -> None:
 @key_argument
 @click.argument("value", shell_complete=complete_value)
 def set_one(key: str, value: str, as_json: bool) -> None:
-    """Write VALUE for KEY into the settings file.
-
-    The value is checked first. Comments in the file stay.
-    """
+    """Write VALUE for KEY into the settings file, after a check of the value. Comments in the file stay."""
     fitting = set_value(Paths.locate(os.environ), key, value)
     if as_json:
         print_json({"key": key, "value": fitting})

@@ -1,4 +1,4 @@
-"""`jackdaw daemon`: works ahead while the device is idle, once or permanently."""
+"""`jackdaw daemon`: does background work while the device is idle, once or permanently."""
 
 import math
 import os
@@ -33,7 +33,7 @@ from shared.printable import counted, safe, safe_line
 from storage.paths import Paths
 
 NICE = 19
-"""The lowest priority, so that a question gets the processor at once."""
+"""The lowest priority of a process, so that a question gets the processor at once."""
 
 command = Group(
     "daemon",
@@ -67,7 +67,7 @@ def _device() -> Device:
     ),
 )
 def run(as_json: bool) -> None:
-    """Run in the foreground and work ahead while the device is idle.
+    """Run in the foreground, and prepare for later questions while the device is idle.
 
     Changes in the folders that you added are read soon. A question interrupts the work within a second. Progress is
     printed on stderr. Ends at Ctrl-C or SIGTERM.
@@ -108,7 +108,7 @@ def run(as_json: bool) -> None:
     "--minutes", type=click.FloatRange(0, min_open=True), default=5, show_default=True, help="Most minutes to work."
 )
 def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> int | None:
-    """Work ahead now, until all is done, a question comes or the time is over; the next run continues from there.
+    """Do background work now, until all is done, a question is asked or the time is over; the next run continues.
 
     Exit code 3: there was nothing to do, or with --when-idle the device is not idle.
     """
@@ -145,7 +145,7 @@ def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> i
 
 
 def _show_state(notice: Notice, state: State) -> None:
-    """Show the phone's notification while work goes on."""
+    """Show a notification on a phone while the work runs."""
     if state in ("reading", "working"):
         notice.show("reads changed files" if state == "reading" else "prepares answers")
     else:
@@ -164,7 +164,7 @@ def _line(step: Step, *, explain: bool) -> str:
 
 @command.command("status", examples=(("Show what the daemon is doing and has spent", "jackdaw daemon status"),))
 def status(as_json: bool) -> None:
-    """Show what the daemon does or waits for, and what it spent."""
+    """Show what the daemon does or waits for, and the tokens and energy that it has spent."""
     paths = Paths.locate(os.environ)
     running = worker(paths, load(paths, os.environ).settings.daemon)
     if as_json:
@@ -199,17 +199,14 @@ def status(as_json: bool) -> None:
 
 @command.command("pause", examples=(("Pause background work", "jackdaw daemon pause"),))
 def pause(as_json: bool) -> None:
-    """Stop working ahead until `jackdaw daemon resume`.
-
-    The current work ends within a second.
-    """
+    """Pause background work until `jackdaw daemon resume`. The current work ends within a second."""
     set_paused(Paths.locate(os.environ), paused=True)
     _say_paused(True, as_json)
 
 
 @command.command("resume", examples=(("Resume background work", "jackdaw daemon resume"),))
 def resume(as_json: bool) -> None:
-    """Continue to work ahead after `jackdaw daemon pause`."""
+    """Continue background work after `jackdaw daemon pause`."""
     set_paused(Paths.locate(os.environ), paused=False)
     _say_paused(False, as_json)
 

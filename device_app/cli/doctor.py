@@ -96,7 +96,7 @@ def command(report: bool, file: str | None, as_json: bool) -> int:
 
 
 def examine(paths: Paths) -> Iterator[Finding]:
-    """Run every check and yield its findings; a check that fails does not stop the others."""
+    """Run every check and yield its findings; a failing check does not stop the others."""
     resolved = Resolved(Settings(), {})
     try:
         resolved = load(paths, os.environ)

@@ -1,4 +1,4 @@
-"""Explains whether answers are drafted, and by what, for `jackdaw doctor`."""
+"""Explains whether answers are drafted, and by which drafter, for `jackdaw doctor`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from models.speculative.drafting import Drafting
 
 Explained = tuple[Literal["ok", "warn"], str, str]
-"""How good a fact is, the fact, and how to change it ("" if there is nothing to do)."""
+"""The level of a fact ("ok" or "warn"), the fact, and how to change it ("" if there is nothing to do)."""
 
 _NOT_MEASURED = "not measured yet whether drafting makes answers faster here: that is done in idle time"
 _MEASURE = "To measure it now: jackdaw daemon run-once"
@@ -19,7 +19,7 @@ _WITHOUT_MODEL = "To draft without a model: jackdaw config set model.draft auto"
 
 
 def explained(drafting: Drafting, info: EngineInfo) -> Iterator[Explained]:
-    """Yield whether answers are drafted, and what holds for a model that is to draft."""
+    """Yield facts about drafting: whether answers are drafted, and how well a drafting model does."""
     if drafting.mode == "off":
         yield "ok", "answers are not drafted: model.draft is off", ""
     elif not drafting.may(info):

@@ -77,7 +77,7 @@ def show(number: int, as_json: bool) -> None:
 @click.argument("words", nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Most turns to show.")
 def search(words: tuple[str, ...], limit: int, as_json: bool) -> int | None:
-    """Show questions and answers that hold all WORDS."""
+    """Show questions and answers that contain all WORDS."""
     with opened() as device:
         turns = device.conversations.search(" ".join(words), limit)
     if as_json:
@@ -123,7 +123,7 @@ def export(number: int, to: str | None, force: bool, as_json: bool) -> None:
 @command.command("delete", examples=(("Delete a conversation", "jackdaw history delete 3"),))
 @click.argument("number", type=int)
 def delete(number: int, as_json: bool) -> None:
-    """Delete conversation NUMBER for good, with the kept answers to its questions."""
+    """Delete conversation NUMBER for good, together with the saved answers to its questions."""
     with opened() as device:
         if not forget(device, number):
             raise NothingFound(f"There is no conversation {number}. To list conversations: jackdaw history list")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 3
 _KINDS = 8
-"""The most kinds of unread files that are named."""
+"""The most kinds of unread files that are listed by name."""
 _DENIED = os.strerror(errno.EACCES).lower()
 _WAITS = "Another process is reading files; waiting for it to finish."
 
@@ -109,7 +109,7 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
 
 
 def read_shared(path: Path, *, yes: bool, as_json: bool) -> IngestReport:
-    """Read a file that another app shared. Raises UsageError if it is none, or is too large."""
+    """Read a file that another app shared. Raises UsageError if it is no file, or is too large."""
     with opened() as device:
         file_of(path, device.settings.knowledge.max_file_mb * 1_000_000)
         ensure_models(device, "embedder", yes=yes)
@@ -120,7 +120,7 @@ def read_shared(path: Path, *, yes: bool, as_json: bool) -> IngestReport:
 
 
 def _progressed(paths: Paths, notice: Notice, on_progress: Callable[[Progress], None], so_far: Progress) -> None:
-    """Show the progress, on a phone as a notification too. Raises GaveWay once its button was pressed."""
+    """Show the progress, on a phone also as a notification. Raises GaveWay once the button on that is pressed."""
     on_progress(so_far)
     notice.show(f"{so_far.files:,} of {counted(so_far.total_files, 'file')}")
     if paths.add_paused.exists():
@@ -129,7 +129,7 @@ def _progressed(paths: Paths, notice: Notice, on_progress: Callable[[Progress], 
 
 
 def _ask_passwords(device: Device, report: IngestReport) -> None:
-    """Ask for the passwords of encrypted files and read them. A password is tried on the files after it too."""
+    """Ask for the passwords of encrypted files, and read these. Each password is also tried on the files after it."""
     passwords: tuple[str, ...] = ()
     for path in report.locked.copy():
         if passwords and _unlock(device, report, path, passwords):
@@ -243,9 +243,9 @@ def show_file(path: str, as_json: bool) -> None:
 @command.command("remove", examples=(("Forget a folder", "jackdaw knowledge remove ~/notes/old"),))
 @click.argument("path")
 def remove(path: str, as_json: bool) -> None:
-    """Forget the file PATH, or the folder PATH and everything in it. Your files themselves are not touched.
+    """Forget the file PATH, or the folder PATH and everything in it. The files themselves are not touched.
 
-    With phone:messages, phone:contacts or phone:calls, they may no longer be read either.
+    For phone:messages, phone:contacts or phone:calls, the permission to read them is withdrawn as well.
     """
     name = os.fsencode(absolute(path))
     with opened() as device, _alone(device):

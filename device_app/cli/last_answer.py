@@ -1,4 +1,4 @@
-"""Explains the last answer from its record: its writer, its sources, its speed, and the data that left the device."""
+"""Explains the last answer from its record: who wrote it, its sources, its speed, and the data that left the device."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any

@@ -138,7 +138,7 @@ def disconnect(as_json: bool) -> None:
 
 
 def _hint(tried: Credentials, cause: "Cause | None") -> str:
-    """Return a hint at the likely mistake in the address or options; "" if the cause gives none."""
+    """Return a hint about the likely mistake in the address or options; "" if the cause suggests none."""
     if cause == "certificate" and tried.authority is None:
         return (
             " If the server made its own certificate, pair with it: run jackdaw-server pair on the server. "

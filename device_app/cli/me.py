@@ -1,4 +1,4 @@
-"""`jackdaw me`: who the person is, guessed from their files and confirmed by them."""
+"""`jackdaw me`: shows and stores who the person is, guessed from their files and confirmed by them."""
 
 import sys
 
@@ -29,8 +29,8 @@ command = Group(
 def show(as_json: bool) -> int | None:
     """Show your names, addresses and numbers. If you have not confirmed them, they are guessed, and you are asked.
 
-    Guesses are from folders of sent mail, the mailbox's owner, and whoever is in most of the chats. Nothing leaves this
-    device. Exit code 3: nothing lets guess who you are.
+    The guess is based on folders of sent mail, on who receives most of the mail, and on who is in most of the chats.
+    Nothing leaves this device. Exit code 3: there is nothing to guess from.
     """
     with opened() as device:
         known = me.identity(device)
@@ -60,7 +60,7 @@ def show(as_json: bool) -> int | None:
 )
 @click.argument("names", nargs=-1, metavar="[NAME|ADDRESS|NUMBER]...")
 def set_names(names: tuple[str, ...], as_json: bool) -> None:
-    """Say what you are called; it replaces what you said before. Without a NAME, what was guessed is confirmed."""
+    """Store your names, addresses and numbers, replacing those given before. Without a NAME, the guess is confirmed."""
     with opened() as device:
         if not names:
             known = me.identity(device)
@@ -76,7 +76,7 @@ def set_names(names: tuple[str, ...], as_json: bool) -> None:
 
 @command.command("forget", examples=(("Forget who you are", "jackdaw me forget"),))
 def forget(as_json: bool) -> int | None:
-    """Forget who you are. Exit code 3: that was not known."""
+    """Forget who you are. Exit code 3: nothing was known."""
     with opened() as device:
         was_known = me.forget(device)
     if as_json:

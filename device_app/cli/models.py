@@ -1,4 +1,4 @@
-"""`jackdaw models`: lists models, chooses and downloads them; also downloads the models that other commands need."""
+"""`jackdaw models`: lists, chooses and downloads models; also downloads models for other commands."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _notes(key: str) -> list[str]:
 
 
 PROGRAM = Program("jackdaw", "smollm2-360m", _opened, commands.pull, _used, _notes)
-"""The device's app, for the commands of models."""
+"""This program's name and settings, for the commands about models that it shares with the server."""
 
 command = models_group(PROGRAM)
 
@@ -52,10 +52,10 @@ def ensure_models(device: Device, *kinds: catalog.Kind, yes: bool = False) -> No
 
 
 def say_if_refused(device: Device, said: str = "") -> str:
-    """Print on stderr why the configured adapter or drafting model is not used, without what was `said` before; return
-    the reason.
+    """Print on stderr why the configured adapter or drafting model is not used, and return the reason.
 
-    Both may be refused only once the model is loaded. Missing models are reported elsewhere.
+    The part of it in `said`, which was printed before, is left out. Both may be refused only once the model is loaded.
+    Missing models are reported elsewhere.
     """
     refused = commands.refused(device)
     if refused and refused != said:

@@ -1,4 +1,4 @@
-"""`jackdaw knowledge people`: everybody in the files and on the phone, under all names."""
+"""`jackdaw knowledge people`: lists everybody in the files and on the phone, with all their names."""
 
 import click
 
@@ -21,9 +21,9 @@ from shared.printable import safe_line
 @click.argument("name", required=False)
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Most people to list.")
 def people(name: str | None, limit: int, as_json: bool) -> int | None:
-    """List the people in your files and on your phone, or those with NAME, a number or an address, under all names.
+    """List the people in your files and on your phone, or those with NAME, a number or an address, with all names.
 
-    With each name stands what it is from. Exit code 3: nobody.
+    Each name is followed by its source. Exit code 3: there is nobody.
     """
     with opened() as device:
         everybody = described(device, name)

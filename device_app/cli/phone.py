@@ -1,4 +1,4 @@
-"""`jackdaw phone`: what only a phone under Termux has: sharing from other apps, a shortcut, work in the background."""
+"""`jackdaw phone`: sharing from other apps, a shortcut, and background work on a phone under Termux."""
 
 from __future__ import annotations
 
@@ -91,7 +91,10 @@ def setup(yes: bool, replace: bool, as_json: bool) -> int | None:
 
 @command.command("remove", examples=(("Take the hooks, the shortcut and the daemon away", "jackdaw phone remove"),))
 def remove(as_json: bool) -> int | None:
-    """Remove what `setup` wrote, put back the files that it moved aside, and stop the daemon. Your knowledge stays."""
+    """Remove the files that `setup` wrote, put back those that it moved aside, and stop the daemon.
+
+    Your knowledge stays.
+    """
     paths, environment = _phone()
     hooks = phone_files.units(services.program(), environment)
     removed = [unit.path for unit in hooks if phone_files.remove(unit, paths.phone_files)]
@@ -113,7 +116,7 @@ def remove(as_json: bool) -> int | None:
 
 @command.command("status", examples=(("Show what is set up, and what is missing", "jackdaw phone status"),))
 def status(as_json: bool) -> None:
-    """Show where Termux is from, which of its commands answer, and what is set up. Takes some seconds."""
+    """Show where Termux was installed from, which of its commands respond, and what is set up. Takes some seconds."""
     paths, environment = _phone()
     clear_up(paths.awake)
     known = facts(paths, environment)
@@ -138,10 +141,10 @@ def status(as_json: bool) -> None:
 @click.option("-y", "--yes", is_flag=True, help="Download missing models without asking.")
 @click.pass_context
 def share(context: click.Context, path: str, question: str | None, yes: bool, as_json: bool) -> int | None:
-    """Keep what another app shared: a link as a note with its address, a file as it is read by `jackdaw add`.
+    """Keep what another app shared: a link as a note with its address, a file as `jackdaw add` reads it.
 
-    Nothing is fetched from the network. On a terminal you may ask about it at once. Exit code 3: nothing in it could be
-    read.
+    Nothing is fetched from the network. On a terminal you may ask about it at once. Exit code 3: the shared file could
+    not be read.
     """
     from device_app.cli.knowledge import read_shared
 
@@ -176,7 +179,7 @@ def share(context: click.Context, path: str, question: str | None, yes: bool, as
     "pause", examples=(("End a long `jackdaw add`, as its notification's button does", "jackdaw phone pause"),)
 )
 def pause(as_json: bool) -> None:
-    """Pause the reading of files in another session. `jackdaw add` goes on where it stopped."""
+    """Pause the reading of files in another session. `jackdaw add` continues it."""
     paths, _ = _phone()
     write_private(paths.add_paused, "")
     if as_json:

@@ -1,4 +1,4 @@
-"""`jackdaw phone sources` and `jackdaw phone notifications`: what may be read on a phone, and what was missed."""
+"""`jackdaw phone sources` and `jackdaw phone notifications`: consent to read messages, and the notifications."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ sources = Group(
 
 @sources.command("list", examples=(("List what may be read", "jackdaw phone sources list"),))
 def list_sources(as_json: bool) -> None:
-    """List the sources, whether they may be read, and what was read of them."""
+    """List the sources, whether each may be read, and what was read from it."""
     with opened() as device:
         states = phone_sources.states(device)
     if as_json:
@@ -68,9 +68,9 @@ def list_sources(as_json: bool) -> None:
 @click.argument("name")
 @yes_option
 def allow(name: str, yes: bool, as_json: bool) -> int | None:
-    """Let Jackdaw read the source NAME: messages, contacts or calls. It says what that is, and asks.
+    """Let Jackdaw read the source NAME: messages, contacts or calls. The command explains what is read, and asks you.
 
-    It is read at once. Stop with Ctrl-C at any time; the rest is read while the phone is idle.
+    Reading begins at once. Stop with Ctrl-C at any time; the rest is read while the phone is idle.
     """
     source = phone_sources.named(name)
     click.echo(_CONSENT.format(what=source.what, name=name), err=True)
@@ -91,7 +91,7 @@ def allow(name: str, yes: bool, as_json: bool) -> int | None:
 @sources.command("read", examples=(("Read what is new now", "jackdaw phone sources read"),))
 @yes_option
 def read(yes: bool, as_json: bool) -> int | None:
-    """Read what is new in every source that may be read. Exit code 3: no source may be read."""
+    """Read the new entries of every source that may be read. Exit code 3: no source may be read."""
     failure: PhoneSilent | None = None
     reports = {}
     with opened() as device:
@@ -117,9 +117,10 @@ def read(yes: bool, as_json: bool) -> int | None:
 @sources.command("stop", examples=(("Delete what was read of your messages", "jackdaw phone sources stop messages"),))
 @click.argument("name")
 def stop(name: str, as_json: bool) -> int | None:
-    """Withdraw the consent to read NAME, and delete what was read of it. The phone's own data is not touched.
+    """Withdraw the consent to read NAME, and delete everything that was read from it.
 
-    Conversations stay, with what they quote: jackdaw history delete. Exit code 3: it was not read.
+    The phone's own data is not touched. Conversations keep their quotations: to delete them, jackdaw history delete.
+    Exit code 3: nothing was read from NAME.
     """
     from device_app.ahead.reading import alone
 
@@ -166,9 +167,9 @@ def _say(report: PhoneReport, name: str, as_json: bool) -> None:
 )
 @click.argument("words", nargs=-1)
 def notifications(words: tuple[str, ...], as_json: bool) -> int | None:
-    """Show the notifications on this phone, or those with WORDS, the newest first: read once, and not kept.
+    """Show the notifications on this phone, or those with WORDS, the newest first; they are not stored.
 
-    One-time codes are left out. Exit code 3: there is none.
+    One-time codes are left out. Exit code 3: there are no notifications.
     """
     from device_app.commands.notifications import missed
 

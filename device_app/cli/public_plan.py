@@ -1,6 +1,4 @@
-"""The plan for a question to the companion server, as `jackdaw why` shows it: who begins, what it costs, when it
-moves.
-"""
+"""Shows the plan for a question to the companion server in `jackdaw why`: who begins, the costs, and when it moves."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -96,7 +94,7 @@ def aggregation_json(chosen: "AggregationChoice") -> dict[str, Any]:
 
 
 def aggregation_rows(chosen: "AggregationChoice") -> Iterator[tuple[str, object]]:
-    """Yield the rows that show a person who settles the tokens of a joint answer, and what that takes."""
+    """Yield the rows that show a person who settles the tokens of a joint answer, and how fast that is."""
     learned = f", corrected by {counted(chosen.answers, 'such answer')}" if chosen.answers else ""
     # The paper's equations are of one side that settles.
     equation, ninth = ("", "as in equation 9") if chosen.way == "both" else (", equation 7", "equation 9")

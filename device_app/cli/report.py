@@ -1,4 +1,4 @@
-"""`jackdaw doctor --report`: shows what the makers of Jackdaw need to know of a device, then writes it into a file."""
+"""`jackdaw doctor --report`: shows facts about a device for Jackdaw's developers, and can write them to a file."""
 
 import json
 import sys
@@ -19,8 +19,9 @@ NAME = "jackdaw-report.json"
 
 
 def say_report(levels: Iterable[tuple[str, str]], file: str | None, as_json: bool) -> int:
-    """Measure this device, show the report, and write it into the file, or where the person agrees to. Raises
-    SettingError, NotWritable.
+    """Measure this device and show the report; write it to the file or, if the person agrees, to a default file.
+
+    Raises SettingError, NotWritable.
     """
     click.echo("Measuring this device; this takes some seconds.", err=True)
     with opened() as device:

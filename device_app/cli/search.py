@@ -59,9 +59,9 @@ def command(
 ) -> int | None:
     """Find documents and conversations with WORDS, in any form; "in quotation marks" as they stand.
 
-    No model is loaded, but for the embedder with --meaning, and nothing leaves this device. A word that nothing holds
-    is replaced by the likeliest spelling from your files, which is said; one in quotation marks is not.
-    Exit code 3: nothing was found.
+    Nothing leaves this device, and only --meaning loads a model, the embedder. A word that occurs nowhere is replaced
+    by the likeliest spelling from your files, and a note says so; a word in quotation marks is not. Exit code 3:
+    nothing was found.
     """
     text = " ".join(words)
     with opened() as device:
@@ -180,10 +180,7 @@ def _marked(snippet: Snippet) -> Text:
 
 
 def _open(device: Any, results: Results, number: int, *, as_json: bool) -> int | None:
-    """Open a result: a file in the editor; a turn is printed, with `as_json` as an object.
-
-    Raises NothingFound, UsageError.
-    """
+    """Open a result: show a file in the editor, or print a turn (as JSON). Raises NothingFound, UsageError."""
     each: list[FileResult | TurnResult] = [*results.files, *results.turns]
     if number > len(each):
         raise NothingFound(f"There is no result {number}; {len(each)} were found.")

@@ -1,4 +1,4 @@
-"""`jackdaw ask --voice` and `--speak`: a question that is spoken, and an answer that is read aloud."""
+"""`jackdaw ask --voice` and `--speak`: asks a question by voice, and reads an answer aloud."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DISAGREED: Final = (
 
 
 def require(question: tuple[str, ...], *, voice: bool, speak: bool, again: bool) -> None:
-    """Raise UsageError if the question is given twice, PhoneSilent if this device has no voice."""
+    """Raise UsageError if the question is also given as text, PhoneSilent if this device cannot listen or speak."""
     if voice and (question or again):
         raise UsageError("--voice asks for the question. Leave out the words, or --again.")
     for is_asked, command in ((voice, LISTEN), (speak, SPEAK)):
@@ -30,7 +30,7 @@ def require(question: tuple[str, ...], *, voice: bool, speak: bool, again: bool)
 
 
 def question(settings: Settings) -> str:
-    """Return the question that a person speaks, and print it. Raises UsageError if they did not agree; PhoneSilent."""
+    """Return the question that a person speaks, and print it. Raises UsageError without their consent; PhoneSilent."""
     if not settings.phone.voice:
         raise UsageError(DISAGREED)
     said = listen("Ask Jackdaw")
@@ -39,7 +39,7 @@ def question(settings: Settings) -> str:
 
 
 def say(answer: Answer | None) -> None:
-    """Read the answer aloud, if there is one; why that failed is printed, as the answer stands on the screen."""
+    """Read the answer aloud, if there is one. A failure is printed as a note, as the answer is on the screen."""
     try:
         read_aloud(answer.text if answer else "")
     except PhoneSilent as error:

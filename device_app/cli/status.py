@@ -25,7 +25,7 @@ NO_SERVER = "none: questions are answered on this device alone. To connect a ser
 def command(as_json: bool) -> None:
     """Show how much has been read, the model, the space that both take, and the state of the companion server.
 
-    The server is contacted for that, for a few seconds at most, unless nothing may be sent to it.
+    The server is contacted for a few seconds at most, unless nothing may be sent to it.
     """
     from device_app.companion.dispatch.day import DayLimits, Days
 

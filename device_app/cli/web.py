@@ -44,8 +44,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 def command(port: int, host: str, certificate_path: Path | None, key_path: Path | None, as_json: bool) -> None:
     """Serve the app to one browser, at the address that is printed, until Ctrl-C.
 
-    The address holds a token that works once: only the first browser that opens it is let in. Each page of that browser
-    runs its own app. Without TLS the server is reachable from this device alone.
+    The address holds a token that works once: only the first browser that opens the address is let in. Each page of
+    that browser runs its own app. Without TLS the server is reachable from this device alone.
     """
     if (certificate_path is None) is not (key_path is None):
         raise UsageError("TLS needs both --certificate and --key. Give both, or neither.")

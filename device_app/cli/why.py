@@ -1,4 +1,4 @@
-"""`jackdaw why`: explains how a question would be answered now, or how the last one was answered. Sends nothing."""
+"""`jackdaw why`: explains how a question would be answered now, or how the last answer came about. Sends nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ ANSWERED_FROM: dict[str, AnsweredFrom] = {
     "race": "server",
     "write without files": "model",
 }
-"""Where each next step takes the answer from; the missing fact "joint request" means both sides."""
+"""The origin of the answer for each next step; the missing fact "joint request" means both sides."""
 
 BOTH = {
     "fetch": "Your files answer a part of the question: the question is sent, and this device "
@@ -74,12 +74,13 @@ MOST_SIMILAR = 3
 @click.argument("question", nargs=-1)
 @yes_option
 def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
-    """Explain how QUESTION would be answered now; without QUESTION, how the last one was. Nothing is sent.
+    """Explain how QUESTION would be answered now; without QUESTION, how the last one was answered. Nothing is sent.
 
-    Each kept question is shown with its cosine, from -1 to 1. The cosine, the wording and changes since then decide
-    together whether its answer serves. If your own files do not answer the question and the companion server may be
-    asked, the output shows which side would begin, what that costs, and when the answer would change sides. If your
-    files answer only a part, the output shows whether the server would send passages or write along, and why.
+    Each saved question is shown with its cosine, from -1 to 1. The cosine, the wording and later changes of files
+    decide together whether its answer can be used. If your own files do not answer the question and the companion
+    server may be asked, the output shows which side would begin, what that costs, and when the answer would move to the
+    other side. If your files answer only a part, the output shows whether the server would send passages or help to
+    write, and why.
 
     Exit code 3: nothing would be found, or nothing has been asked yet.
     """

@@ -25,9 +25,9 @@ from shared.printable import safe_line
 @click.option("--list", "listed", is_flag=True, help="List the answers marked as wrong, the latest first.")
 @click.option("--undo", is_flag=True, help="Undo the last mark, or the mark of QUESTION.")
 def command(question: tuple[str, ...], listed: bool, undo: bool, as_json: bool) -> int | None:
-    """Mark the last answer, or the last one to QUESTION, as wrong. It is never served again.
+    """Mark the last answer, or the last answer to QUESTION, as wrong. The answer is not used again.
 
-    The same text is neither shown as an answer to that question nor kept for it, until its passages or the model
+    The same text is neither shown as an answer to that question nor saved for it, until its passages or the model
     change; the passages are shown instead. The mark is deleted together with the conversation that showed the answer.
     Exit code 3: there is no such answer.
     """

@@ -1,4 +1,4 @@
-"""Commands of the person for the caches: setting limits and clearing."""
+"""Sets the limits of the caches, and clears the caches, for the command line and the app."""
 
 from __future__ import annotations
 

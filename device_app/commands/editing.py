@@ -1,4 +1,4 @@
-"""Opens a file of the person's in the editor that they chose, at a line."""
+"""Opens a file of the person's at a line, in the editor that the person chose."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _PLUS = {
     *("ed", "emacs", "emacsclient", "ex", "jed", "joe", "kak", "less", "micro", "mg", "ne"),
     *("nano", "nvi", "nvim", "pico", "vi", "view", "vim", "vis", "zile"),
 }
-"""Editors that take +LINE FILE."""
+"""Editors that take the line as an option: +LINE FILE."""
 
 _COLON = {"hx", "helix", "subl", "zed"}
-"""Editors that take FILE:LINE."""
+"""Editors that take the line after the file: FILE:LINE."""
 
 _GOTO = {"code", "code-insiders", "codium", "cursor", "windsurf"}
-"""Editors that take --goto FILE:LINE."""
+"""Editors that take an option for the place: --goto FILE:LINE."""
 
 NO_EDITOR = "No editor is chosen. Set one, for example: export EDITOR=nano"
 
@@ -55,7 +55,7 @@ def editor_command(environment: Mapping[str, str], path: bytes, line: int | None
 def command_for(device: Device, passage: StoredPassage, environment: Mapping[str, str]) -> Sequence[bytes]:
     """Return the command that opens a passage's file at its line.
 
-    Raises NothingFound if the file is gone, UsageError if no editor is chosen or the file is no text.
+    Raises NothingFound if the file is gone, UsageError if no editor is chosen or the file holds no text.
     """
     from device_app.knowledge.freshness import status_of
     from device_app.knowledge.phone.sources import passage_is_of_phone

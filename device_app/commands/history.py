@@ -44,7 +44,7 @@ def forget(device: Device, conversation: int) -> bool:
 
 
 def answer(turn: Turn) -> str:
-    """Return the answer as far as written, with notes: cut off, cut at the limit, marked wrong, without files."""
+    """Return the answer as far as it was written, with notes: cut off, at the limit, marked wrong, without files."""
     is_alone = turn.answer and turn.record.get("model_only") and not turn.record.get("abstained")
     return f"{_noted(turn)}\n\n({MODEL_ONLY})" if is_alone else _noted(turn)
 

@@ -1,4 +1,4 @@
-"""Adding files and folders to the person's knowledge and removing them. Never prompts, never prints."""
+"""Adds files and folders to the person's knowledge, and removes them. Never prompts, never prints."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def absolute(path: str) -> Path:
 class Removed:
     """The counts of removed files and folders.
 
-    `watched` is a remembered folder that contains them, so that they would be read again; None without one.
+    `watched` is a remembered folder that contains them, so that they would be read again; None if there is none.
     """
 
     files: int
@@ -74,7 +74,7 @@ def unlock(device: Device, report: IngestReport, path: Path, passwords: Sequence
 def remove(device: Device, path: bytes) -> Removed:
     """Remove a file, or a folder and everything in it, from the store. The caller holds the lock, see `reading.alone`.
 
-    With what was read of a phone's source, the consent to read it goes.
+    For a phone's source, the consent to read it is deleted as well.
 
     Raises StoreError, NotWritable.
     """

@@ -1,4 +1,4 @@
-"""Who the person is: what they confirmed, or what their files let guess. Never prompts, never prints."""
+"""Returns and stores who the owner of the files is, confirmed or guessed. Never prompts, never prints."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Me:
-    """Who the person is. `stated` is what they confirmed; the rest is what they are called in files besides.
+    """The owner of the files. `stated` are the names that the owner confirmed; the others were found in files.
 
-    `guesses` are the reasons for a guess that nobody confirmed yet.
+    `guesses` are the reasons for a guess that is not confirmed yet.
     """
 
     confirmed: bool
@@ -33,7 +33,7 @@ class Me:
 
 
 def identity(device: Device) -> Me | None:
-    """Return who the person is, confirmed or guessed; None if nothing lets guess it. Raises StoreError."""
+    """Return who the owner of the files is, confirmed or guessed; None if nothing gives a guess. Raises StoreError."""
     from device_app.knowledge.known_people import own
 
     if me := device.people.directory.confirmed:
@@ -50,7 +50,7 @@ def state(device: Device, names: Sequence[str]) -> Me:
         if len(name) > LONGEST or not (named.name or named.address or named.number):
             raise UsageError(f'"{name[:40]}" is no name. Give a name, an address or a number: jackdaw me set "Li Hua"')
         if naming.is_self(name):
-            raise UsageError(f'"{name}" is what everybody is to themselves. Give the name that others use.')
+            raise UsageError(f'"{name}" names nobody in particular. Give the name that others use for you.')
     device.people.state_me(stated)
     described = identity(device)
     assert described
@@ -58,7 +58,7 @@ def state(device: Device, names: Sequence[str]) -> Me:
 
 
 def forget(device: Device) -> bool:
-    """Delete who the person is; return whether that was known. Raises StoreError."""
+    """Delete the owner's names; return whether there were any. Raises StoreError."""
     was_known = device.people.directory.confirmed is not None
     device.people.state_me([])
     return was_known

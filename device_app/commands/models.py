@@ -43,8 +43,10 @@ def use(paths: Paths, weights: Weights, name: str) -> tuple[str, Entry]:
 
 
 def refused(device: Device) -> str:
-    """Return why the configured adapter, or the model that is to draft, is not used; "" if they are used, there are
-    none, or the model's files are missing or damaged. A drafting model is known only once the model is loaded.
+    """Return why the configured adapter or drafting model is not used.
+
+    Return "" if they are used, if there are none, or if the model's files are missing or damaged. Whether a drafting
+    model is used is known only once the main model is loaded.
     """
     with suppress(WeightsMissing, WeightsDamaged):
         drafts = device.loaded.drafting.refused if device.loaded else ""

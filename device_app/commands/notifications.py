@@ -1,4 +1,4 @@
-"""The phone's notifications, read when somebody asks what they missed, and not kept."""
+"""Reads the phone's notifications when the person asks what they missed. They are not stored."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from shared.printable import printable
 MOST: Final = 200
 _COMMAND = "termux-notification-list"
 _ASKS = STOP_WORDS | HOW_ASKED | {"miss", "missed", "notification", "notifications", "anything", "while", "away"}
-"""Words of "What did I miss?", which no notification needs to have."""
+"""Words of the question "What did I miss?", which are not searched for in notifications."""
 
 _LONGEST = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A notification: the name of its app's package, when it came (local time), and its words."""
+    """A notification: its app's package, its local time, its title and its text."""
 
     app: str
     when: str
@@ -29,14 +29,14 @@ class Notification:
 
 
 def missed(question: str = "") -> tuple[list[Notification], int]:
-    """Return the notifications with a word of the question, or all if it names nothing, the newest first.
+    """Return the notifications with a word of the question, newest first; all if only words of `_ASKS` are in it.
 
-    The second value is how many were left out as they hold one-time codes. Raises PhoneSilent.
+    The second value is the number left out because they hold one-time codes. Raises PhoneSilent.
     """
     from device_app.system import phone
 
     if phone.find(_COMMAND) is None and not phone.is_phone():
-        raise PhoneSilent(f"This reads the notifications of an Android phone, in Termux. Here is no {_COMMAND}.")
+        raise PhoneSilent(f"Notifications can be read only in Termux, on an Android phone, with {_COMMAND}.")
     listed, reply = phone.call_json(_COMMAND, seconds=10.0)
     if not isinstance(listed, list):
         raise PhoneSilent(f"The notifications cannot be read: {reply.problem or 'the phone prints no list'}.")
@@ -44,7 +44,7 @@ def missed(question: str = "") -> tuple[list[Notification], int]:
 
 
 def chosen(listed: Sequence[object], question: str) -> tuple[list[Notification], int]:
-    """Return those of the listed notifications that a question is about, and how many codes were left out."""
+    """Return the listed notifications that the question is about, and the number left out for one-time codes."""
     everything = [_notification(item) for item in listed[:MOST] if isinstance(item, dict)]
     worded = [each for each in everything if each.title or each.text]
     kept = [each for each in worded if not holds_one_time_code(f"{each.title} {each.text}".strip(), from_contact=False)]

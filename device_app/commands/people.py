@@ -1,4 +1,4 @@
-"""Everybody in the files and on the phone, for the person to look through."""
+"""Lists everybody in the files and on the phone, for the person to look through."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NameOf:
-    """A name as documents have it, their kind or phone source, and how many; "you": the person said so."""
+    """A name in documents, its kind or phone source, and its count; the source "you": the person stated the name."""
 
     written: str
     source: str
@@ -22,14 +22,14 @@ class NameOf:
 
     @property
     def said(self) -> str:
-        """The name with where it is from, in words."""
+        """The name with its source, in words."""
         documents = "you said so" if self.source == "you" else f"{counted(self.count, 'document')}, {self.source}"
         return f"{self.written} · {documents}"
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A person, under all names."""
+    """A person with all their names."""
 
     name: str
     is_me: bool
@@ -37,7 +37,7 @@ class Described:
 
 
 def described(device: Device, name: str | None = None) -> list[Described]:
-    """Return everybody, or whom the name may stand for; who is named most often comes first. Raises StoreError."""
+    """Return all people, or those whom the name may mean; the most frequently named comes first. Raises StoreError."""
     directory = device.people.directory
     people = directory.people if name is None else directory.called(name)
     each = [

@@ -1,4 +1,4 @@
-"""What is known of a phone under Termux: where it is from, which of its commands answer, and what is set up on it."""
+"""Collects facts about a phone under Termux: its origin, the commands that answer, and the installed hooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shared.errors import UsageError
 from storage.paths import Paths
 
 ASKED = ("termux-battery-status", "termux-volume", "termux-tts-engines")
-"""Commands that are asked how long they take: they need no permission, and tell nothing private."""
+"""Commands whose response time is measured: they need no permission, and return nothing private."""
 
 NEEDED = (
     *("termux-battery-status", "termux-job-scheduler", "termux-notification", "termux-notification-remove"),
@@ -26,7 +26,7 @@ NEEDED = (
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One fact about the phone; `remedy` says what to do where it is a problem, else it is ""."""
+    """One fact about the phone; `remedy` says what to do if the fact is a problem, and is "" otherwise."""
 
     name: str
     said: str
@@ -34,18 +34,18 @@ class Fact:
 
 
 def facts(paths: Paths, environment: Mapping[str, str]) -> Sequence[Fact]:
-    """Return all facts. Takes a second, and more where commands hang; changes nothing."""
+    """Return all facts about the phone. Takes a second, longer if commands hang; changes nothing."""
     return [*state(environment), *_set_up(environment, paths)]
 
 
 def checked(environment: Mapping[str, str]) -> Iterator[tuple[Literal["ok", "warn"], str, str]]:
-    """Yield for each fact about the phone itself its level, the fact and what to do; nothing on other devices."""
+    """Yield the level, the text and the remedy of each fact about the phone itself; nothing on other devices."""
     for fact in state(environment) if phone.is_phone(environment) else ():
         yield "warn" if fact.remedy else "ok", fact.said, fact.remedy
 
 
 def state(environment: Mapping[str, str]) -> Iterator[Fact]:
-    """Yield what the phone itself lacks: a sound Termux, its commands, its permission for shared storage."""
+    """Yield facts about Termux, its commands, and its permission for the shared storage."""
     listed = phone.sources()
     origin = phone.flavour(environment)
     version = environment.get("TERMUX_VERSION", "of an unknown version")
@@ -70,10 +70,10 @@ def _by_package(missing: Sequence[str]) -> Mapping[str, Sequence[str]]:
 
 
 def _storage(environment: Mapping[str, str]) -> Fact:
-    """Return whether the phone's shared storage may be read; nobody needs it for files that are elsewhere."""
+    """Return a fact about Termux's access to the phone's shared storage, which is a problem only if it was revoked."""
     shared = Path(environment.get("HOME", "/")) / "storage" / "shared"
     if not shared.is_symlink():
-        return Fact("storage", "the phone's shared storage has not been asked for: termux-setup-storage does that")
+        return Fact("storage", "Termux has not asked to read the phone's shared storage; to ask: termux-setup-storage")
     if os.access(shared, os.R_OK):
         return Fact("storage", "the phone's shared storage may be read")
     return Fact("storage", "Android no longer lets Termux read the shared storage", "Run: termux-setup-storage")

@@ -1,4 +1,4 @@
-"""Consent to read a phone's messages, contacts and calls, and its withdrawal. Never prompts, never prints."""
+"""Stores and withdraws the consent to read a phone's messages, contacts and calls. Never prompts, never prints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """A source: whether it may be read, and what was read of it. Times are ISO 8601, UTC; None for never."""
+    """Whether a phone source may be read, and what was read from it. Times are ISO 8601 in UTC; None for never."""
 
     name: str
     what: str
@@ -57,9 +57,9 @@ def allow(device: Device, name: str) -> None:
 
 
 def read(device: Device, name: str, on_day: Callable[[date], object]) -> PhoneReport:
-    """Read what is new in a source that may be read. The caller holds the lock, see `reading.alone`.
+    """Read the new entries of a source that may be read. The caller holds the lock, see `reading.alone`.
 
-    Raises PhoneSilent, StoreError; what was read until then stays, and the next reading goes on there.
+    Raises PhoneSilent, StoreError; entries read before an error stay stored, and the next reading continues there.
     """
     from device_app.ahead import phone
 
@@ -69,14 +69,17 @@ def read(device: Device, name: str, on_day: Callable[[date], object]) -> PhoneRe
 
 
 def withdraw(device: Device, name: str) -> bool:
-    """Delete the consent; whoever reads the source stops soon. Return whether there was one. Raises StoreError."""
+    """Delete the consent to read a source, which soon stops a running reading; return whether there was consent.
+
+    Raises StoreError.
+    """
     return PhoneSources(device.database).stop(name)
 
 
 def forget(device: Device, source: Source) -> int:
-    """Delete what was read of a source; return how many documents. The caller holds the lock, see `reading.alone`.
+    """Delete everything read from a source; return the number of documents.
 
-    Raises StoreError, NotWritable.
+    The caller holds the lock, see `reading.alone`. Raises StoreError, NotWritable.
     """
     from device_app.commands.knowledge import remove
 

@@ -1,7 +1,7 @@
-"""What the makers of Jackdaw need to know of a device: versions, hardware, exactness, speed. Nothing private is in it.
+"""Collects facts about a device that help Jackdaw's developers: versions, hardware, exactness, speed.
 
-No path, no file's name, no question, no person's or server's name: of a check only its name and level, of a model that
-the person named by a path only that.
+Nothing private is included: no path, file name, question, person or server. Of a check, only its name and level are
+included; of a model that the person configured by its path, only that fact.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _READ, _WRITTEN = 64, 16
-"""The tokens that are read and written to measure the model's speed."""
+"""The numbers of tokens read and written to measure the model's speed."""
 
 _STARTS, _START_S = 3, 60.0
 _MOST_REASON = 400
@@ -40,7 +40,7 @@ _CORES = Path("/sys/devices/system/cpu")
 _SIZES = ("cpu_capacity", "cpufreq/cpuinfo_max_freq")
 _PROPERTIES = {"android": "ro.build.version.release", "api": "ro.build.version.sdk", "chip": "ro.soc.model"}
 _PLAIN = re.compile(r"[\w.+:@/() -]{1,60}")
-"""What a value from elsewhere may look like in the report."""
+"""Matches values that are harmless in a report: versions, and names of hardware and software."""
 
 
 def gathered(device: Device, levels: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def gathered(device: Device, levels: Iterable[tuple[str, str]]) -> dict[str, Any
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of Jackdaw, Python and what Jackdaw depends on; what is missing is left out."""
+    """Return the versions of Jackdaw, Python and the libraries; missing libraries are left out."""
     versions = {"python": platform.python_version()}
     with suppress(metadata.PackageNotFoundError):
         versions["jackdaw"] = metadata.version("jackdaw")
@@ -121,7 +121,7 @@ def _terminal(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _commands() -> dict[str, str]:
-    """Return for each of Termux's commands whether it is there, and of some in how many ms they answer."""
+    """Return whether each of Termux's commands is installed, and for some of them the response time in ms."""
     if not phone.is_phone():
         return {}
     said = {name: "is there" if phone.find(name) else "is missing" for name in NEEDED}
@@ -132,8 +132,10 @@ def _commands() -> dict[str, str]:
 
 
 def _model(device: Device) -> dict[str, Any]:
-    """Load the model and the embedder and measure them. What cannot be loaded is named by its error's class;
-    llama.cpp's own reasons are added, as they name libraries, unless the person named the model by a path.
+    """Load the model and the embedder, and measure them.
+
+    A part that cannot be loaded is reported by its error's class. llama.cpp's reasons, which name libraries, are added,
+    unless the person configured the model by its path.
     """
     name = device.settings.model.name
     facts: dict[str, Any] = {"name": "a file" if name.startswith("file:") else name, "kv": device.settings.model.kv}
@@ -183,5 +185,5 @@ def _number(file: Path) -> int | None:
 
 
 def _plain(text: str) -> str:
-    """Return a short text as it is; "" for anything that may be more than a version or a name of software."""
+    """Return a short text unchanged; "" if it may be more than a version or a name of software."""
     return text if _PLAIN.fullmatch(text) else ""

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from storage.passages import Ids
 
 CANDIDATES = 100
-"""The passages that are ranked for a search."""
+"""The number of passages that are ranked for a search."""
 
 MOST_COUNTED = 1_000
-"""The passages that are counted in facets and sorted by date; of more matches the newest read count."""
+"""The most matching passages that are counted in facets and sorted by date: the most recently read ones."""
 
 _LEAST_BEGINNING = 3
-"""The letters from which the beginning of a word stands for words: fewer would stand for too many."""
+"""The fewest letters by which the beginning of a word is searched: fewer letters would match too many words."""
 
 _MOST_HELD = 1_000
 _MOST_SPELLINGS = 8
@@ -41,7 +41,7 @@ _FIRST_YEAR = 1970
 
 @dataclass(slots=True)
 class Searcher:
-    """Searches one device's store. Keeps what it looked up until the store changes, as a search is typed key by key."""
+    """Searches one device's store. Lookups are cached until the store changes, as a search is typed key by key."""
 
     device: Device
     _version: tuple[int, int] | None = None
@@ -65,8 +65,8 @@ class Searcher:
     ) -> Results:
         """Return the best `limit` documents and turns.
 
-        `typing`: the last word may be the beginning of one. `by_meaning`: rank with the embedder as questions do, which
-        finds passages without the words too. Raises StoreError, and with `by_meaning` WeightsMissing.
+        `typing`: the last word may be only the beginning of a word. `by_meaning`: rank with the embedder as for
+        questions, which also finds passages without the words. Raises StoreError, and with `by_meaning` WeightsMissing.
         """
         self._forget_if_changed()
         asked = searching.parse(text, today)
@@ -122,7 +122,7 @@ class Searcher:
         return replace(search, filters=replace(search.filters, kinds=kinds or tuple(unknown))), notes
 
     def _corrected(self, search: Search, unfinished: str) -> tuple[Search, tuple[Correction, ...]]:
-        """Replace words that neither a file nor a conversation holds by the likeliest word one letter away."""
+        """Replace each word that no file and no conversation contains by the likeliest word one letter away."""
         used = {}
         for word in search.words:
             if word not in self._spelled and word not in self._names:
@@ -137,7 +137,7 @@ class Searcher:
         )
 
     def _spelling(self, word: str, others: Sequence[str]) -> str | None:
-        """Return the likeliest spelling of a word; None if it is held as it is, or nothing near it is."""
+        """Return the likeliest spelling of a word; None if the word itself occurs, or no similar one does."""
         files, talk = self._passages, self._talk
         if files.held(quoted(word), 1) or talk.held(quoted(word), 1):
             return None
@@ -152,7 +152,7 @@ class Searcher:
         return spelling.best(weights, passages, together)
 
     def _expressions(self, table: FullText, search: Search, unfinished: str) -> tuple[list[str], list[str]]:
-        """Return FTS5 expressions for the words, and for the phrases, which are all required."""
+        """Return FTS5 expressions for the words, and for the phrases, all of which are required."""
         longer = table.with_prefix(unfinished) if len(unfinished) >= _LEAST_BEGINNING else []
         names = self._names
         words = [any_of([word, *names.get(word, ()), *(longer if word == unfinished else ())]) for word in search.words]
@@ -202,7 +202,7 @@ class Searcher:
         return self._index
 
     def _matching(self, words: Sequence[str], phrases: Sequence[str], among: Ids | None) -> tuple[Ids, bool]:
-        """Return the passages with all terms or, if there are none, with any; and whether they have all."""
+        """Return the passages with all terms or, if there are none, with any of them; and whether they have all."""
         if not words and not phrases:
             return (np.empty(0, np.int64) if among is None else among), True
         most = -1 if among is not None else MOST_COUNTED + 1
@@ -216,7 +216,7 @@ class Searcher:
         return ids, False
 
     def _latest(self, facts: Sequence[Facts], among: Ids | None, limit: int, *, has_words: bool) -> list[int]:
-        """Return one passage of each of the latest documents; of filters alone, all that pass them are looked at."""
+        """Return a passage of each of the latest documents; for filters alone, all matching passages are considered."""
         if not has_words and among is not None and len(among) > len(facts):
             return DocumentFacts(self.device.database).latest(limit, among)
         first: dict[int, Facts] = {}
@@ -289,7 +289,7 @@ class Searcher:
 
 
 def _moments(filters: SearchFilters) -> tuple[str | None, str | None]:
-    """Return the first and the last moment of the filters' local days, in UTC, as turns are stored."""
+    """Return the first and the last moment of the filters' local days, in UTC, in which turns are stored."""
 
     def moment(day: date) -> str:
         return datetime.combine(day, time.min).astimezone().astimezone(UTC).isoformat(timespec="microseconds")

@@ -1,4 +1,4 @@
-"""What a search in files and conversations gives back."""
+"""The results of a search in files and conversations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """A document that was found, with its best passage; `others` counts its other passages among the results."""
+    """A document among the results, with its best passage; `others` counts its other matching passages."""
 
     number: int
     passage: StoredPassage
@@ -44,7 +44,7 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """A question and answer that were found."""
+    """A question and its answer among the results."""
 
     number: int
     turn: Turn
@@ -53,9 +53,10 @@ class TurnResult:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What was found. `documents` counts those that match; it is a lower bound unless `is_counted`.
+    """The results of a search.
 
-    `has_all` says whether the counted documents have all words, or only some of them.
+    `documents` counts the matching documents; it is a lower bound unless `is_counted`. `has_all` says whether the
+    counted documents have all words, or only some of them.
     """
 
     search: Search
@@ -70,5 +71,5 @@ class Results:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was found."""
+        """Whether there are no results."""
         return not self.files and not self.turns

@@ -1,4 +1,4 @@
-"""What another app shares: a link, which is kept as a note with its address, or a file. Nothing is fetched."""
+"""Keeps what another app shares: a link, as a note with its address, or a file. Nothing is fetched."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shared.printable import safe, safe_line
 from storage.private import write_private
 
 MOST_CHARACTERS = 4_000
-"""The most characters of an address."""
+"""The most characters of a web address."""
 
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_][\w'’]*")
@@ -23,12 +23,12 @@ _MOST_WORDS = 20
 
 
 def is_address(text: str) -> bool:
-    """Return whether the text is meant as a web address, right or wrong: it begins with a scheme."""
+    """Return whether the text is meant to be a web address, valid or not: it begins with a scheme."""
     return bool(re.match(r"[a-zA-Z][\w+.-]*:", text))
 
 
 def address_of(text: str) -> str:
-    """Return a web address as it is kept: without a user's name and password in it. Raises UsageError if it is none."""
+    """Return a web address without a user's name and password. Raises UsageError if the text is no valid address."""
     reason = ""
     if len(text) > MOST_CHARACTERS:
         reason = f"it has {len(text):,} characters, and at most {MOST_CHARACTERS:,} are allowed"
@@ -49,9 +49,9 @@ def address_of(text: str) -> str:
 
 
 def keep_address(folder: Path, address: str, now: datetime) -> tuple[Path, bool]:
-    """Keep an address as a note; return the note and whether it is new. Raises NotWritable.
+    """Keep an address as a note; return the note and whether the note is new. Raises NotWritable.
 
-    The words of the address are its title, by which it is found. `now` is kept with its time zone.
+    The words of the address are the note's title, by which it is found. `now` is stored with its time zone.
     """
     parts = urlsplit(address)
     host = (parts.hostname or "").removeprefix("www.")
@@ -67,7 +67,7 @@ def keep_address(folder: Path, address: str, now: datetime) -> tuple[Path, bool]
 
 
 def file_of(path: Path, max_bytes: int) -> Path:
-    """Return a shared file that may be read. Raises UsageError for what is none, or is larger than `max_bytes`."""
+    """Return the path of a shared file. Raises UsageError if it is no file, or is larger than `max_bytes`."""
     from device_app.system.phone import storage_advice
 
     shown = safe_line(str(path))

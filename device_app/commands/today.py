@@ -1,4 +1,4 @@
-"""What a person finds when they come back: what is on today, and what is new since yesterday. Asks no model."""
+"""Summarises for a returning person what is on today, and what is new since yesterday. Uses no model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from device_app.device import Device
 
 _AHEAD = 7
-"""The days after today in which the next event is looked for, if nothing is on today."""
+"""The number of days after today in which the next event is searched for, if nothing is on today."""
 
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """What is on today, one line for each event; if nothing is, `next` says what is on within a week.
+    """The events of today, a line each, or if there are none, in `next`, the next event within a week.
 
     `new` are the numbers of documents read since yesterday, by kind, and `newest` is the title of the newest.
     """
@@ -32,7 +32,7 @@ class Today:
 
 
 def today(device: Device, now: datetime) -> Today:
-    """Return what is on and what is new at a moment, given with the person's time zone. Raises StoreError."""
+    """Return today's events and the new documents, at a moment given with the person's time zone. Raises StoreError."""
     documents = device.knowledge
     has_calendar = not {"event", "task"}.isdisjoint(documents.kinds())
     events, following = _events(device, now) if has_calendar else ([], "")

@@ -33,7 +33,7 @@ def last(conversations: ConversationStore) -> Turn:
 def was_model_only(turn: Turn | None) -> bool:
     """Return whether a model wrote the turn's answer, or began to, without files because the person asked for that.
 
-    A request that was recognised as one without files does not count: it is recognised again.
+    A request that was recognised as needing no files does not count, as it is recognised again.
     """
     if turn is None or not turn.record.get("model_only") or not turn.record.get("found", True):
         return False

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """The state of the daemon, and what it spent within the last hour.
+    """The state of the daemon, and the tokens and joules that it spent within the last hour.
 
-    `pid` is None if the daemon does not run or has written no status. `seen_at` is when it last wrote its status, ISO
-    8601, UTC.
+    `pid` is None if the daemon does not run or has written no status. `seen_at` is the time of its last status, ISO
+    8601 in UTC.
     """
 
     running: bool

@@ -349,6 +349,6 @@ def test_a_request_is_shown_before_it_is_sent(
     sent = jackdaw("ask", "--send", request, "--json")
     answer = json.loads(sent.out)
     assert (answer["origin"], answer["model_only"], answer["egress"]["items"]) == ("cloud", True, ["the question"])
-    assert f"This leaves your device for the companion server:\n{request}" in sent.err
+    assert f"This request is sent to the companion server:\n{request}" in sent.err
     both = jackdaw("ask", "--send", "--local-only", request)
     assert both.code == 2

@@ -46,7 +46,7 @@ def connected(notes: Path, paths: Paths, serve: Serve, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--local-only",), "--local-only asks nobody"),
+        (("--local-only",), "--local-only asks no server"),
         (("--show-prompt",), "--show-prompt asks no server"),
         (("--together",), "with --together both sides write"),
         ((), "no companion server is connected, or link.allowed is off"),
