@@ -1,1 +1,1 @@
-"""Answering a question: `assistant` runs the steps, `planner` decides which step is next."""
+"""Answers questions: `assistant` runs the steps, `planner` decides which step is next."""

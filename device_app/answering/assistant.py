@@ -38,10 +38,10 @@ from storage.qa_entries import Origin
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A preview of how a question would be answered, made without the network. `step` is the next step.
+    """A forecast of how a question would be answered, made without the network.
 
-    `otherwise` is the next step if no kept answer could be served. A step is a `Fact` if finding that fact out needs
-    the network.
+    `step` is the next step. `otherwise` is the next step if no kept answer could be served. A step is a `Fact` if
+    finding that fact out needs the network.
     """
 
     request: Request
@@ -74,10 +74,10 @@ class Assistant:
     ) -> Iterator[Event]:
         """Answer a question: yield its passages, the text being written, the server's rounds, and the finished answer.
 
-        With a conversation, a follow-up question is read together with the earlier turns; any other question by itself.
-        If the stream is dropped or fails, the text written so far stays in the history, marked incomplete. `typed` is
-        what was read while the question was typed. Raises UsageError, StoreError, WeightsError, EngineError,
-        NothingWritten; ContextFull if not even one passage fits.
+        With a conversation, a follow-up question is read together with the earlier turns; any other question is read
+        alone. If the stream is closed early or fails, the text written so far stays in the history, marked incomplete.
+        `typed` is the record of what was read while the question was typed. Raises UsageError, StoreError,
+        WeightsError, EngineError, NothingWritten; ContextFull if not even one passage fits.
         """
         request = self._request(question, options, conversation)
         if typed:
@@ -167,15 +167,12 @@ class Assistant:
                     return Explanation(request, state, plan(request, state), otherwise)
 
     def similar(self, question: str, options: Options) -> Sequence[Considered]:
-        """Return the kept answers that would be considered for the question. Raises UsageError, StoreError."""
+        """Return the kept answers that are compared with the question. Raises UsageError, StoreError."""
         request = self._request(question, options, None)
         return self._facts.similar(request).similar if request.uses_kept and not request.model_only else ()
 
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
-        """Return the first prompt that a model would answer; None if no relevant passage is found.
-
-        Raises UsageError, StoreError.
-        """
+        """Return the first prompt for a model; None if no relevant passage is found. Raises UsageError, StoreError."""
         request = self._request(question, options, conversation)
         if request.model_only:
             return self._writer(request).attempt_without_files().prompt
@@ -210,7 +207,7 @@ class Assistant:
         return kept_passages(self.source(), self.tree, prompt) if prompt else set()
 
     def may_fetch(self, options: Options) -> bool:
-        """Return whether a server may be asked for information that the files lack without the person requesting it."""
+        """Return whether a server may be asked for information that the files lack, unless the person requests it."""
         return self.public is not None and options.public and options.reach != "asked"
 
     @property
@@ -230,7 +227,7 @@ class Assistant:
         return self._facts.request(question, options, conversation, has_server=has_server)
 
     def _at_once(self, request: Request, state: State, action: Action) -> Generator[Found | Wrote, None, Concluded]:
-        """Answer without a model: by rule, with a kept answer or a quote, that nothing was found, or decline."""
+        """Yield an answer without a model: by rule, a kept answer, a quote, or a statement that there is no answer."""
         if state.ruling and state.ruling.ruled:
             answer = conclusion.ruled(state.ruling.ruled, action, request.trace)
         elif request.model_only:
@@ -260,7 +257,7 @@ class Assistant:
             self._records.keep(request, answer, state.retrieved.newest, writer.fingerprint())
 
     def _recorded(self, turn: Turn, request: Request, events: Events) -> Events:
-        """Pass the events on, and always store the text written and the data that left the device in the history.
+        """Yield the events; always store the text written, and the data that left the device, in the history.
 
         Text that was ready at once, or checked before it is shown, is yielded in one piece; so is the text of an
         abstention.

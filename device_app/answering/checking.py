@@ -1,8 +1,9 @@
-"""Decides whether a model's text is shown as an answer, and rereads the sentences it came from.
+"""Decides whether a model's text is shown as an answer, and lets the model reread single sentences.
 
 A small model that was taught to answer in a few words reads a whole passage, and may copy words next to the answer. The
-two sentences or rows that share most with the question are therefore read again, each by itself; the answer of the
-three with the highest confidence counts. If even that is below the threshold, the answer is a guess.
+two sentences or rows that share most words with the question are therefore read again, each in a prompt of its own; the
+answer with the highest confidence of the three is taken. If even that confidence is below the threshold, the answer is
+a guess.
 """
 
 from collections.abc import Sequence
@@ -25,9 +26,9 @@ from shared.types import Hit
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The pieces of an answer, the passages they are from, and the model's confidence.
+    """A text written by a model, with its passages and the model's confidence.
 
-    `prompt` is the last prompt read; None if its states are kept already, or are in no engine of this device.
+    `prompt` is the last prompt read; None if its attention states are kept already, or are in no engine of this device.
     """
 
     pieces: Sequence[Piece]
@@ -63,10 +64,11 @@ class Check:
         object.__setattr__(self, "subject", Subject(self.asked, [hit.passage for hit in self.near]))
 
     def surest(self, first: Written) -> Written:
-        """Return the surest answer: `first`, or one from the sentences that share most with the question.
+        """Return the answer with the highest confidence: `first`, or one from a sentence that shares many words.
 
-        "Yes" and "No" are not reread from a single sentence, which lacks the context. But if passages were fetched from
-        a server, each of which was read in a prompt of its own, all passages are reread in one prompt to decide.
+        The sentences are those that share most words with the question. "Yes" and "No" are not reread from a single
+        sentence, which lacks the context. But if passages were fetched from a server, each of which was read in a
+        separate prompt, all passages are reread in one prompt to decide.
         """
         if self._decided(first.text):
             return self._shifted(first) if self.fetched else first
@@ -85,7 +87,7 @@ class Check:
     def is_sure(self, look: Written) -> bool:
         """Return whether the text is sure enough to be shown as an answer.
 
-        The confidence of a joint answer is unknown: its words have to occur in the passages that were read.
+        The confidence of a joint answer is unknown: instead, its words have to occur in the passages that were read.
         """
         if self._decided(look.text):
             if self.fetched:
@@ -98,9 +100,7 @@ class Check:
         return bool(decision(text)) and asks_whether(self.asked.text)
 
     def _shifted(self, first: Written) -> Written:
-        """Return "Yes" or "No" by how the yes/no margin over all passages differs from that over the files' passages
-        alone.
-        """
+        """Return "Yes" or "No" by the change of the yes/no margin from the files' passages to all passages."""
         own = [hit for hit in first.hits if hit.side == "device"]
         shift = self._yes_margin(first.hits) - self._yes_margin(own)
         said = Piece(first.pieces[0].token, "Yes" if shift > 0 else "No")
@@ -114,7 +114,7 @@ class Check:
         return sureness.yes_margin
 
     def _look(self, hit: Hit, unit: Unit) -> Written | None:
-        """Return the answer from this unit alone; None if it is empty, an abstention, or "Yes" or "No"."""
+        """Return the answer from this sentence or row alone; None if it is empty, an abstention, or "Yes" or "No"."""
         alone = replace(hit.passage, text=unit.text)
         prompt = prompts.build(self.asked.text, [alone], self.source.template, self.earlier)
         most = min(self.source.room(prompt), LOOK_TOKENS)

@@ -1,4 +1,4 @@
-"""Builds the finished answer for each outcome of a question, and searches for its evidence."""
+"""Builds the finished answer for each outcome of a question, and adds its evidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -39,10 +39,7 @@ TO_FILES: Final = "To ask your files instead, add a filter to it, such as kind:n
 
 
 def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: Trace) -> Answer:
-    """Return an answer that was kept before this question.
-
-    `passages` are those of its sources that are still stored.
-    """
+    """Return an answer kept from an earlier question. `passages` are those of its sources that are still stored."""
     entry = considered.entry
     return Answer(
         str(entry.answer),
@@ -60,12 +57,12 @@ def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: T
 
 
 def unsuited(request: Request) -> str:
-    """Return why the model of this device does not write what needs no file, and what would write it."""
+    """Return why this device's model does not answer requests that need no file, and which model would."""
     return " ".join((request.options.unsuited, *([] if request.has_server else [A_SERVER_WRITES])))
 
 
 def ruled(answered: Ruled, action: Action, trace: Trace) -> Answer:
-    """Return the answer of a rule."""
+    """Return the answer that a rule gave."""
     hits = [Hit(passage, 1.0, 0.0) for passage in answered.sources]
     items = [item.as_json() for item in answered.items]
     carried = {"written": "rule", "decided": action.reasons, "understood": answered.understood, "items": items}
@@ -73,9 +70,7 @@ def ruled(answered: Ruled, action: Action, trace: Trace) -> Answer:
 
 
 def declined(request: Request, action: Action) -> Answer:
-    """Return the answer that this device's model is too small for the request, what it would take, and the way to the
-    files.
-    """
+    """Return the answer that this device's model is too small for the request, with the model needed for it."""
     _, *why_here = action.reasons
     no_server = (f"No server wrote it: {why.removeprefix(f'{WENT_ON}: ')}." for why in why_here)
     text = " ".join((unsuited(request), *no_server, TO_FILES))
@@ -101,7 +96,7 @@ def quoted(quote: Quoted, action: Action, trace: Trace) -> Answer:
 
 
 def nothing(request: Request) -> Answer:
-    """Return the answer that the files hold nothing, with the reason why no server is asked."""
+    """Return the answer that the files contain nothing on the question, with the reason why no server is asked."""
     text = NOTHING_FOUND
     if request.local_only and not request.query.is_limited and request.has_server:
         why = {private.MAY_NAME_FILES: NOT_NAMED, private.ON_PHONE: f"{private.ON_PHONE.capitalize()}."}
@@ -110,18 +105,18 @@ def nothing(request: Request) -> Answer:
 
 
 def not_raced(why: str, action: Action, trace: Trace) -> Answer:
-    """Return the answer that the files hold nothing, and that a server could not be asked."""
+    """Return the answer that the files contain nothing on the question, and that no server could be asked."""
     decided = (*action.reasons, why)
     return Answer(NOTHING_FOUND, (), None, trace, "", found=False, abstained=True, decided=decided)
 
 
 def nothing_anywhere(trace: Trace) -> Answer:
-    """Return the answer that neither the files nor the server hold anything."""
+    """Return the answer that neither the files nor the server contain anything on the question."""
     return Answer(NOTHING_ANYWHERE, (), None, trace, "", found=False, abstained=True)
 
 
 def still_silent(silent: Answer, raced: Answer) -> Answer:
-    """Return the abstention that neither the files nor the passages found by a server hold an answer."""
+    """Return the abstention that neither the files nor a server's passages contain an answer."""
     raced.trace.first_token()
     hits = [*silent.hits, *raced.hits]
     text, found_out = not_told(hits), raced.decided or silent.decided

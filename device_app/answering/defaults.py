@@ -54,7 +54,7 @@ def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Option
 
 
 def _unsuited(model: catalog.Entry, room: Room) -> str:
-    """Return why the model writes nothing without files unless it is told to, and what it takes; "" if it does."""
+    """Return why the model answers nothing without files by default, and which model would; "" if it does."""
     if not model.too_small:
         return ""
     larger = catalog.least_for_writing()

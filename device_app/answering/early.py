@@ -1,4 +1,4 @@
-"""Predicts who will answer a question, before heavy imports: the model may load meanwhile, or need not load."""
+"""Predicts, before heavy imports, who will answer a question: the model may load meanwhile, or need not load."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def is_for_rule(device: Device, question: str) -> bool:
-    """Return whether a rule will answer the question, so that it needs no model at all. Raises StoreError.
+    """Return whether a rule will answer the question, so that no model is needed. Raises StoreError.
 
-    As when it is answered, nothing of deleted files counts, nor an answer that is marked as wrong.
+    As in answering itself, deleted files and an answer that is marked as wrong do not count.
     """
     try:
         asked = query.parse(question, date.today())
@@ -40,7 +40,7 @@ def is_for_rule(device: Device, question: str) -> bool:
 
 
 def needs_model(device: Device, question: str, *, fresh: bool) -> bool:
-    """Return whether the model will most likely write the answer: no quote and no kept answer serves.
+    """Return whether the model will most likely write the answer, as there is neither a quote nor a kept answer.
 
     Raises StoreError.
     """

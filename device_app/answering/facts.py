@@ -36,10 +36,10 @@ from storage.vectors import Vectors
 from storage.wrong_answers import WrongAnswers
 
 _BEFORE: Final = timedelta(days=21)
-"""How long before the days that a question names their changes are looked for."""
+"""The time before the days in a question in which changes of their events are searched for."""
 
 _CITED: Final = max(MOST_ATTEMPTS, LOOKED_THROUGH, NEAREST_SHOWN)
-"""The most passages that an answer may cite, although fewer are read at first."""
+"""The most passages that an answer may cite, although the model reads fewer at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Facts:
         return embed
 
     def looked_up(self, request: Request, state: State, fact: Literal["rule", "kept answers"]) -> State:
-        """Return the state with that fact."""
+        """Return the state with this fact looked up."""
         if fact == "rule":
             return replace(state, ruling=self.ruling(request))
         return replace(state, kept=self.kept(request))
@@ -100,7 +100,7 @@ class Facts:
 
     @staticmethod
     def _has_news(ruled: Ruled, request: Request, freshness: Freshness) -> bool:
-        """Check the files that the answer rests on; return whether the rule may now answer otherwise."""
+        """Check the files that the rule's answer is based on; return whether the rule may now answer otherwise."""
         looked_through = freshness.look_at(ruled.files, request.looked, request.trace, whole=True)
         cited = freshness.look([source.id for source in ruled.sources], request.looked, request.trace)
         return looked_through or cited
@@ -119,14 +119,15 @@ class Facts:
                 return Kept(None if self.freshness.are_gone(cited, request.looked) else serving)
 
     def similar(self, request: Request) -> Kept:
-        """Return the saved answer to serve, without checking the files it cites, and all saved answers considered."""
+        """Return the saved answer to serve, without checking the files it cites, and all saved answers compared."""
         more, fingerprint = request.may_fetch, request.options.fingerprint
         similar: Sequence[Considered] = list(self.bank.consider(request.query, request.vector, fingerprint, more=more))
         return Kept(next((considered for considered in similar if considered.serves), None), similar)
 
     def retrieved(self, request: Request, *, quotes: bool = True) -> Retrieved:
-        """Return the nearest passages of the files as they are now, the question's words that the files lack and, with
-        `quotes`, sentences quoted from the passages.
+        """Return the nearest passages of the files, which are read again if changed.
+
+        Also return the question's words that the files lack and, with `quotes`, sentences quoted from the passages.
         """
         newest = self.retriever.store.newest_passage()
         options, search_query = request.options, request.search_query
@@ -159,7 +160,10 @@ class Facts:
         return Retrieved(hits, self._missing(search_query, hits), quoted, newest, local_only, why_quoted)
 
     def _written_before(self, request: Request) -> Sequence[Hit]:
-        """Return the passages nearest to a question about a time, of the weeks before its days: changes are there."""
+        """Return the passages nearest to a question that were written in the weeks before the days it names.
+
+        Changes of plans are often in such passages.
+        """
         asked = request.query
         if not asked.days or changes.aspect(asked.text) != "time":
             return ()
@@ -169,9 +173,9 @@ class Facts:
         return self.retriever.search(weeks, beyond.NEAR)
 
     def _missing(self, asked: Query, near: Sequence[Hit]) -> str:
-        """Return the words of the question that the files do not contain, as a phrase; "" for none.
+        """Return the words of the question that the files do not contain, as a phrase; "" if there are none.
 
-        Return "" with filters and for an open question, too.
+        Return "" as well for a question with filters, or one without search words.
         """
         if not near or asked.is_limited or asked.is_open:
             return ""
@@ -185,7 +189,7 @@ class Facts:
         return thread(asked, self.conversations.turns(conversation), self.clock().date())
 
     def _names_known(self, asked: Query) -> str:
-        """Return why a request must stay on this device for what it names; "" if nothing in it is known here."""
+        """Return why a request must stay on this device because of its names; "" if the files contain none of them."""
         is_known = names.holds_known_name(asked.text, self.retriever.keywords, self.retriever.store)
         return private.NAMES_KNOWN if is_known else ""
 
@@ -198,11 +202,11 @@ class Facts:
         return reason or (private.ON_PHONE if has_server and self._is_about_phone(asked) else "")
 
     def _has_phone(self) -> bool:
-        """Return whether anything was read on a phone."""
+        """Return whether anything was read from a phone."""
         return any(self.retriever.store.file(source.path) for source in SOURCES.values())
 
     def _is_about_phone(self, asked: Query) -> bool:
-        """Return whether the question may be about what was read on a phone; False if nothing was."""
+        """Return whether the question may be about data from a phone; False if none was read."""
         if not self._has_phone():
             return False
         return private.may_be_about_phone(asked.text, self.retriever.people.directory.names_from_phone())

@@ -87,7 +87,7 @@ def _from_passages(request: Request, state: State, retrieved: Retrieved) -> Acti
 
 
 def _forced(request: Request, state: State, retrieved: Retrieved, local_only: str) -> Action | Fact:
-    """Choose a joint answer, as the person asked for it, unless there is a reason against it."""
+    """Choose the joint answer that the person asked for, unless there is a reason against it."""
     refused = _refusal(request) or local_only or (state.joint.refused if state.joint else "")
     if refused:
         return _here(request, retrieved, (_not_joint(refused),), "" if local_only else retrieved.missing)
@@ -144,7 +144,8 @@ def _here(request: Request, retrieved: Retrieved, reasons: tuple[str, ...], lack
 def _after(request: Request, retrieved: Retrieved, concluded: Concluded) -> Action:
     """Return the next action after an answer.
 
-    That is a race if the files turned out to hold no answer and a server may still be asked, else the end.
+    That is a race with the server, if the files turned out to hold no answer and a server may still be asked; else the
+    end.
     """
     answer = concluded.answer
     is_open = concluded.action.kind != "race" and answer.abstained and not answer.guess and not concluded.action.lacks
@@ -163,5 +164,5 @@ def _alone(why: str) -> str:
 
 
 def clause(sentence: str) -> str:
-    """Return a sentence in the form of a clause: first letter in lower case, no full stop."""
+    """Return a sentence as a clause: with a small first letter, and without a full stop."""
     return f"{sentence[:1].lower()}{sentence[1:].rstrip('.')}"

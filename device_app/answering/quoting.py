@@ -1,4 +1,4 @@
-"""Answers quoted from the person's files, for questions about what was said on a subject.
+"""Answers by quoting the person's files, for questions about what was said on a subject.
 
 A quote is exact, unlike a small model's summary.
 """
@@ -20,7 +20,7 @@ from models.engine import Embedder
 from shared.types import Hit
 
 _NUMBERED: Final = re.compile(r"\b(?=\w*[^\W\d])\w*\d\w*\b")
-"""Matches a name with a digit in it."""
+"""Matches a name that contains a digit."""
 
 CORRECTED: Final = "a newer message or file changes what was said before"
 
@@ -50,8 +50,8 @@ def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder, 
     """Return the relevant sentences of the passages `near` the subject; None if there are none.
 
     Sentences are compared with the whole question, which says more than its subject `about`. A numbered name in the
-    subject ("meeting ES2009b") must occur in a passage for it to be quoted. Where somebody's own words are asked for,
-    only theirs are quoted, under whichever of their names in `people`.
+    subject ("meeting ES2009b") must occur in a passage for it to be quoted. If the question asks for a person's own
+    words, only these are quoted, under any of the person's names in `people`.
     """
     said = discourse.said_by(asked.text)
     speakers = _names(said.speaker, people) if said else None
@@ -70,14 +70,14 @@ def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder, 
 
 
 def _names(speaker: str, people: KnownPeople) -> frozenset[str]:
-    """Return the names under which somebody speaks, as `speech.spoken` gives them."""
+    """Return a speaker's names, in the form that `speech.spoken` gives them."""
     return speech.speakers((*people.directory.written(speaker), speaker))
 
 
 def corrected(asked: Query, near: Sequence[Hit], today: date) -> Quoted | None:
-    """Return what a newer passage moves, cancels or replaces of the question's subject, beside what was said before.
+    """Return what a newer passage moves, cancels or replaces, beside what was said before; None if nothing was changed.
 
-    Each is quoted with the day on which it was written. Return None if nothing was corrected.
+    Each is quoted with the day on which it was written.
     """
     if (changed := corrections.correction(asked, near, today)) is None:
         return None

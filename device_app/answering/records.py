@@ -1,4 +1,4 @@
-"""Stores a finished answer: its turn in the history, the caches' counters, and the answer to serve again."""
+"""Stores a finished answer: its turn in the history, the caches' counters, and an entry for reuse."""
 
 from collections.abc import Collection
 from contextlib import suppress
@@ -21,7 +21,7 @@ class Records:
     bank: QABank
 
     def finished(self, turn: Turn, answer: Answer, typed: ReadWhileTyping) -> Answer:
-        """Write the answer into its turn and count what the caches saved; return it with its conversation's id."""
+        """Store the answer in its turn and count the caches' savings; return the answer with its conversation's id."""
         answer, trace = replace(answer, conversation_id=turn.conversation_id), answer.trace
         joined = {passage for part in trace.all for passage in part.joined}
         if typed.tokens:
@@ -38,7 +38,7 @@ class Records:
         return answer
 
     def count_typing(self, typed: ReadWhileTyping, joined: Collection[int]) -> None:
-        """Count what was read while the question was typed. `joined` are the passages whose states were used."""
+        """Count the passages read while the question was typed. `joined` are the passages whose states were used."""
         with suppress(StoreError):
             self.bank.counters.add(
                 typed_tokens=typed.tokens,

@@ -47,11 +47,11 @@ PASSAGE_TOKENS: Final = 1.4 * PASSAGE_WORDS
 NAMED: Final = "a pipeline that was named writes no joint answer"
 
 NEAR: Final = 3 * RELEVANCE_TEMPERATURE
-"""A server's passage whose similarity is this much below the best one's would weigh less than 0.05, and is dropped."""
+"""How far below the best similarity a server's passage is dropped, as it would weigh less than 0.05."""
 
 
 LEAST_TIMED: Final = 8
-"""The fewest tokens of a joint answer from which its pace is learned."""
+"""The fewest tokens of a joint answer from which its speed is learned."""
 
 
 @dataclass(slots=True)
@@ -185,9 +185,9 @@ class Server:
             self.public.charge_race(race.report)
 
     def learn(self, answer: Answer) -> None:
-        """Update the estimates from an answer: this device's speed or, if joint, the acceptance rate of drafts.
+        """Update the estimates from an answer: this device's speed or, for a joint answer, the acceptance of drafts.
 
-        Also record which side read the server's passages, how long an answer from them was, and what it took.
+        Also record which side read the server's passages, the length of an answer from them, and its costs.
         """
         if self.connected is None:
             return
@@ -207,13 +207,13 @@ class Server:
         self.public.charge(trace.tokens_cached + trace.tokens_prefilled)
 
     def _aggregation(self, times: SideTimes, offered: frozenset[str] | None) -> AggregationChoice:
-        """Choose who would settle a joint answer; what the server offers is remembered if `offered` is None."""
+        """Choose who would settle a joint answer's tokens; without `offered`, the server's last known offer counts."""
         options, profile = self.request.options, self.public.memory.held.profile
         limits = AggregationLimits(_rule(options), options.open, profile.offered if offered is None else offered)
         return choose_aggregation(options.aggregation, limits, times.figures, profile.ratios)
 
     def _judged(self, profile: Profile, report: JointReport) -> Profile:
-        """Return the profile updated with a joint answer: accepted drafts, the server's offer, and the pace."""
+        """Return the profile updated by a joint answer: accepted drafts, the server's offer, and the speed."""
         profile, chosen, state = profile.judged(report.judged), self.aggregation, self.public.link.state
         if state.offer:
             profile = replace(profile, offered=frozenset(state.offer.aggregation))
@@ -224,7 +224,7 @@ class Server:
         return profile
 
     def _near(self, vector: Vectors, own: Sequence[Hit], fetched: Sequence[Hit]) -> list[Hit]:
-        """Score the server's passages with the device's embedder, as the files' were, and return the near ones."""
+        """Score the server's passages with the device's embedder, like the files' ones, and return the near ones."""
         if not fetched:
             return []
         texts = [embedded_text(hit.passage.title, hit.passage.text) for hit in fetched]
@@ -241,16 +241,16 @@ def _side_times(held: Held, position: float, round_trip_s: float | None) -> Side
 
 
 def _rule(options: Options) -> Rule:
-    """Return the rule of a joint answer: `open` follows the paper's; at temperature 0 there is only one."""
+    """Return the rule of a joint answer: `open` follows the paper's; at temperature 0 all rules are the same."""
     if not options.sampling.temperature:
         return "greedy"
     return "algorithm1" if options.open else "coupled"
 
 
 def arranged(options: Options) -> Options:
-    """Return options for reading both sides' passages: one prompt per passage if that suits the model best.
+    """Return options for reading both sides' passages: a prompt for each passage if that suits the model best.
 
-    The distributions of these prompts are mixed as in a joint answer. One prompt with all passages answers worse
+    The distributions of these prompts are mixed as in a joint answer. One prompt with all passages gives worse answers
     (`scripts/bench answers`).
     """
     alone = options.plan.passages == 1

@@ -1,4 +1,4 @@
-"""What is known about a question while it is being answered: the facts found, and what came of each action."""
+"""The state of a question while it is being answered: the facts looked up, and the result of each action."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shared.types import Hit
 
 Fact = Literal["rule", "kept answers", "joint request", "retrieval", "connection", "cost"]
-"""Facts that may have to be found out; a joint request and a connection need the network."""
+"""The facts that may have to be looked up; a joint request and a connection need the network."""
 
 Kind = Literal[
     "answer by rule",
@@ -39,8 +39,8 @@ Kind = Literal[
 class Action:
     """An action, and the reasons for it as shown to the person.
 
-    `lacks` names the part of the question that the files do not answer, if no server is asked for it or none answers: a
-    later attempt may ask one.
+    `lacks` names the part of the question that the files do not answer, if no server was asked for it, or none
+    answered: a later attempt may ask a server.
     """
 
     kind: Kind
@@ -50,14 +50,14 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """The answer of a rule, or None if no rule understands the question."""
+    """The answer of a rule; None if no rule understands the question."""
 
     ruled: Ruled | None
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The kept answer that serves the question, or None; and all `similar` kept answers, if they were listed."""
+    """The kept answer that serves the question, or None; and all `similar` kept answers, if they were looked up."""
 
     serving: Considered | None
     similar: Sequence[Considered] = ()
@@ -81,7 +81,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """The state of a joint request to a server: `refused` is why there is none."""
+    """The joint request to a server; `refused` is the reason if there is none."""
 
     refused: str = ""
 
@@ -118,9 +118,9 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Concluded:
-    """The answer of an action, and whether any data had left the device by then.
+    """The answer from an action, and whether any data had left the device by then.
 
-    `prompt` is the last one that a model on this device has read for it, whose attention states may be kept.
+    `prompt` is the last prompt that a model on this device has read for the answer; its attention states may be kept.
     """
 
     action: Action
@@ -131,7 +131,7 @@ class Concluded:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The facts known so far, and the results of the actions done. None means not looked up, or not done."""
+    """The facts looked up so far, and the results of the actions so far. None: not looked up, or not done."""
 
     ruling: Ruling | None = None
     kept: Kept | None = None
@@ -143,7 +143,7 @@ class State:
     concluded: Concluded | None = None
 
     def after(self, outcome: Concluded | Connection) -> State:
-        """Return the state after an action that gave an answer, or found out that the server cannot be asked."""
+        """Return the state after an action that gave an answer, or that showed that the server cannot be asked."""
         if isinstance(outcome, Connection):
             return replace(self, connection=outcome)
         return replace(self, concluded=outcome)

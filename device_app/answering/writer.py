@@ -70,7 +70,7 @@ class Writer:
         self.model.prefill(attempt.prompt, self.tree, self.request.trace)
 
     def written(self, state: State, action: Action) -> Writes:
-        """Let the model on this device write the answer, alone or jointly with the server."""
+        """Write the answer with this device's model, alone or jointly with the server."""
         if action.kind == "write without files":
             return (yield from self._without_files(action))
         options, trace, server = self.request.options, self.request.trace, self.server
@@ -107,7 +107,7 @@ class Writer:
         return Attempt(prompts.turn(request.query.text, self.model.template, request.earlier), ())
 
     def _without_files(self, action: Action) -> Writes:
-        """Let the model on this device write the answer without files; no attention states are kept."""
+        """Write the answer with this device's model, without files; no attention states are kept."""
         request, options = self.request, self.request.options
         tokens = Own(self.model, self.tree, options.sampling, options.max_tokens, request.trace)
         attempt = self.attempt_without_files()
@@ -118,8 +118,8 @@ class Writer:
     def _raced_without_files(self, action: Action) -> Generator[Found | Wrote, None, Concluded | Connection]:
         """Let the side that a race chooses write the answer to a request that needs no file.
 
-        Return the connection's state if the server cannot be asked, or fails before its first token and this device's
-        model is too small to begin.
+        Return the connection's state if the server cannot be asked, or if it fails before its first token and this
+        device's model is too small to continue.
         """
         trace = self.request.trace
         try:
@@ -136,7 +136,7 @@ class Writer:
     def raced(self, state: State, action: Action) -> Generator[Found | LookedUp | Wrote, None, Concluded | Connection]:
         """Answer from the server's passages, written by the side that a race chooses.
 
-        The files' abstention stands if that brings no answer either, or fails before any text is shown.
+        If the race gives no answer, or fails before any text is shown, the abstention about the files stays.
         """
         if self.request.model_only:
             return (yield from self._raced_without_files(action))
@@ -206,9 +206,9 @@ class Writer:
         return Attempt(*fitted(self.model, self.tree, text, hits, earlier, arrangement, options.max_tokens, typed))
 
     def _others(self, near: Sequence[Hit]) -> Iterator[Attempt]:
-        """Yield an attempt with each further passage that fits, for models that read one at a time.
+        """Yield an attempt with each further passage that fits, for models that read one passage at a time.
 
-        They are read if the best passage holds no answer.
+        They are read if the best passage contains no answer.
         """
         for other in near[1:MOST_ATTEMPTS] if self.request.options.plan.passages == 1 else ():
             attempt = self.attempt([other])
@@ -216,7 +216,7 @@ class Writer:
                 yield attempt
 
     def _check(self, near: Sequence[Hit], state: State, action: Action) -> Check | None:
-        """Return the check that decides whether the answer is shown, if the model was taught to abstain; else None."""
+        """Return the check that decides whether the answer is shown; None if the model was not taught to abstain."""
         if self._info.abstention is None:
             return None
         request, fetched = self.request, action.kind != "generate"

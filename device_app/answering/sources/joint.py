@@ -1,4 +1,4 @@
-"""A joint answer of this device and a server as a source of tokens; if it has no text, this device writes alone."""
+"""The token source of a joint answer by this device and a server; if it has no text, this device writes alone."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -28,14 +28,14 @@ FULL: Final = "the server's passages did not fit into the model's context"
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """How the weights of a question's rows follow the text: computed again after every `every` tokens."""
+    """How the weights of a question's rows follow the text: they are computed again after every `every` tokens."""
 
     embedder: Embedder
     question: str
     every: int
 
     def following(self, attempt: Attempt, source: LocalSource) -> FollowingWeights | None:
-        """Return the weights of the attempt's rows, to be closed by the caller; None if there is only one row."""
+        """Return the weights of the attempt's rows, which the caller closes; None if there is only one row."""
         assert attempt.prompt
         rows = len(attempt.prompt.passages)
         if rows < 2 or rows != len(attempt.hits):
@@ -111,7 +111,7 @@ class Fetched(Own):
     """
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """Return the answer with the reasons, and the number of the server's passages that it is from."""
+        """Return the answer with the reasons, and the number of the server's passages that it is based on."""
         theirs = sum(hit.side == "server" for hit in answer.hits)
         read = (
             f"this device wrote the answer from your files and {counted(theirs, 'passage')} of the server"
