@@ -1,1 +1,1 @@
-"""Answers prepared before questions: the bank of questions and answers, its guard, and answers marked wrong."""
+"""Kept answers: the bank of questions and answers, the guard of its reuse, and answers marked wrong."""

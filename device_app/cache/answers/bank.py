@@ -1,7 +1,7 @@
 """The QA bank (PerCache, section 4.1.1): kept answers by question, served if a new question asks the same.
 
 Similarity alone is not enough: a candidate has to pass the guard, its passages must be among the nearest to the new
-question, and no newer passage may be relevant to it. Knows no model.
+question, and no newer passage may be relevant to it. Independent of models.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,10 +30,10 @@ CANDIDATES = 8
 """The most cached questions compared, most similar first; as many again if some have another fingerprint."""
 
 _AMONG_OTHERS = 512
-"""The most similar cached questions of any fingerprint, among which those with the current fingerprint are searched."""
+"""The most similar questions of any fingerprint, among which those of the current fingerprint are searched."""
 
 NEAREST = 5
-"""The number of passages nearest to a question: a cached answer's must be among them, and no newer one may be."""
+"""The passages nearest to a question: a kept answer's passages must be among them, and no newer passage may."""
 
 RELEVANT = 0.4
 """The score from which a newer passage may change an answer."""
@@ -56,7 +56,7 @@ class Considered:
 
     @property
     def failed(self) -> str:
-        """The reason why the same question could not be answered before; "" if it could, or if the question differs."""
+        """The reason why the same question could not be answered before; "" if it could, or is another question."""
         return self.entry.failed or "" if self.reason == _NO_ANSWER else ""
 
 
@@ -91,7 +91,7 @@ class QABank:
         return next((match for match in self.consider(query, vector, fingerprint, more=more) if match.serves), None)
 
     def consider(self, query: Query, vector: Vectors, fingerprint: str, *, more: bool = False) -> Iterator[Considered]:
-        """Yield the most similar entries, best guard verdict first, each with the reason for serving or not."""
+        """Yield the most similar entries, best guard verdict first, each with the reason for serving it or not."""
         cosines = self.vectors.cosines(vector)
         ids = cosines.best(CANDIDATES)
         entries = self.entries.get(ids.tolist())
@@ -130,7 +130,7 @@ class QABank:
         return float(self.vectors.cosines(vector).values.max(initial=-1.0))
 
     def may_serve(self, query: Query, vector: Vectors) -> bool:
-        """Return whether a kept answer may serve the question, by its wording alone. Stores nothing."""
+        """Return whether a kept answer may serve the question, judged by the wording alone. Stores nothing."""
         if self.threshold >= 1:
             return False
         cosines = self.vectors.cosines(vector)
@@ -185,7 +185,7 @@ class QABank:
             self.wait(query, vector, entry.fingerprint, "asked")
 
     def refresh(self, newest_passage: int) -> tuple[int, int]:
-        """Check every answer against the passages read since (section 4.1.3); return the counts of checked and stale.
+        """Check every answer against the passages read since (section 4.1.3); return how many are checked and stale.
 
         Questions without an answer are checked too, and queued again if a new passage is relevant.
         """
@@ -194,7 +194,7 @@ class QABank:
         return len(unchecked), stale
 
     def adopt(self, fingerprint: str, embedder: Embedder) -> int:
-        """Queue under this fingerprint the questions kept under others since the last call; return how many."""
+        """Queue under this fingerprint the questions kept under others since the last call; return their number."""
         mark = _ADOPTED + fingerprint
         others = self.entries.of_others(fingerprint, int(self.counters.all().get(mark, 0)))
         if not others:
@@ -207,7 +207,7 @@ class QABank:
         return len(fresh)
 
     def drop_replaced(self, fingerprint: str, now: datetime) -> int:
-        """Drop answers of other fingerprints, if unused for SWITCH_DAYS and present under this one; return how many."""
+        """Drop answers of other fingerprints, if unused for SWITCH_DAYS and kept under this one; return how many."""
         gone = self.entries.replaced(
             fingerprint, (now - timedelta(days=SWITCH_DAYS)).isoformat(timespec="microseconds")
         )
@@ -223,7 +223,7 @@ class QABank:
         return len(gone)
 
     def trim(self) -> int:
-        """Evict entries over the limit; return how many."""
+        """Evict entries over the limit; return their number."""
         if self.entries.bytes() <= self.limit:
             return 0
         kept = [
@@ -235,14 +235,14 @@ class QABank:
         return len(gone)
 
     def clear(self) -> int:
-        """Drop all entries; return how many."""
+        """Drop all entries; return their number."""
         self.entries.delete(ids := [entry.id for entry in self.entries.all()])
         return len(ids)
 
     def _objections(
         self, query: Query, vector: Vectors, fingerprint: str, entry: Entry, verdict: guard.Verdict, *, more: bool
     ) -> Iterator[str]:
-        """Yield the reasons not to serve the entry's answer, cheapest check first. Marks an overtaken entry stale."""
+        """Yield the reasons not to serve the entry's answer, cheapest check first; mark an outdated entry as stale."""
         if self.threshold >= 1:
             yield "cache.threshold is 1, so no answer is reused"
         if entry.fingerprint != fingerprint:
@@ -270,7 +270,7 @@ class QABank:
         return timedelta(days=self.public_days)
 
     def _overtaken(self, entry: Entry, query: Query) -> bool:
-        """Return whether a passage newer than the answer is among the best ones for the question. Stores the result."""
+        """Return whether a passage newer than the answer is among the question's best ones. Stores the result."""
         newest = self.retriever.store.newest_passage()
         if newest == entry.newest_passage:
             return False
@@ -287,7 +287,7 @@ class QABank:
 
 
 def scope(query: Query) -> str:
-    """Return the question's filters and days as text: with other filters or days, the same words ask something else."""
+    """Return the question's filters and days as text: if these differ, the same words are another question."""
     return msgspec.json.encode((query.filters, query.days)).decode()
 
 

@@ -25,7 +25,7 @@ _IN_QUESTIONS, _ONE_WORD = 0.94, 0.9
 """The least cosine for synonyms: between two questions, which are short; and if only one word is replaced."""
 
 _PARTS = (({"i", "we"}, {"me", "us"}), ({"my", "our", "mine"}, {"his", "her", "their"}))
-"""Pronouns of agent and object; pronouns of owners."""
+"""Pronouns of agents and objects, and pronouns of owners."""
 
 
 _BRIEF, _REQUEST = 18, 9
@@ -34,7 +34,7 @@ or in another order.
 """
 
 _SHORT, _SLIP = 3, 0.8
-"""Letters up to which a differing word may be a slip; similarity (difflib) from which a word is a misspelling."""
+"""The letters up to which a differing word may be a typing error; the similarity (difflib) of a misspelling."""
 
 _JOINING = ("and", "or")
 
@@ -63,9 +63,9 @@ class Verdict:
 
 
 def compare(asked: str, cached: str, cosine: float, threshold: float) -> Verdict:
-    """Return whether the answer to `cached` may serve `asked`; `cosine` is that of their embeddings.
+    """Return whether the answer to the question `cached` may serve the question `asked`.
 
-    `threshold` is 0 to 1; lowering it never makes fewer answers serve.
+    `cosine` is that of their embeddings. `threshold` is 0 to 1; a lower one never makes fewer answers serve.
     """
     if normal(asked) == normal(cached):
         return Verdict(True, "the same question", math.inf)
@@ -95,7 +95,7 @@ def _replaced(new: Wording, old: Wording, one_word: bool) -> float:
 
 
 def _agreement(new: Wording, old: Wording, unmatched: Sequence[str], unasked: Sequence[str]) -> float:
-    """Return the correction of the cosine: common trigrams, minus missing words and a difference in length."""
+    """Return the correction of the cosine: shared trigrams, minus missing words and a difference in length."""
     letters = 2 * len(new.trigrams & old.trigrams) / max(1, len(new.trigrams) + len(old.trigrams))
     missing = max(len(unmatched) / max(1, len(new.content)), len(unasked) / max(1, len(old.content)))
     length = abs(math.log((1 + len(" ".join(new.words))) / (1 + len(" ".join(old.words)))))
@@ -103,7 +103,7 @@ def _agreement(new: Wording, old: Wording, unmatched: Sequence[str], unasked: Se
 
 
 def _missing(wording: Wording, other: Wording) -> list[str]:
-    """Return the stems of the wording that the other wording has in no form or synonym."""
+    """Return the stems of the wording that the other wording has neither in any form nor as a synonym."""
     return [
         stem
         for stem in wording.content
@@ -112,7 +112,7 @@ def _missing(wording: Wording, other: Wording) -> list[str]:
 
 
 def _differences(new: Wording, old: Wording, unmatched: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
-    """Yield the differences that change the answer, as reasons for people, the plainest first."""
+    """Yield the differences that change the answer, as reasons for people, the most obvious first."""
     for kind, ours, theirs in (("number", new.numbers, old.numbers), ("day", new.days, old.days)):
         if ours != theirs:
             yield f"another {kind}: {_listed(theirs - ours)} / {_listed(ours - theirs)}"
@@ -137,7 +137,7 @@ def _differences(new: Wording, old: Wording, unmatched: Sequence[str], unasked: 
 
 
 def _by_little_words(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
-    """Yield the differences in small words that change a short question's answer: negations, times, and roles."""
+    """Yield the differences in function words that change a short question's answer: negations, times, and roles."""
     if new.denials != old.denials:
         yield "only one question has a negation"
     if new.times != old.times:
@@ -175,7 +175,7 @@ def _changes_parts(new: Wording, old: Wording, missing: Sequence[str], unasked: 
 
 
 def _same(new: Wording, old: Wording) -> dict[str, str]:
-    """Map the content words of one question to the other's: the same word, a form, a synonym, or a misspelling."""
+    """Map each content word of one question to the other's: the same word, a form, a synonym, or a misspelling."""
     pairs: dict[str, str] = {}
     for stem, word in new.content.items():
         others = [held for held in old.content if related(stem, held) or _alike(word, old.content[held])]
@@ -194,7 +194,7 @@ def _holds(wording: Wording, word: str) -> bool:
 
 
 def _one_sided(new: Wording, old: Wording) -> Iterator[str]:
-    """Yield the words in only one question that say which item is meant, or whether it was, is or ought to be."""
+    """Yield the words in only one question that specify an item, or say whether something was, is or ought to be."""
     if new.asks and old.asks:
         mine = set(new.words) - set(old.words) - new.names
         other = set(old.words) - set(new.words) - old.names

@@ -17,7 +17,7 @@ _AROUND: Final = " \t\n.,;:!?…\"'“”‘’*_`"
 
 
 def plain(text: str) -> str:
-    """Return the text normalised for comparison: without case, extra spaces, and the punctuation around it."""
+    """Return the text normalised for comparison: without case, extra spaces, and the punctuation around the text."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(_AROUND)
 
 
@@ -33,11 +33,11 @@ def may_become_wrong(text: str, marks: Sequence[Mark]) -> bool:
 
 
 def withheld(events: Events, marks_now: Callable[[], Sequence[Mark]]) -> Events:
-    """Yield the events of an answer, but no text while it may still become an answer that is marked wrong.
+    """Yield the events of an answer, but no text as long as it may still become an answer that is marked wrong.
 
     A marked answer is replaced by a notice, above its passages. `marks_now` is called once, with the first text, as
-    rereading files before that may end a mark. Kept answers and those of rules are passed on:
-    their marks were checked before.
+    rereading files before that may end a mark. Kept answers and those of rules are passed on: their marks were checked
+    before.
     """
     text = held = ""
     marks: Sequence[Mark] | None = None
@@ -63,7 +63,7 @@ def withheld(events: Events, marks_now: Callable[[], Sequence[Mark]]) -> Events:
 
 
 def unanswered(answer: Answer) -> Answer:
-    """Return the notice shown in place of an answer that is marked wrong."""
+    """Return the notice that is shown in place of an answer marked as wrong."""
     return replace(
         answer,
         text=MARKED,

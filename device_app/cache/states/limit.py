@@ -1,4 +1,4 @@
-"""The most bytes of attention states on disk: as the person set it, or in proportion to the text of their files."""
+"""The most bytes of attention states on disk: set by the person, or in proportion to the text of their files."""
 
 from collections.abc import Callable
 from typing import Final, Literal
@@ -8,16 +8,16 @@ TIMES_TEXT: Final = 20
 
 LEAST: Final = 100_000_000
 MOST: Final = 1_000_000_000
-"""The least and the most bytes where the person set no limit."""
+"""The least and the most bytes of the limit if the person set none."""
 
 
 def states_limit(kv_mb: float | Literal["auto"], text_bytes: Callable[[], int]) -> int:
-    """Return the limit in bytes for the setting `cache.kv_mb` and so many bytes of text."""
+    """Return the limit in bytes for the setting `cache.kv_mb` and this many bytes of text."""
     if kv_mb == "auto":
         return min(MOST, max(LEAST, TIMES_TEXT * text_bytes()))
     return int(kv_mb * 1_000_000)
 
 
 def most_states(kv_mb: float | Literal["auto"]) -> int:
-    """Return the largest limit in bytes that the setting can stand for."""
+    """Return the largest limit in bytes that the setting `cache.kv_mb` can mean."""
     return MOST if kv_mb == "auto" else int(kv_mb * 1_000_000)

@@ -1,8 +1,8 @@
 """The QKV tree (PerCache, section 4.1.1): attention states of prompt prefixes.
 
-Nodes are segments, paths are prompts. A node is keyed by all texts from the root on, so its state is exact if joined at
-the same position; joined at another position, it is `moved` and never kept there. Only K and V are kept: no other value
-of the prefix is needed later.
+Nodes are segments of prompts, paths are prompts. A node is keyed by all texts from the root on, so its state is exact
+if joined at the same position; a state joined at another position is `moved`, and is not kept there. Only K and V are
+kept: no other value of the prefix is needed later.
 """
 
 import hashlib
@@ -39,8 +39,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class QKVTree:
-    """The tree of one person. `limit` is in bytes; 0 keeps nothing. Nodes that are `unseen` do not count as kept when
-    something is decided by the tree.
+    """The tree of one person. `limit` is in bytes; 0 keeps nothing.
+
+    Nodes that are `unseen` do not count as kept in decisions.
     """
 
     rows: KVSlices
@@ -51,12 +52,12 @@ class QKVTree:
     unseen: frozenset[str] = frozenset()
 
     def without(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> "QKVTree":
-        """Return the tree to decide by as if these passages had not been read, each on its own."""
+        """Return a tree for decisions that ignores these passages, each read on its own."""
         parent = name_behind(kv_key, root)
         return replace(self, unseen=frozenset(name_behind(parent, passage) for passage in passages))
 
     def order(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> list[int]:
-        """Return the passages' order, as indexes: those of the longest kept path first, then the rest as given."""
+        """Return an order of the passages, as indexes: those of the longest kept path, then the others as given."""
 
         def longest(parent: str, left: list[int]) -> list[int]:
             names = {place: name_behind(parent, passages[place]) for place in left}
@@ -72,7 +73,7 @@ class QKVTree:
         return path + [place for place in range(len(passages)) if place not in path]
 
     def extend(self, engine: Engine, row: int, path: Sequence[Node], held: int = 0) -> int:
-        """Join the kept nodes that follow the `held` nodes already in the row; return the number of nodes in it."""
+        """Join the kept nodes that follow the `held` nodes already in the row; return how many the row has then."""
         names = _names(engine.info.kv_key, path)
         known = self.rows.known(names)
         for name, node in zip(names[held:], path[held:], strict=True):
@@ -88,7 +89,7 @@ class QKVTree:
         return [(name, node) for name, node in zip(names, path, strict=True) if name not in known]
 
     def keep(self, engine: Engine, row: int, path: Sequence[Node]) -> int:
-        """Keep the nodes of the path, with which the row begins, and count their use; return how many are new.
+        """Keep the nodes at the beginning of the row, and count their use; return the number of new ones.
 
         Slices over the limit are evicted. Nothing is kept for a model that is not `sliceable`, nor after a moved slice.
         Raises StoreFull, NotWritable.
@@ -113,7 +114,7 @@ class QKVTree:
         return new
 
     def trim(self) -> int:
-        """Evict slices over the limit; return how many."""
+        """Evict slices over the limit; return their number."""
         if self.rows.bytes() <= self.limit:
             return 0
         # A token costs more to compute the more tokens precede it; the slice's length is used for that too.
@@ -126,7 +127,7 @@ class QKVTree:
         return len(gone)
 
     def clear(self) -> int:
-        """Drop all slices; return how many."""
+        """Drop all slices; return their number."""
         names = [row.name for row in self.rows.all()]
         self._drop(names)
         for name in self.blobs.sizes():
@@ -134,7 +135,7 @@ class QKVTree:
         return len(names)
 
     def prune(self, kv_key: str | None = None) -> int:
-        """Drop slices that can never be joined again, and files that no slice names; return how many slices.
+        """Drop slices that can never be joined again, and files that no slice names; return the number of slices.
 
         These are slices of deleted passages or, with a `kv_key`, of another model or setting; slices without a file;
         and all slices below these in the tree. Raises NotWritable.
@@ -166,7 +167,7 @@ class QKVTree:
             return False
 
     def joined(self, name: str, node: Node, join: Callable[[KVSlice], None]) -> bool:
-        """Return whether the kept slice could be joined; drop it if not."""
+        """Return whether the kept slice could be joined; drop the slice if not."""
         try:
             join(self._read(name, node))
         except SliceRejected:
