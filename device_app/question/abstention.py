@@ -35,7 +35,7 @@ def nearest(read: Sequence[Hit], near: Sequence[Hit]) -> Sequence[Hit]:
 
 
 def relevance(hits: Iterable[Hit]) -> float | None:
-    """Return the highest relevance score; None with a passage of a server, which scores by another measure."""
+    """Return the highest relevance score; None if a passage is from a server, which scores by another measure."""
     given = list(hits)
     return max((hit.score for hit in given), default=None) if all(hit.side == "device" for hit in given) else None
 
@@ -43,7 +43,7 @@ def relevance(hits: Iterable[Hit]) -> float | None:
 def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:
     """Yield the text of an answer that may be shown: no `NOT_FOUND` or beginning of it, and no blank answer.
 
-    Each piece is appended to `said` as it comes, shown or not.
+    Each piece is also appended to `said` as it comes, shown or not.
     """
     held, clear = "", False
     for piece in pieces:

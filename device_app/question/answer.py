@@ -35,20 +35,20 @@ QUOTED = "✓ quoted from your files"
 """The line below an answer that is quoted."""
 
 NEAREST_SENTENCE = "nearest sentence:"
-"""The label of the sentence nearest to an answer, if none proves it."""
+"""The label of the sentence nearest to an answer, if no sentence proves the answer."""
 
 UNSUPPORTED = "The sources do not support this answer: it may be a guess."
 """The line below a model's text that was shown while it was written, and turned out to be unsupported."""
 
 GUESS = "the model's guess, which the sources do not support:"
-"""The label of the model's text if it is not shown as an answer."""
+"""The label of the model's text if the text is not shown as an answer."""
 
 AT = "the server at "
-"""The beginning of the reason why a server did not do its part; the server's host follows."""
+"""The beginning of the reason why a server did not contribute; the server's host follows."""
 
 APART = "it was not written together: "
 WENT_ON = "this device wrote alone"
-"""Beginnings of the reasons why the server contributed less than was asked of it."""
+"""The beginnings of the reasons why the server contributed less than the person asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class LookedUp:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """A question answered before: its text, its cosine similarity with the one asked, when it was answered."""
+    """A question answered before: its text, its cosine similarity with the new question, and when it was answered."""
 
     question: str
     similarity: float
@@ -106,7 +106,7 @@ class Ledger:
     egress: Egress = Egress()
 
     def left(self, count: int, items: Iterable[str]) -> None:
-        """Add `count` bytes that left the device and describe their contents; do nothing if `count` is 0."""
+        """Add `count` bytes that left the device, with a description of their contents; do nothing if `count` is 0."""
         if count:
             said = dict.fromkeys((*self.egress.items, *items))
             self.egress = Egress(self.egress.bytes + count, tuple(said))
@@ -116,16 +116,17 @@ class Ledger:
 class Answer:
     """A finished answer. `found` is False if no passage was relevant enough to answer from.
 
-    `abstained`: it gives no answer, as nothing was found, the model wrote that the passages do not contain it, or its
-    text is unsupported, which is the `guess` then; `hits` are the nearest passages. `evidence` proves the answer;
-    without a proof, `nearest` is the nearest sentence. `support` is None if it was not searched for. `matched` is set
-    if the answer was kept before the question. `cut`: `max_tokens` or the context ended it. `decided` are the reasons
-    for the choice of writer. `lacks` names the part of the question that the files do not answer, if no server was
-    asked for it. `quoted`: it is in the files' words, and no model wrote it. `stale` are files that have changed since
-    they were read, or are gone. `model_hash` is that of this device's model and adapter. `marked_wrong`: it abstains in
-    place of an answer that was marked wrong. `typed` is what was read while the question was typed, or None.
-    `model_only`: a model wrote it without files and passages. `dispatch` is what decided who of both sides starts, see
-    `Weighed.basis`. `understood` is how a rule read the question; `items` are the records behind its answer.
+    `abstained`: there is no answer, as nothing was found, the model wrote that the passages do not contain one, or the
+    model's text (the `guess`) is unsupported; `hits` are then the nearest passages. `evidence` proves the answer;
+    without a proof, `nearest` is the nearest sentence. `support` is None if no evidence was searched for. `matched` is
+    set if the answer was kept before the question. `cut`: the limit `max_tokens` or the context ended the text.
+    `decided` are the reasons for the choice of writer. `lacks` names the part of the question that the files do not
+    answer, if no server was asked for it. `quoted`: the text is in the files' words, and no model wrote it. `stale` are
+    files that have changed since they were read, or are gone. `model_hash` is that of this device's model and adapter.
+    `marked_wrong`: it replaces an answer that was marked wrong. `typed` records the passages read while the question
+    was typed, or is None. `model_only`: a model wrote it without files and passages. `dispatch` holds the facts that
+    decided which side starts, see `Weighed.basis`. `understood` is how a rule read the question; `items` are the
+    records behind its answer.
     """
 
     text: str
@@ -219,7 +220,7 @@ Events = Generator[Event, None, None]
 
 
 def fell_short(decided: Iterable[str]) -> Iterable[str]:
-    """Yield only the reasons that are always shown: that the server did not do its part."""
+    """Yield the reasons why the server did not contribute, which are always shown."""
     return (reason for reason in decided if reason.startswith((APART, WENT_ON, AT)))
 
 
@@ -251,7 +252,7 @@ def written_by(record: Mapping[str, Any]) -> str:
 
 
 def hits_of(record: Mapping[str, Any], passages: Mapping[int, StoredPassage]) -> list[Hit]:
-    """Return a record's sources that still exist; a server's passages are in the record itself."""
+    """Return a record's sources that still exist; a server's passages are stored in the record itself."""
     return [
         _public(source)
         if source["side"] == "server"
@@ -267,7 +268,7 @@ def evidence_of(record: Mapping[str, Any], key: Literal["evidence", "nearest"] =
 
 
 def unsupported(answer: Answer, hits: Sequence[Hit]) -> Answer:
-    """Turn an unsupported answer into an abstention with these passages; its text becomes the guess."""
+    """Turn an unsupported answer into an abstention with these passages; the answer's text becomes the guess."""
     return replace(answer, text=not_told(hits), hits=hits, guess=answer.text, abstained=True, support="none", cut=False)
 
 

@@ -1,13 +1,13 @@
-"""The types of an answer's evidence, for which `knowledge/evidence` searches.
+"""The types of an answer's evidence, which `knowledge/evidence` finds.
 
-Imports no other package, since the first screen needs it.
+This module imports no other package, as the first screen needs it.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 Support = Literal["word for word", "proven", "near", "none"]
-"""How well the sources support an answer: it is one of their sentences, is proven by one, is near one, or neither."""
+"""How well the sources support an answer: it is one of their sentences, proven by one, near one, or none of these."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class Stale:
 class Looked:
     """The files checked for one answer, each at most once, and the changes found.
 
-    `read` says whether any file was read again; `room` is how many bytes of files may still be read.
+    `read` says whether any file was read again; `room` is the number of bytes of files that may still be read.
     """
 
     seen: set[bytes] = field(default_factory=set)

@@ -7,7 +7,7 @@ from models.sampling import SamplingSettings
 from shared.protocol.messages import ChosenPipeline
 
 Arrangement = Literal["prompt", "rows", "cheapest"]
-"""The arrangement of the passages: in one prompt, in one row (engine sequence) each, or whichever is cheaper."""
+"""How passages are arranged: all in one prompt, each in a row (engine sequence) of its own, or whichever is cheaper."""
 
 Reach = Literal["asked", "question", "fitting"]
 """`link.together`: when data may leave for a question that goes beyond the files, without `--together`."""
@@ -45,13 +45,14 @@ class Options:
 
     `bare` identifies everything that determines an answer besides question, files and adapter; `adapter` is the hash of
     the adapter to use, "" for none. `fresh` serves no kept answer. `public` lets the server be asked if the person's
-    own files have nothing; its kept answers are served even without that, as that sends nothing. `reach` says what may
-    leave if the files answer only a part. `together` lets the server write along in any case: then drafts of the answer
-    leave and, with `open`, their distributions; `aggregation` then says who settles tokens. `pipeline` is the server's
-    pipeline; "" leaves the choice to the server. `model_only` answers without files, whatever is asked. `unsuited` is
-    why this device's model does not do so otherwise, and what it would take, for the person; "" if it is large enough.
-    `send` lets such a request leave for the server, whatever it names. `weights_every` is after how many tokens the
-    weights of several rows are computed again; 0 for never.
+    own files have nothing; the server's kept answers are served without that permission too, as nothing is sent for
+    them. `reach` says which data may leave if the files answer only a part. `together` lets both sides write the answer
+    in any case: then drafts of the answer leave and, with `open`, their distributions; `aggregation` then says who
+    settles tokens. `pipeline` is the server's pipeline; "" leaves the choice to the server. `model_only` lets the model
+    answer any question without files. `unsuited` says, for the person, why this device's model does not do so by
+    itself, and which model would; "" if the model is large enough. `send` lets such a request be sent to the server,
+    whatever names it contains. `weights_every` is the number of tokens after which the weights of several rows are
+    computed again; 0 for never.
     """
 
     plan: Plan
@@ -75,7 +76,7 @@ class Options:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of all that determines an answer besides question and files.
+        """The fingerprint of everything that determines an answer besides question and files.
 
         A kept answer with another fingerprint is not served.
         """

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 class Request:
     """A question while it is being answered. `query` is the question, `search_query` the query for retrieval.
 
-    The latter is the question, extended with `earlier` exchanges, or the subject of a quote. `embed` computes the
-    question's embedding when it is first needed, as a rule may answer without it. `local_only` is why it must stay on
-    this device, for the person; "" if a server may be asked.
-    `model_only` is why a model answers without files, for the person; "" if the files are asked first.
-    `has_server`: a server is connected and may be asked. `retrieves_first`: nothing may leave before the passages are
-    known, as messages or calls of a phone may be among them. `origin` is who wants the answer; without `decode`, only
-    its attention states are computed. `trace`, `ledger` and `looked` record the work, the data that left the device,
-    and the state of the files; `typed` is what was read before the question was sent.
+    `search_query` is the question, extended with `earlier` exchanges, or the subject of a quote. `embed` computes the
+    question's embedding when it is first needed, as a rule may answer without it. `local_only` says, for the person,
+    why the question must stay on this device; "" if a server may be asked. `model_only` says, for the person, why a
+    model answers without files; "" if the files are asked first. `has_server`: a server is connected and may be asked.
+    `retrieves_first`: nothing may leave before the passages are known, as messages or calls of a phone may be among
+    them. `origin` says for whom the answer is prepared; without `decode`, only its attention states are computed.
+    `trace`, `ledger` and `looked` record the work, the data that left the device, and the state of the files; `typed`
+    records the passages read before the question was sent.
     """
 
     query: Query
@@ -51,7 +51,7 @@ class Request:
 
     @property
     def vector(self) -> Vectors:
-        """The question's embedding."""
+        """The question's embedding, computed on first use."""
         return self.embed()
 
     @property
@@ -72,7 +72,7 @@ class Request:
 
     @property
     def uses_kept(self) -> bool:
-        """Whether a kept answer may be served. Not where the files are quoted: that is as fast, and up to date."""
+        """Whether a kept answer may be served; not if the files are quoted, which is as fast, and up to date."""
         options = self.options
         return not (options.fresh or options.together or options.pipeline) and self.search_query == self.query
 
@@ -84,16 +84,16 @@ class Request:
 
     @property
     def may_fetch(self) -> bool:
-        """Whether a server may be asked for information that the files lack, without the person requesting it."""
+        """Whether a server may be asked for information that the files lack, without a request from the person."""
         return self.has_server and self.options.reach != "asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The result of preparing a question ahead of time. `abstained`: its passages hold no answer.
+    """The result of preparing a question ahead of time.
 
-    `at_once`: nothing was prepared, as the files are quoted or a rule answers when it is asked; `marked_wrong`: the
-    model wrote an answer that was marked wrong.
+    `abstained`: its passages hold no answer. `at_once`: nothing was prepared, as the files will be quoted, or a rule
+    will answer. `marked_wrong`: the model wrote an answer that was marked wrong.
     """
 
     trace: Trace
