@@ -1,4 +1,4 @@
-"""The device's settings: definitions (schema, link), changing one setting in its file (change)."""
+"""The device's settings: `schema` and `link` define them, `change` changes one of them in the settings file."""
 
 from device_app.settings.link import Link
 from device_app.settings.schema import (

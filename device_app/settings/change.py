@@ -1,4 +1,4 @@
-"""Changing one setting in the person's settings file, after a check of the value."""
+"""Changes one setting in the person's settings file, after a check of the value."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -12,7 +12,7 @@ from storage.private import write_private
 NEW_FILE = "# The settings of Jackdaw. `jackdaw config docs` explains each of them.\n"
 
 _WEIGHTS: Mapping[str, Literal["engine", "embedder"]] = {"model.name": "engine", "embedder.name": "embedder"}
-"""The settings that name a catalog entry, with the kind of that entry."""
+"""The settings that name an entry of the catalog, each with the kind of that entry."""
 
 
 def set_value(paths: Paths, key: str, value: str, place: str = "command line") -> Value:

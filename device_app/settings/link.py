@@ -8,7 +8,7 @@ from msgspec import Meta
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The companion server, where this device is connected to one (`jackdaw connect`)."""
+    """The companion server, if this device is connected to one (`jackdaw connect`)."""
 
     allowed: Annotated[
         bool, Meta(description="Ask the companion server what your own files do not answer; false sends nothing.")

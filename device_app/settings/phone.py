@@ -8,7 +8,7 @@ from msgspec import Meta
 
 @dataclass(frozen=True, slots=True)
 class Phone:
-    """What Jackdaw may use of a phone under Termux. What it may read: `jackdaw phone sources`."""
+    """What Jackdaw may use on a phone under Termux. `jackdaw phone sources` lists what it may read."""
 
     voice: Annotated[
         bool,

@@ -1,4 +1,4 @@
-"""The device's settings: the one place where each is named, documented and limited."""
+"""Defines the device's settings: each is named, documented and limited here."""
 
 import sys
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ from shared.text import PASSAGE_WORDS
 from storage.paths import HOME_VARIABLE, Paths
 
 PDF_PASSWORD = "JACKDAW_PDF_PASSWORD"
-"""Tried on encrypted PDFs by `jackdaw add`. No setting: it is never written to a file."""
+"""The environment variable with a password that `jackdaw add` tries on encrypted PDFs; it is never stored."""
 
 NOT_SETTINGS = frozenset({HOME_VARIABLE, "JACKDAW_YES", PDF_PASSWORD})
-"""Environment variables that begin like those of settings but are none."""
+"""Environment variables whose names begin like those of settings, but which set none."""
 
 RETIRED = {
     "answer.top_k": "answer.temperature and answer.min_p set how random the words of an answer are.",
@@ -34,7 +34,7 @@ _SERVERS = "JACKDAW_SERVER_"
 
 
 _CONTEXT = 2048 if sys.platform == "android" else 4096
-"""Tokens of context if nothing is set. llama.cpp fills all of it with zeros, so it takes memory before it is used."""
+"""The tokens of context if nothing is set. llama.cpp fills all of them with zeros, which takes memory at once."""
 
 Threads = Annotated[int, Meta(ge=0, le=1024, description="Threads to compute with; 0 uses one per physical core.")]
 
