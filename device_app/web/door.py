@@ -1,7 +1,8 @@
-"""Access control: only the first browser with the token is let in, and no page of another site. Knows no socket.
+"""Access control: only the first browser with the token is let in, and no page of another site. Independent of sockets.
 
-The token in the printed address can be used once: it is exchanged for a cookie. Host is compared against DNS rebinding,
-Origin against requests from other pages: cookies are not bound to ports nor, on old browsers, to sites.
+The token in the printed address can be used once: the browser gets a cookie for it. The Host header is checked against
+DNS rebinding, the Origin header against requests from other pages: cookies are not bound to ports nor, in old browsers,
+to sites.
 """
 
 import ipaddress
@@ -24,7 +25,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The parts of a request that decide about access; None is a missing part."""
+    """The parts of a request that decide about access; a missing part is None."""
 
     host: str | None
     origin: str | None
@@ -70,5 +71,5 @@ def is_loopback(host: str) -> bool:
 
 
 def _same(given: str | None, expected: str) -> bool:
-    """Compare in constant time, so that timing does not reveal where the strings differ."""
+    """Return whether two strings are equal, in constant time, so that timing does not reveal where they differ."""
     return secrets.compare_digest((given or "").encode("utf-8", "surrogateescape"), expected.encode())

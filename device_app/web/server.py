@@ -35,7 +35,7 @@ new MutationObserver(() => document.querySelector(".xterm-helper-textarea")?.foc
 """
 
 _ELSEWHERE = re.compile(r'<link[^>]*\bhref="(?:https?:)?//[^>]*>|\sxmlns="[^"]*"')
-"""References to other hosts in textual-serve's page: a font from Google, and an XML namespace that HTML can omit."""
+"""References to other hosts in textual-serve's page: a font from Google, and an XML namespace HTML can omit."""
 
 _REFUSALS = {
     Verdict.ELSEWHERE: "This page opens only at the address that `jackdaw web` printed.",
@@ -145,14 +145,14 @@ class WebServer(Server):
         return response
 
     async def handle_index(self, request: web.Request) -> web.Response:
-        """Return the page without references to other hosts, with a script that focuses the app once it is drawn."""
+        """Return the page without references to other hosts, with a script that focuses the app once drawn."""
         page = await super().handle_index(request)
         assert isinstance(page, web.Response)
         page.text = _ELSEWHERE.sub("", page.text or "").replace("</body>", f"<script>{_FOCUS}</script></body>")
         return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Run an app for the page until one of them ends."""
+        """Run an app for the page until the app ends or the page is closed."""
         websocket = web.WebSocketResponse(heartbeat=15, max_msg_size=_MOST_MESSAGE)
         await websocket.prepare(request)
         session = Session(
