@@ -1,4 +1,4 @@
-"""Builds the device's parts, in one place.
+"""Builds the parts of the device, in one place.
 
 Each part is imported on its first use: the model begins to load while the rest is still being imported.
 """
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Device:
-    """The parts of one run of the program, each created on first use. A context manager, which closes them."""
+    """The parts of one run of the program, each created on first use. Leaving the context closes them."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Device:
         return database
 
     def is_superseded(self) -> bool:
-        """Return whether another store's file has replaced the file of the open database."""
+        """Return whether the file of another store has replaced the file of the open database."""
         return "database" in vars(self) and not self.database.is_here() and self.paths.database.exists()
 
     @cached_property
@@ -162,7 +162,7 @@ class Device:
         return self._loading
 
     def let_go(self) -> None:
-        """Free the model and the embedder, which are loaded again on their next use. Nothing may be using them."""
+        """Free the model and the embedder, which are loaded again on their next use. Nothing may use them meanwhile."""
         loading, self._loading = self._loading, None
         if loading and loading.exception() is None:
             loading.result().close()
@@ -247,7 +247,7 @@ class Device:
         return population(self, give_way)
 
     def options(self, **asked: Unpack[Asked]) -> Options:
-        """Return the options for questions under the current settings, with what was `asked` for one question."""
+        """Return the options for a question: the current settings, and the options `asked` for it."""
         from device_app.answering.defaults import chosen
 
         return replace(chosen(self.settings, self.weights, self._adapter_hash()), **asked)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OriginWords:
-    """The words for one origin of an answer: the app's badge, the line below an answer, a sentence that explains it."""
+    """The words for one origin of an answer: the app's badge, the line below an answer, and an explanation."""
 
     badge: str
     line: str
@@ -35,7 +35,7 @@ NETWORK = ("Network", "metered: a token of the server also costs what link.price
 """The row that shows a metered network."""
 
 STEPS = {"in vain": "no answer"}
-"""Labels for steps of an answer's trace whose names are unclear to people but are kept for scripts."""
+"""Labels for the steps in an answer's trace whose names are unclear to people; scripts rely on these names."""
 
 
 _SLIDES, _SHEETS = (".pptx", ".odp"), (".xlsx", ".xlsm", ".ods")
@@ -51,12 +51,12 @@ def place_in(path: str, line: int | None, page: int | None) -> str:
 
 
 def local_time(moment: str) -> str:
-    """Return an ISO 8601 time with a zone as day and minute where the person is: "2026-10-05 14:30"."""
+    """Return an ISO 8601 time with a zone as local day and minute: "2026-10-05 14:30"."""
     return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def spent_today(spent: "DaySpent", limits: "DayLimits") -> str:
-    """Return a sentence about what today's answers took, and what is left of the budgets of the day."""
+    """Return a sentence about the energy and money that today's answers took, and what is left of the day's budgets."""
     joules, money = limits.left(spent)
     left_joules = "" if joules is None else f" ({joules:,.0f} left of link.day_joules)"
     left_money = "" if money is None else f" ({money:.4g} left of link.day_money)"
@@ -67,19 +67,19 @@ def spent_today(spent: "DaySpent", limits: "DayLimits") -> str:
 
 
 def policy_row(basis: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the row that shows the policy's rule."""
+    """Return the row that shows the rule of the dispatch policy."""
     name, rule = basis["policy"]["name"], basis["policy"]["rule"]
     return "Policy", f"{'the paper’s' if name == 'paper' else name}: {rule} (link.policy)"
 
 
 def joule(basis: Mapping[str, Any]) -> str:
-    """Return what a joule costs, and why."""
+    """Return the price of a joule, and the reason for it."""
     rate, why = basis["exchange_rate"]["per_joule"], basis["exchange_rate"]["reason"]
     return f"a joule costs {rate:.2g} in your currency: {why}" if rate else f"a joule costs {why}"
 
 
 def basis_rows(basis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the rows that show what decided who starts an answer, from its record."""
+    """Yield the rows that show the facts that decided who starts an answer, from the answer's record."""
     yield policy_row(basis)
     yield "Energy", joule(basis)
     if basis["metered"]:
@@ -87,14 +87,14 @@ def basis_rows(basis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def drawn_from(origin: str, sides: Collection[str]) -> str:
-    """Describe the passages this device wrote from; "" for the files alone. `sides` are those of the sources."""
+    """Describe the passages that this device wrote from; "" for the files alone. `sides` are those of the passages."""
     if origin != "device" or "server" not in sides:
         return ""
     return "from both" if "device" in sides else "from the server's passages"
 
 
 def gains(record: Mapping[str, Any]) -> list[str]:
-    """Describe what made an answer faster, a line each: reading while its question was typed, and drafting."""
+    """Describe what made an answer faster, a line each: passages read while its question was typed, and drafting."""
     trace, lines = record["trace"], []
     if read := trace.get("read_while_typing"):
         took = f"{read['tokens']:,} tokens in {read['ms'] / 1000:.1f} s"
@@ -105,7 +105,7 @@ def gains(record: Mapping[str, Any]) -> list[str]:
 
 
 def _drafted(drafts: Mapping[str, Any]) -> Iterator[str]:
-    """Describe what drafting gained, what a model had to do with it, and why that stopped; nothing without a gain."""
+    """Describe the gain from drafting, a drafting model's part, and why drafting stopped; nothing without a gain."""
     model = drafts.get("model") or {}  # answers of earlier versions have none
     if drafts["accepted"]:
         share = f"{drafts['accepted']} of {drafts['drafted']} drafted tokens were right"
@@ -120,7 +120,7 @@ def _drafted(drafts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def search_summary(results: "Results") -> list[str]:
-    """Return what a search understood and how much it found in files, a line each."""
+    """Return how a search was understood, and how many documents it found, a line each."""
     lines = []
     if results.corrections:
         each = (f"“{each.used}” instead of “{each.typed}”" for each in results.corrections)
@@ -134,12 +134,12 @@ def search_summary(results: "Results") -> list[str]:
 
 
 def place_of(result: "FileResult") -> str:
-    """Return where a search result stands: its path, page or line, and how many more passages match."""
+    """Return the place of a search result: its path, page or line, and the number of further matching passages."""
     return f"{result.passage.path}{position_of(result)}"
 
 
 def position_of(result: "FileResult") -> str:
-    """Return where in its file a search result stands, to follow the file's name; and how many more passages match."""
+    """Return a search result's position in its file, to follow the file's name, and the number of further matches."""
     passage = result.passage
     begins = place_in(passage.path, passage.line, passage.page)
     position = f", {begins}" if begins else ""

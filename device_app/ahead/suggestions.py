@@ -50,9 +50,7 @@ class Suggested:
 
 
 def suggest(assistant: Assistant, options: Options, count: int) -> list[str]:
-    """Return `count` suggested questions, or fewer if no more can be made. Raises StoreError, and the embedder's
-    errors.
-    """
+    """Return `count` suggested questions, fewer if no more can be made. Raises StoreError and the embedder's errors."""
     store, people = assistant.retriever.store, assistant.retriever.people
     by_rule = examples(store, people, assistant.everyday, assistant.clock())
     first = list(islice(by_rule, _BY_RULE))
