@@ -37,16 +37,13 @@ HISTORY = 10
 
 KNOWLEDGE_MARK, HISTORY_MARK, _READ_MARK = "predicted_passage", "predicted_turn", "read_turn"
 _NEAR_MARK, _NEAR_DONE = "near_turn", "near_done"
-"""Names of two counters: the turn whose nearest passages are used, and how many of these passages are done."""
+"""Names of two counters: the turn whose nearest passages are used, and how many of these are done."""
 
 _QUESTION_TOKENS, _ABSTRACT_TOKENS = 40, 60
 """The most tokens that the model may write for a question, and for an abstract."""
 
 _ABSTRACTS, _KEPT_ABSTRACTS = 2, 8
-"""The numbers of new abstracts, and of all abstracts, from which a prompt asks for questions.
-
-Each abstract is of `stride` passages.
-"""
+"""The numbers of new abstracts (of `stride` passages each) and of all abstracts in a prompt for questions."""
 
 PER_PASSAGE, WRITTEN_PER_PASSAGE = 2, 4
 """The most questions predicted for each passage: from its form, and by a model."""

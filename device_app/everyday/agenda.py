@@ -40,10 +40,8 @@ _NEARBY: Final = timedelta(days=60)
 
 @dataclass(frozen=True, slots=True)
 class EventItem(Item):
-    """An event at one of its times.
-
-    `starts` and `ends` are ISO 8601: times with the device's offset or, for an all-day event, its first and last day.
-    `moved_from` is the original time of a moved event, `status` the calendar's status.
+    """An event at one of its times: ISO 8601 with the device's offset, or days; `ends` of an all-day event is its last
+    day. `moved_from` is the original time of a moved event, `status` the calendar's status.
     """
 
     TYPE: ClassVar[str] = "event"
