@@ -25,7 +25,7 @@ class Standing:
     """A server and the state of its link; unknown values are None. `why` and `cause` explain a problem.
 
     `refused` is true if only the person can fix the problem. `round_trip_ms` is measured once. `receives` are the kinds
-    of the person's data that the server may receive. `model_only`: it also answers requests that need no file.
+    of the person's data that the server may receive. `model_only`: the server also answers requests that need no file.
     """
 
     url: str | None

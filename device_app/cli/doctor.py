@@ -203,7 +203,7 @@ def _llama_cpp() -> Iterator[Finding]:
 
     yield Finding("llama.cpp", "ok", described())
     if not keeps_states():
-        said = "it writes attention states in a form that Jackdaw does not know, so none are kept: slower, never wrong"
+        said = "it writes attention states in a form that Jackdaw does not know, so none are saved; answers are slower"
         yield Finding("llama.cpp", "warn", said, "Update Jackdaw, which is older than this llama.cpp.")
 
 

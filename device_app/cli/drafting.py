@@ -48,9 +48,13 @@ def _explained_model(model: DraftModel) -> Explained:
             _MEASURE,
         )
     said = (
-        f"{model.name} drafts, too: a token takes {model.costs.step:.2f} of the time of a pass, reading 100 tokens "
-        f"{100 * model.costs.read:.1f} passes"
+        f"{model.name} drafts, too: a token takes {model.costs.step:.2f} of the time of a pass of the model "
+        f"that answers, reading 100 tokens takes {100 * model.costs.read:.1f} passes"
     )
     if model.costs.step >= 1:
-        return "warn", f"{said}. It is no faster than the model that answers, so it never pays", _WITHOUT_MODEL
+        return (
+            "warn",
+            f"{said}. This model is too slow to make answers faster",
+            _WITHOUT_MODEL,
+        )
     return "ok", said, ""

@@ -135,14 +135,14 @@ def _ask_passwords(device: Device, report: IngestReport) -> None:
         if passwords and _unlock(device, report, path, passwords):
             continue
         for _ in range(_ATTEMPTS):
-            question = f"Password of {safe_line(str(path))} (Enter leaves it out)"
+            question = f"Password of {safe_line(str(path))} (Enter skips the file)"
             password = click.prompt(question, default="", hide_input=True, show_default=False, err=True)
             if not password:
                 break
             passwords = (password, *passwords)
             if _unlock(device, report, path, passwords):
                 break
-            click.echo("That password does not open it.", err=True)
+            click.echo("That password does not open the file.", err=True)
 
 
 def _unlock(device: Device, report: IngestReport, path: Path, passwords: tuple[str, ...]) -> bool:
@@ -155,7 +155,7 @@ def _print_unread(report: IngestReport) -> None:
         click.echo(f"  skipped {safe_line(skipped.path)}: {skipped.reason}", err=True)
     advice = (storage_advice(Path(skipped.path)) for skipped in report.skipped if skipped.reason == _DENIED)
     if said := next(filter(None, advice), ""):
-        click.echo(f"  {said}. What was read of it before is kept.", err=True)
+        click.echo(f"  {said}. Its text that was read earlier is kept.", err=True)
     if report.locked and not sys.stdin.isatty():
         click.echo(f"  For a PDF with a password, set {PDF_PASSWORD}, or run this in a terminal.", err=True)
     for partly in report.partly_read:
@@ -163,7 +163,7 @@ def _print_unread(report: IngestReport) -> None:
     if report.unread:
         kinds = [f"{kind.count:,} {kind.suffix or 'without a suffix'}" for kind in report.unread]
         more = [f"{len(kinds) - _KINDS:,} more kinds"] if len(kinds) > _KINDS else []
-        click.echo(f"  not read, for there is no reader: {', '.join(kinds[:_KINDS] + more)}", err=True)
+        click.echo(f"  not read, as there is no reader for these kinds: {', '.join(kinds[:_KINDS] + more)}", err=True)
 
 
 def _alone(device: Device) -> AbstractContextManager[None]:

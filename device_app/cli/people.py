@@ -15,11 +15,11 @@ from shared.printable import safe_line
     cls=Command,
     examples=(
         ("List everybody, who is named most often first", "jackdaw knowledge people"),
-        ("Show everything that a person is called", 'jackdaw knowledge people "Jake Watson"'),
+        ("Show all names of a person", 'jackdaw knowledge people "Jake Watson"'),
     ),
 )
 @click.argument("name", required=False)
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Most people to list.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of people to list.")
 def people(name: str | None, limit: int, as_json: bool) -> int | None:
     """List the people in your files and on your phone, or those with NAME, a number or an address, with all names.
 

@@ -30,11 +30,11 @@ from storage.private import write_private
 command = Group(
     "phone",
     default="status",
-    help="What a phone under Termux has: sharing from other apps, a shortcut, work in the background.",
+    help="Set up sharing from other apps, a shortcut and background work on a phone under Termux.",
     examples=(
         ("Let other apps share to Jackdaw, and work ahead while charging", "jackdaw phone setup"),
         ("Show what is set up, and which commands of Termux answer", "jackdaw phone status"),
-        ("Take everything away again", "jackdaw phone remove"),
+        ("Remove everything that was set up", "jackdaw phone remove"),
     ),
 )
 
@@ -89,7 +89,7 @@ def setup(yes: bool, replace: bool, as_json: bool) -> int | None:
     return None if works or not (yes or not as_json) else ExitCode.FAILED
 
 
-@command.command("remove", examples=(("Take the hooks, the shortcut and the daemon away", "jackdaw phone remove"),))
+@command.command("remove", examples=(("Remove the hooks, the shortcut and the daemon", "jackdaw phone remove"),))
 def remove(as_json: bool) -> int | None:
     """Remove the files that `setup` wrote, put back those that it moved aside, and stop the daemon.
 
@@ -137,7 +137,7 @@ def status(as_json: bool) -> None:
     ),
 )
 @click.argument("path", metavar="URL|PATH")
-@click.option("--ask", "question", help="Ask this about it at once.")
+@click.option("--ask", "question", metavar="QUESTION", help="Ask QUESTION about the link or file at once.")
 @click.option("-y", "--yes", is_flag=True, help="Download missing models without asking.")
 @click.pass_context
 def share(context: click.Context, path: str, question: str | None, yes: bool, as_json: bool) -> int | None:
@@ -201,9 +201,9 @@ def _phone() -> tuple[Paths, Mapping[str, str]]:
 def _show(hooks: Sequence[Unit], service: services.Service, standings: Mapping[Path, phone_files.Standing]) -> None:
     """Print the files to be written, and the commands to be run."""
     notes = {
-        "written": " (is there already)",
-        "outdated": " (an earlier version's)",
-        "yours": " (one of yours is there)",
+        "written": " (already written)",
+        "outdated": " (replaces the file of an earlier version)",
+        "yours": " (you have a file of your own there)",
     }
     for unit in (*hooks, *service.units):
         note = notes.get(standings.get(unit.path, ""), "")

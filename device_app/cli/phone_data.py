@@ -31,12 +31,12 @@ To stop, and delete what was read: jackdaw phone sources stop {name}
 sources = Group(
     "sources",
     default="list",
-    help="Messages, contacts and calls of this phone as knowledge, by your consent for each.",
+    help="Read this phone's messages, contacts and calls, each by your consent.",
     examples=(
         ("List what may be read", "jackdaw phone sources"),
         ("Let Jackdaw read your messages", "jackdaw phone sources allow messages"),
         ("Read what is new now", "jackdaw phone sources read"),
-        ("Withdraw that, and delete what was read", "jackdaw phone sources stop messages"),
+        ("Withdraw the consent, and delete what was read", "jackdaw phone sources stop messages"),
     ),
 )
 
@@ -162,7 +162,7 @@ def _say(report: PhoneReport, name: str, as_json: bool) -> None:
     cls=Command,
     examples=(
         ("Show what you missed", "jackdaw phone notifications"),
-        ("Look for something in it", 'jackdaw phone notifications "parcel"'),
+        ("Look for a word in the notifications", 'jackdaw phone notifications "parcel"'),
     ),
 )
 @click.argument("words", nargs=-1)

@@ -39,7 +39,7 @@ class SearchCommand(Command):
     cls=SearchCommand,
     examples=(
         ("Search in files and conversations", "jackdaw search blue drill"),
-        ("Search for words as they stand", "jackdaw search '\"blue drill\"'"),
+        ("Search for an exact phrase", "jackdaw search '\"blue drill\"'"),
         ("Search in some files only", "jackdaw search from:anna after:2026-03 kind:mail invoice"),
         ("List the latest mails", "jackdaw search kind:mail --sort date"),
         ("Open the second result in your editor", "jackdaw search blue drill --open 2"),
@@ -52,7 +52,7 @@ class SearchCommand(Command):
     "--sort", type=click.Choice([each.value for each in Sort]), default="relevance", show_default=True, help="Order."
 )
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="Most results of each kind.")
-@click.option("--meaning", is_flag=True, help="Rank by meaning as well; finds other words for the same. Slower.")
+@click.option("--meaning", is_flag=True, help="Also rank by meaning, which finds passages without the words. Slower.")
 @click.option("--open", "number", type=click.IntRange(1), metavar="N", help="Open result N in $EDITOR, at its line.")
 def command(
     words: tuple[str, ...], side: str | None, sort: str, limit: int, meaning: bool, number: int | None, as_json: bool

@@ -1,4 +1,4 @@
-"""The state of the background process (daemon), read from the files that it writes."""
+"""Reads the state of the background process (daemon) from the files that the process writes."""
 
 from __future__ import annotations
 

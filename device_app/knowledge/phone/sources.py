@@ -34,7 +34,7 @@ class Source:
 
 
 MESSAGES = Source(
-    "messages", "termux-sms-list", "the text messages (SMS) on this phone, but for one-time codes", ("-t", "all")
+    "messages", "termux-sms-list", "the text messages (SMS) on this phone, except one-time codes", ("-t", "all")
 )
 CONTACTS = Source("contacts", "termux-contact-list", "the names and numbers of your contacts", is_paged=False)
 CALLS = Source("calls", "termux-call-log", "who called whom, when, and for how long")

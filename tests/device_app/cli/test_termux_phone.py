@@ -158,7 +158,7 @@ def test_storage_that_is_denied_is_asked_for_and_nothing_is_forgotten(
     outcome = jackdaw("add")
     assert "permission denied" in outcome.err
     assert "Run termux-setup-storage" in outcome.err
-    assert "What was read of it before is kept" in outcome.err
+    assert "Its text that was read earlier is kept" in outcome.err
     assert jackdaw("knowledge", "list").out.count("drill.md") == 1
 
 
