@@ -69,7 +69,7 @@ class Link:
         Literal["auto", "yes", "no"],
         Meta(
             description="Whether the network to the server costs link.price_mb: auto asks NetworkManager, and takes "
-            "what it does not know as no."
+            "an unknown answer as no."
         ),
     ] = "auto"
     price_mb: Annotated[
@@ -81,8 +81,8 @@ class Link:
         Meta(
             ge=0,
             le=1e9,
-            description="Joules for a day's answers, after which this device writes only what no server may. On mains "
-            "power none are counted and no limit holds; 0 sets none.",
+            description="Joules for a day's answers, after which this device writes only what no server may write. On "
+            "mains power, no joules are counted and no limit applies; 0 sets no limit.",
         ),
     ] = 0.0
     day_money: Annotated[

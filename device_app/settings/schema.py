@@ -122,7 +122,7 @@ class Answer:
             ge=0,
             le=1024,
             description="Tokens after which the weights of passages read in rows are computed again, from the question "
-            "and the answer so far; 0: once, from the question. What a server writes along keeps its first weights.",
+            "and the answer so far; 0: once, from the question. The server's part of a joint answer keeps its weights.",
         ),
     ] = 0
     summaries: Annotated[
