@@ -65,10 +65,10 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The passages nearest to the search query, best first. `missing` names the part of the question that no passage
-    in the files covers; `quoted` is a quote from the passages, if the question asks for one; `newest` is the id of the
+    """The passages nearest to the search query, best first. `missing` names the part of the question that no passage in
+    the files covers; `quoted` is a quote from the passages, if the question asks for one; `newest` is the id of the
     newest stored passage when the retrieval began, `why_quoted` the reason for a quote that was not asked for.
-    `local_only` is why no server may be asked after these passages.
+    `local_only` says why no server may be asked because of these passages.
     """
 
     hits: Sequence[Hit] = ()
@@ -88,8 +88,8 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Whether the server can be asked now, with the reason `why_not`. `incompatible` says why it cannot write a joint
-    answer; `aggregation` are the ways of aggregation that it offers, None if unknown.
+    """Whether the server can be asked now, with the reason `why_not`. `incompatible` says why the server cannot write a
+    joint answer; `aggregation` are the ways of aggregation that the server offers, None if unknown.
     """
 
     is_up: bool

@@ -29,7 +29,7 @@ MODEL_ONLY = "from the model alone: no source"
 """The line below an answer that a model wrote without files and passages."""
 
 UNDERSTOOD = "understood as:"
-"""The label of how a rule read the question."""
+"""The label before the words that say how a rule read the question."""
 
 QUOTED = "✓ quoted from your files"
 """The line below an answer that is quoted."""
@@ -236,7 +236,7 @@ def looked_up_line(looked_up: Mapping[str, Any]) -> str:
 def sources(hits: Sequence[Hit], *, whole: bool = False) -> list[dict[str, Any]]:
     """Return the `sources` of `ask --json`: the passages, numbered from 1.
 
-    With `whole`, they have their whole texts, as they are shown in place of an answer.
+    With `whole`, the passages' whole texts are included, because they are shown in place of an answer.
     """
     return [_source(number, hit, whole=whole) for number, hit in enumerate(hits, 1)]
 

@@ -60,7 +60,7 @@ class Session(AppService):
             await self.remote_close()
 
     async def stop(self) -> None:
-        """Ask the app to end, and kill it if it does not within `ENDING_S`."""
+        """Ask the app to end, and kill it if it has not ended after `ENDING_S`."""
         process = self._process
         if process is None:
             return

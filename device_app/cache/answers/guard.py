@@ -22,7 +22,7 @@ from device_app.english.wording import Wording, normal, read, same_kind
 _LETTERS, _MISSING, _LENGTH, _EVEN = 0.27, 0.09, 0.18, 0.125
 
 _IN_QUESTIONS, _ONE_WORD = 0.94, 0.9
-"""The least cosine for synonyms: between two questions, which are short; and if only one word is replaced."""
+"""The least cosine at which synonyms count: between two questions; and if only one word is replaced."""
 
 _PARTS = (({"i", "we"}, {"me", "us"}), ({"my", "our", "mine"}, {"his", "her", "their"}))
 """Pronouns of agents and objects, and pronouns of owners."""
