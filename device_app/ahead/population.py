@@ -103,7 +103,7 @@ class Population:
             yield Step.free("refresh", f"{stale} of {looked} questions", "newer passages may change the answers")
 
     def _adopt(self) -> Iterator[Step]:
-        """Queue questions kept under other models and settings again, so that they need not be predicted again."""
+        """Queue the questions kept under other models and settings, which then need not be predicted again."""
         if not self.bank.limit:
             return
         if waiting := self.bank.adopt(self.options.fingerprint, self.assistant.embedder):

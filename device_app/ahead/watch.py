@@ -34,7 +34,7 @@ class Seen:
 
     @property
     def unread(self) -> bool:
-        """Whether there are changes to read."""
+        """Whether the folders have changes that were not read yet."""
         return self.settled and self.last != self.read
 
     def looked(self, digest: bytes) -> Self:

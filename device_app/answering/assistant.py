@@ -207,7 +207,7 @@ class Assistant:
         return kept_passages(self.source(), self.tree, prompt) if prompt else set()
 
     def may_fetch(self, options: Options) -> bool:
-        """Return whether a server may be asked for information that the files lack, unless the person requests it."""
+        """Return whether a server may be asked, unrequested, for information that the files lack."""
         return self.public is not None and options.public and options.reach != "asked"
 
     @property

@@ -253,7 +253,10 @@ def install(yes: bool, as_json: bool) -> int | None:
     if not services.works(service, reports):
         return ExitCode.FAILED
     if not as_json and any(report.problem for report in reports):
-        click.echo("The work is still done: either by the service, or by the job while the phone charges.", err=True)
+        click.echo(
+            "A part was not installed. The rest is enough: the service, or while charging the job, does the work.",
+            err=True,
+        )
     return None
 
 

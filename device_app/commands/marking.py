@@ -1,4 +1,4 @@
-"""Marking an answer as wrong and undoing the mark, for the command line and the app. Prints nothing."""
+"""Marks an answer as wrong and undoes such marks, for the command line and the app. Prints nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing and downloading models."""
+"""Chooses and downloads models, for the command line and the app."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NameOf:
-    """A name in documents, its kind or phone source, and its count; the source "you": the person stated the name."""
+    """A name in documents, its kind or phone source, and its count; the source "you" marks a name the person stated."""
 
     written: str
     source: str

@@ -1,4 +1,4 @@
-"""Asking a question, replacing a turn by asking again, and advice for questions without relevant passages."""
+"""Asks a question, replaces a turn by asking again, and advises on questions without relevant passages."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class Listing:
         return self._single(dated[0], f"{'first' if is_first else 'latest'} of {selection.understood}")
 
     def _undated(self, selection: Selection) -> Ruled:
-        """Return a list of documents, for a question for the latest of them, if none has a date until today."""
+        """Return a list of the documents if the latest is asked for, but none has a date until today."""
         if not selection.documents:
             return self._list(selection)
         return self._list(selection, "I cannot tell which is the latest, as none has a date until today: ")

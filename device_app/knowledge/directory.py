@@ -119,10 +119,10 @@ class Directory:
         return self.written_as(name, self.called(name))
 
     def written_as(self, name: str, people: Sequence[Person]) -> list[str]:
-        """Return all spellings of these people in documents; the typed name stands for them.
+        """Return all spellings in documents of these people, whom a typed name stands for.
 
-        If a number or an address was typed, spellings with another one are left out; spellings without any are left out
-        if the person has several. So two people with the same name are told apart.
+        A typed number or address excludes spellings with another one and, for a person with several numbers or
+        addresses, spellings without any: so people with the same name are told apart.
         """
         key = naming.number_key(name) or naming.address_key(name)
         written = [ME] if naming.is_self(name) or any(person.is_me for person in people) else []

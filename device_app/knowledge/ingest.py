@@ -226,7 +226,7 @@ class Ingestion:
         self._report_progress()
 
     def _embed(self, waiting: list[tuple[_OpenFile, Document, str, list[Passage]]]) -> list[PreparedDocument]:
-        """Return all passages of all documents with vectors, stored ones or else embedded in one call."""
+        """Return all passages of all documents with vectors, which are stored already or computed in one call."""
         stored = [
             self.store.vectors_by_text(opened.state.path, document.key) if opened.comparable else {}
             for opened, document, _, _ in waiting

@@ -84,7 +84,7 @@ class Request:
 
     @property
     def may_fetch(self) -> bool:
-        """Whether a server may be asked for information that the files lack, without a request from the person."""
+        """Whether a server may be asked, unrequested, for information that the files lack."""
         return self.has_server and self.options.reach != "asked"
 
 

@@ -127,7 +127,7 @@ def _denied(name: str, printed: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an app of Termux's was installed from, by Android's package manager: an installer's name, "" for a file."""
+    """An app of Termux's and its installer, as Android's package manager names it; "" for one installed from a file."""
 
     app: str
     installer: str

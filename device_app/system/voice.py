@@ -49,7 +49,7 @@ def read_aloud(text: str) -> None:
     try:
         output((path,), _SPEAK_S + len(words) / _CHARACTERS_A_SECOND, given=words)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        why = "it does not end" if isinstance(error, subprocess.TimeoutExpired) else str(error)
+        why = "reading aloud did not end" if isinstance(error, subprocess.TimeoutExpired) else str(error)
         raise PhoneSilent(
             f"The phone did not speak: {why}. Is the app Termux:API installed, and opened once?"
         ) from error

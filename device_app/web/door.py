@@ -45,7 +45,7 @@ class Door:
 
     @property
     def authority(self) -> str:
-        """The expected Host header."""
+        """The value expected in a request's Host header."""
         return self.origin.partition("://")[2]
 
     def decide(self, request: Request) -> Verdict:
