@@ -48,7 +48,7 @@ _ABSTRACTS, _KEPT_ABSTRACTS = 2, 8
 PER_PASSAGE, WRITTEN_PER_PASSAGE = 2, 4
 """The most questions predicted for each passage: from its form, and by a model."""
 
-_GOES_ON, _GOES_ON_NEAR = 3, 4
+_CONTINUATIONS, _CONTINUATIONS_NEAR = 3, 4
 """Questions that the model writes for each beginning: about any passage, and one near the latest questions."""
 
 _ANALOGUES = 2
@@ -117,7 +117,7 @@ class Prediction:
         done = int(self.counters.all()[_NEAR_DONE])
         for number, passage in enumerate(self._next(latest, self.stride)[done:], done + 1):
             near = f"{passage.title}, near your last questions"
-            yield from self._of(passage, near, "the passage is near your last questions", _GOES_ON_NEAR)
+            yield from self._of(passage, near, "the passage is near your last questions", _CONTINUATIONS_NEAR)
             self.counters.set(_NEAR_DONE, number)
 
     def _like(self, latest: Sequence[str]) -> Iterator[Predicted | Step]:
@@ -133,7 +133,7 @@ class Prediction:
         mark = self._mark()
         while passages := self.assistant.retriever.store.passages_after(mark, self.stride):
             for passage in passages:
-                yield from self._of(passage, passage.title, "the passage is new", _GOES_ON)
+                yield from self._of(passage, passage.title, "the passage is new", _CONTINUATIONS)
                 mark = passage.id
                 self.counters.set(KNOWLEDGE_MARK, mark)
 

@@ -31,7 +31,7 @@ _MOST_TRIED = 12
 _BY_RULE = 1
 """The number of questions answered by rules that come first; more follow if passages give too few questions."""
 
-_OWN_KIND, _OF_VALUE = 0.2, 0.3
+_OWN_KIND, _STATED_VALUE = 0.2, 0.3
 """Additions to a cosine: for a document of a kind that no chosen suggestion has yet, and for a stated value."""
 
 
@@ -75,7 +75,7 @@ def choose(
         left.sort(
             key=lambda candidate: (
                 candidate.document in documents,
-                -candidate.nearness - _OWN_KIND * (candidate.kind not in kinds) - _OF_VALUE * bool(candidate.value),
+                -candidate.nearness - _OWN_KIND * (candidate.kind not in kinds) - _STATED_VALUE * bool(candidate.value),
             )
         )
         if is_answered(candidate := left.pop(0)):

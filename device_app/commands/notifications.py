@@ -12,7 +12,7 @@ from shared.printable import printable
 
 MOST: Final = 200
 _COMMAND = "termux-notification-list"
-_ASKS = STOP_WORDS | HOW_ASKED | {"miss", "missed", "notification", "notifications", "anything", "while", "away"}
+_ASKING = STOP_WORDS | HOW_ASKED | {"miss", "missed", "notification", "notifications", "anything", "while", "away"}
 """Words of the question "What did I miss?", which are not searched for in notifications."""
 
 _LONGEST = 2_000
@@ -29,7 +29,7 @@ class Notification:
 
 
 def missed(question: str = "") -> tuple[list[Notification], int]:
-    """Return the notifications with a word of the question, newest first; all if only words of `_ASKS` are in it.
+    """Return the notifications with a word of the question, newest first; all if only words of `_ASKING` are in it.
 
     The second value is the number left out because they hold one-time codes. Raises PhoneSilent.
     """
@@ -48,7 +48,7 @@ def chosen(listed: Sequence[object], question: str) -> tuple[list[Notification],
     everything = [_notification(item) for item in listed[:MOST] if isinstance(item, dict)]
     worded = [each for each in everything if each.title or each.text]
     kept = [each for each in worded if not holds_one_time_code(f"{each.title} {each.text}".strip(), from_contact=False)]
-    words = [word for word in terms(question) if word not in _ASKS]
+    words = [word for word in terms(question) if word not in _ASKING]
     matching = [each for each in kept if not words or any(stands_in(word, [_searched(each)]) for word in words)]
     return sorted(matching, key=lambda each: each.when, reverse=True), len(worded) - len(kept)
 

@@ -217,13 +217,13 @@ class _Answering:
         """Say when the subject's next event is, and which of its events around today were cancelled."""
         upcoming = self._following(self.asked.now)
         if not upcoming:
-            return self._no_more()
+            return self._last_or_cancelled()
         near = self._on(self.today - _NEARBY, self.today + _NEARBY)
         occurrences = [upcoming[0], *(each for each in near if each.is_cancelled)]
         first, *others = (wording.in_words(each, self.today, self.cites) for each in occurrences)
         return "\n".join((f"{first}.", *(f"\nCancelled: {other}." for other in others))), occurrences
 
-    def _no_more(self) -> tuple[str, Sequence[Occurrence]] | None:
+    def _last_or_cancelled(self) -> tuple[str, Sequence[Occurrence]] | None:
         """Say that the subject's coming events are cancelled, or else when its last event was; None without events."""
         if (cancelled := self._cancelled()) or not (last := self._last()):
             return cancelled

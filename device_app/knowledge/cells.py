@@ -67,7 +67,7 @@ class _Style:
 
 def table_of(document: Document) -> PreparedTable | None:
     """Return a document's rows with the values of their cells; None if it has no rows, or more than 200 columns."""
-    rows = [block for block in document.blocks if isinstance(block, TableRow) and not _sums_up(block)]
+    rows = [block for block in document.blocks if isinstance(block, TableRow) and not _is_total(block)]
     if not rows:
         return None
     names = rows[0].columns
@@ -103,7 +103,7 @@ def table_of(document: Document) -> PreparedTable | None:
     return PreparedTable(columns, stored, words)
 
 
-def _sums_up(row: TableRow) -> bool:
+def _is_total(row: TableRow) -> bool:
     """Return whether a row holds totals of other rows, so that a sum over the column would count those rows twice.
 
     Such a row begins with a word such as "Total" and else has only numbers. A row about a petrol station called "Total"

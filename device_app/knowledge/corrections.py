@@ -18,7 +18,7 @@ from device_app.english.terms import plain, searched, stands_in
 from device_app.english.units import SPEAKER, Unit, units
 from shared.types import Hit, StoredPassage
 
-_LATELY: Final = timedelta(days=60)
+_CURRENT: Final = timedelta(days=60)
 """How long a change of time that names no day counts, from the day on which it was written."""
 
 _MOST_TERMS: Final = 6
@@ -58,7 +58,7 @@ def correction(asked: Query, hits: Sequence[Hit], today: date) -> Correction | N
     if aspect is None or asked.is_limited or not 1 <= len(subject) <= _MOST_TERMS:
         return None
     about = [hit for hit in hits if _is_dated(hit) and _is_about(hit.passage, subject)]
-    changing = [each for hit in about for each in _changes(hit, aspect, subject) if _is_of_now(each, asked, today)]
+    changing = [each for hit in about for each in _changes(hit, aspect, subject) if _is_current(each, asked, today)]
     if not changing:
         return None
     newest = max(changing, key=lambda each: each.hit.passage.date or "")
@@ -104,7 +104,7 @@ def _before(newest: _Changing, about: Sequence[Hit], aspect: Aspect, subject: li
                 break
 
 
-def _is_of_now(changing: _Changing, asked: Query, today: date) -> bool:
+def _is_current(changing: _Changing, asked: Query, today: date) -> bool:
     """Return whether the change is of the days that the question names or, if it names none, of days not yet over."""
     passage = changing.hit.passage
     written = date.fromisoformat((passage.date or "")[:10])
@@ -119,7 +119,7 @@ def _is_of_now(changing: _Changing, asked: Query, today: date) -> bool:
         )
     if any(word in plain(asked.text).split() for word in _WAS):
         return True
-    return max(last for _, last in spans) >= today or (today - written <= _LATELY and spans == [(written, written)])
+    return max(last for _, last in spans) >= today or (today - written <= _CURRENT and spans == [(written, written)])
 
 
 def _is_dated(hit: Hit) -> bool:

@@ -21,12 +21,12 @@ ME: Final = "Me"
 MOST_NAMES: Final = 100
 """The most names that are added to a filter: each of them is compared with everybody in the store."""
 
-_NAMED: Final = 4
-_MEANT: Final = 12
+_MOST_LISTED: Final = 4
+_MOST_MEANT: Final = 12
 """The most people whom one name in a question may mean; a name that fits more people means nobody."""
 
 _NUMBERS: Final = {2: "two", 3: "three", 4: "four"}
-_LIKE: Final = 0.84
+_LEAST_SIMILARITY: Final = 0.84
 """The similarity (difflib) from which a word counts as a misspelling of a name."""
 
 _AROUND = re.compile(r"^the\s+|['’]s$", re.IGNORECASE)
@@ -78,7 +78,7 @@ class Directory:
         """
         said = _AROUND.sub("", name.strip())
         people = self.called(said) or self._addressed(said) or self.called(self._corrected(said))
-        return people if len(people) <= _MEANT else []
+        return people if len(people) <= _MOST_MEANT else []
 
     def _addressed(self, name: str) -> list[Person]:
         typed = set(naming.words(name))
@@ -86,7 +86,7 @@ class Directory:
         return list({id(person): person for person in some}.values())
 
     def _corrected(self, name: str) -> str:
-        return " ".join(spelling.nearest(word, self._name_words, _LIKE) for word in naming.words(name))
+        return " ".join(spelling.nearest(word, self._name_words, _LEAST_SIMILARITY) for word in naming.words(name))
 
     @cached_property
     def _address_words(self) -> list[tuple[frozenset[str], Person]]:
@@ -213,8 +213,8 @@ def several(name: str, people: Sequence[Person]) -> str:
     if len(people) < 2:
         return ""
     counts = Counter(person.name for person in people)
-    names = [person.name if counts[person.name] == 1 else _distinct(person) for person in people[:_NAMED]]
-    names += [f"{len(people) - _NAMED:,} more"] if len(people) > _NAMED else []
+    names = [person.name if counts[person.name] == 1 else _distinct(person) for person in people[:_MOST_LISTED]]
+    names += [f"{len(people) - _MOST_LISTED:,} more"] if len(people) > _MOST_LISTED else []
     written = {word.casefold(): word for person in people for word in person.name.split()}
     title = " ".join(written.get(word.casefold(), word) for word in _AROUND.sub("", name.strip()).split())
     count = _NUMBERS.get(len(people), f"{len(people):,}")

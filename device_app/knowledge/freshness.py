@@ -75,7 +75,7 @@ class Freshness:
             return self._changed(file, path, size, looked, trace, "was not yet read to its end")
         name = show(file.path)
         if condition == "gone":
-            looked.gone |= {file.path, *self._gone_with(path)}
+            looked.gone |= {file.path, *self._deleted_beside(path)}
             forget = f"To forget what was read of this file: jackdaw knowledge remove {shlex.quote(name)}"
             looked.stale.append(Stale(name, "gone", f"{name} is gone, so the answer does not use this file. {forget}"))
         elif condition == "away":
@@ -111,7 +111,7 @@ class Freshness:
         looked.stale.append(Stale(name, "changed", f"{name} {what}, and {why}"))
         return False
 
-    def _gone_with(self, path: Path) -> Iterator[bytes]:
+    def _deleted_beside(self, path: Path) -> Iterator[bytes]:
         """Yield the other deleted files of a deleted file's folder, since whole folders are deleted at once."""
         from device_app.knowledge.readers.maildir import in_maildir  # imports all readers, rarely needed by an answer
 
@@ -137,14 +137,14 @@ def _condition(store: KnowledgeStore, file: FileState) -> tuple[Condition, Path,
     try:
         path, status = status_of(path)
     except (FileNotFoundError, NotADirectoryError):
-        return "gone" if _is_looked_after(store, file.path) else "away", path, 0
+        return "gone" if _is_reachable(store, file.path) else "away", path, 0
     except OSError:
         return "away", path, 0
     same = (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns) and stat.S_ISREG(status.st_mode)
     return "same" if same else "changed", path, status.st_size
 
 
-def _is_looked_after(store: KnowledgeStore, path: bytes) -> bool:
+def _is_reachable(store: KnowledgeStore, path: bytes) -> bool:
     """Return whether the folder or file that the person added still exists, or at least its parent folder.
 
     If neither exists, the file may be on a drive that is not connected, for which `add` deletes nothing either.

@@ -21,10 +21,10 @@ MOST_WORDS: Final = 100
 _PASSAGES: Final = 20
 """The number of passages in which the use of a word is examined."""
 
-_NUMBERED: Final = 100
+_NUMBER_PASSAGES: Final = 100
 """The number of passages in which a number is searched for, the likeliest first."""
 
-_DIGITS, _SURELY, _MOST_DIGITS = 5, 7, 40
+_DIGITS, _SAME_RUN, _MOST_DIGITS = 5, 7, 40
 """Counts of digits: the fewest of a number that is looked up; the run of digits that makes two numbers the same,
 whatever precedes or follows; and the most of a number that is looked up.
 """
@@ -87,11 +87,11 @@ def _is_known_number(number: str, keywords: KeywordIndex, store: KnowledgeStore)
     digits = _digits(number)
     if not _DIGITS <= len(digits) <= _MOST_DIGITS:
         return len(digits) > _MOST_DIGITS
-    size = min(len(digits), _SURELY)
+    size = min(len(digits), _SAME_RUN)
     groups = {digits[first : first + length] for length in _GROUP for first in range(len(digits) - length + 1)}
     whole = "".join(_WORD.findall(plain(number)))
     terms = sorted({*groups, digits, whole, *_WORD.findall(plain(number))})
-    passages = store.passages(keywords.search(terms, _NUMBERED).tolist()).values()
+    passages = store.passages(keywords.search(terms, _NUMBER_PASSAGES).tolist()).values()
     texts = (part for passage in passages for part in (passage.title, *passage.people, passage.text))
     held = [_digits(match) for text in texts for match in _NUMBER.findall(text)]
     return any(digits[first : first + size] in other for other in held for first in range(len(digits) - size + 1))

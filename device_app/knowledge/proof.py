@@ -86,7 +86,7 @@ class Subject:
         The answer's own words are those that are not in the question.
         """
         own = self._own(answer)
-        supporting = [unit for passage in passages for unit in units(passage) if self._is_told(own, unit)]
+        supporting = [unit for passage in passages for unit in units(passage) if self._states_answer(own, unit)]
         return any(not unit.is_row or (self._share(unit) >= HOLDS and self._is_about(unit)) for unit in supporting)
 
     def _proofs(self, answer: str, passage: StoredPassage) -> Iterator[tuple[Unit, float, bool]]:
@@ -98,7 +98,7 @@ class Subject:
             if (
                 share >= HOLDS
                 and not unit.text.endswith("?")
-                and self._is_told(own, unit)
+                and self._states_answer(own, unit)
                 and self._is_about(unit, by_name=not decided)
                 and self._is_of_the_day(unit, passage)
                 and not self._is_denied(own, unit, answer)
@@ -135,7 +135,7 @@ class Subject:
             return True
         return named and any(word in inside for word in subject)
 
-    def _is_told(self, own: Sequence[str], unit: Unit) -> bool:
+    def _states_answer(self, own: Sequence[str], unit: Unit) -> bool:
         """Return whether the sentence or row states the answer.
 
         The answer must not be the speaker's name, unless the question asks who; and if several clauses have numbers,
@@ -147,10 +147,10 @@ class Subject:
         if speaker and not _holds(own, unit.text[speaker.end() :]) and not _WHO.search(self.asked.text):
             return False
         parts = [(part, set(words.said(part))) for part in _CLAUSE.split(unit.text)]
-        is_telling = [any(word in held for word in self._words) for part, held in parts if _holds(own, part)]
+        shares_words = [any(word in held for word in self._words) for part, held in parts if _holds(own, part)]
         others = [held for part, held in parts if not _holds(own, part)]
         rival = any(any(word in held for word in self._words) and any(map(str.isdigit, held)) for held in others)
-        return not (rival and is_telling and not any(is_telling) and any(map(str.isdigit, own)))
+        return not (rival and shares_words and not any(shares_words) and any(map(str.isdigit, own)))
 
     def _is_of_the_day(self, unit: Unit, passage: StoredPassage) -> bool:
         if not self.asked.days:

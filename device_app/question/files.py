@@ -8,7 +8,7 @@ from shared.types import Hit
 
 SMALL_BYTES: Final = 64_000
 """Files up to this many bytes are read again while answering. Embedding new passages takes most of the time, on two
-cores about 40 ms per passage of 100 words. `build.READ_AGAIN_S` stops the reading where it takes too long.
+cores about 40 ms per passage of 100 words. `READ_AGAIN_S` in `ahead/reading` limits the time of that reading.
 """
 
 

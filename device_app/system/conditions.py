@@ -62,7 +62,7 @@ class Sensors:
     """Reads power, charge, temperature and load. Values are None for missing, failing or implausible sensors."""
 
     def __init__(self) -> None:
-        self._load = _OthersLoad()
+        self._load = _LoadOfOthers()
         self._termux = phone.find("termux-battery-status")
 
     def read(self) -> Conditions:
@@ -133,7 +133,7 @@ class Latest:
         self._read_at = self.clock()
 
 
-class _OthersLoad:
+class _LoadOfOthers:
     """The share of the processor that other programs used in the last seconds.
 
     The system's load average would include the background work, which would then stop itself.

@@ -133,10 +133,10 @@ def _differences(new: Wording, old: Wording, unmatched: Sequence[str], unasked: 
     if _swapped(new.words, old.words) or _turned(new, old):
         yield "the roles are reversed"
     if _is_brief(new, old):
-        yield from _by_little_words(new, old, unmatched, unasked)
+        yield from _in_function_words(new, old, unmatched, unasked)
 
 
-def _by_little_words(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
+def _in_function_words(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
     """Yield the differences in function words that change a short question's answer: negations, times, and roles."""
     if new.denials != old.denials:
         yield "only one question has a negation"

@@ -12,7 +12,7 @@ _SENDER = ("sender", "from", "author", "user", "speaker", "username", "sender_na
 _TEXT = ("text", "content", "message", "body", "parts")
 _DATE = ("date", "timestamp", "time", "ts", "datetime", "created_at", "sent_at", "timestamp_ms", "create_time")
 _NAME = ("name", "display_name", "username", "role")
-_GONE = "Deleted account"
+_DELETED_ACCOUNT = "Deleted account"
 """The sender that Telegram shows for a deleted account, which has no name in exports."""
 _MOST_MESSAGES = 2000
 """The most messages of one document: a chat without times may be larger than memory."""
@@ -62,7 +62,7 @@ class Chats:
 
 def message_of(record: Mapping[str, Any], line: int | None = None) -> Message | None:
     """Return a record as a message: a sender's words without a subject; None for mails, articles and table rows."""
-    sender, text = first(record, _SENDER) or (_GONE if "from_id" in record else ""), words_of(record)
+    sender, text = first(record, _SENDER) or (_DELETED_ACCOUNT if "from_id" in record else ""), words_of(record)
     if not sender or not text or "subject" in record or "title" in record:
         return None
     return Message(sender, text, date_of(record), line)

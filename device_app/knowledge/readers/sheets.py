@@ -19,7 +19,7 @@ MOST_CHARACTERS = 50_000_000
 _LONGEST_ROW = 32_767
 """The most characters of a row: as many as Excel allows in one cell."""
 MOST_COLUMNS = 1_000
-_LOOKED_AT = 10
+_HEADER_ROWS = 10
 """The number of rows at the start of a sheet in which its title and its columns' names are searched for."""
 
 LAST_ROW = 1 << 20
@@ -73,7 +73,7 @@ class _Limited:
 
 def _blocks(rows: Iterator[Row]) -> Iterator[Block]:
     filled = ((number, cells) for number, cells in rows if any(cell.strip() for cell in cells))
-    start = list(islice(filled, _LOOKED_AT))
+    start = list(islice(filled, _HEADER_ROWS))
     names = next((place for place, (_, cells) in enumerate(start) if sum(map(bool, cells)) > 1), 0)
     # A sheet with a single row has no column names.
     columns = tuple(start[names][1]) if len(start) > names + 1 else ()
