@@ -71,9 +71,9 @@ class Finding:
 def command(report: bool, file: str | None, as_json: bool) -> int:
     """Check settings, store, models, disk, memory, telemetry and the companion server; on a phone, Termux too.
 
-    With --report, measure this device and show what its makers need to know of it, without any path, name or question.
-    Then it is written into a file if you agree; Jackdaw sends it nowhere.
-    Exit code: 0 all is well, 1 something deserves a look, 2 something is broken; with --report 0.
+    With --report, measure this device and show a report for Jackdaw's developers, without any path, name or question.
+    The report is written into a file if you agree, and is not sent. Exit code: 0 all is well, 1 something deserves a
+    look, 2 something is broken; with --report 0.
     """
     findings = list(examine(Paths.locate(os.environ)))
     if report or file:

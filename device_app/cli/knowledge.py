@@ -120,7 +120,7 @@ def read_shared(path: Path, *, yes: bool, as_json: bool) -> IngestReport:
 
 
 def _progressed(paths: Paths, notice: Notice, on_progress: Callable[[Progress], None], so_far: Progress) -> None:
-    """Show the progress, on a phone also as a notification. Raises GaveWay once the button on that is pressed."""
+    """Show the progress, on a phone also as a notification. Raises GaveWay if its button is pressed."""
     on_progress(so_far)
     notice.show(f"{so_far.files:,} of {counted(so_far.total_files, 'file')}")
     if paths.add_paused.exists():

@@ -41,7 +41,7 @@ def _notes(key: str) -> list[str]:
 
 
 PROGRAM = Program("jackdaw", "smollm2-360m", _opened, commands.pull, _used, _notes)
-"""This program's name and settings, for the commands about models that it shares with the server."""
+"""The parts of this program that the shared commands for models use: its name, default model and actions."""
 
 command = models_group(PROGRAM)
 

@@ -1,4 +1,4 @@
-"""`jackdaw phone`: sharing from other apps, a shortcut, and background work on a phone under Termux."""
+"""`jackdaw phone`: sets up sharing from other apps, a shortcut and background work on a phone under Termux."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`jackdaw phone sources` and `jackdaw phone notifications`: consent to read messages, and the notifications."""
+"""`jackdaw phone sources` and `jackdaw phone notifications`: read messages by consent, and notifications."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def _by_package(missing: Sequence[str]) -> Mapping[str, Sequence[str]]:
 
 
 def _storage(environment: Mapping[str, str]) -> Fact:
-    """Return a fact about Termux's access to the phone's shared storage, which is a problem only if it was revoked."""
+    """Return a fact about Termux's access to the phone's shared storage: a problem only if access was revoked."""
     shared = Path(environment.get("HOME", "/")) / "storage" / "shared"
     if not shared.is_symlink():
         return Fact("storage", "Termux has not asked to read the phone's shared storage; to ask: termux-setup-storage")

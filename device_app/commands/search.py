@@ -1,4 +1,4 @@
-"""Search in files and conversations, for the command line and the app. Loads no language model, sends nothing."""
+"""Searches files and conversations, for the command line and the app. Loads no language model, sends nothing."""
 
 from __future__ import annotations
 
