@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Search:
     """A search on the server: its passages, its seconds, the server's rounds of retrieval, and the bytes sent.
 
-    The bytes are counted even if nothing came back.
+    The bytes are counted even if no passages came.
     """
 
     passages: Sequence[m.PublicPassage] = ()
@@ -34,7 +34,7 @@ class Search:
     rounds: Rounds = field(default_factory=Rounds)
 
     def run(self, link: Link, question: str, passages: int, pipeline: m.ChosenPipeline = "") -> None:
-        """Fetch at most `passages` passages. Raises LinkError, with the reason, if none can come."""
+        """Fetch at most `passages` passages into this object. Raises LinkError, with the reason, if none can come."""
         inbox: SimpleQueue[RequestEvent] = SimpleQueue()
         started = time.monotonic()
         ask = m.Ask(

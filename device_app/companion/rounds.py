@@ -1,4 +1,4 @@
-"""A server's rounds of retrieval for an answer, sanitised for display, and the passages that they added."""
+"""A server's rounds of retrieval for an answer, made safe to show, and the passages that they added."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from shared.printable import safe_line
 from shared.protocol import messages as m
 
 MOST_FURTHER: Final = 32
-"""The most passages of rounds that become sources of one answer."""
+"""The most passages from later rounds that become sources of one answer."""
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class Rounds:
     _known: set[int] | None = None
 
     def begin_answer(self, sources: Iterable[m.PublicPassage]) -> None:
-        """Record that the sources came: later rounds are for the answer itself."""
+        """Record that the sources have come, so that later rounds count as rounds of the answer."""
         self._known = {passage.id for passage in sources}
 
     def add(self, said: m.Round) -> None:

@@ -10,7 +10,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class WaitLimits:
-    """Limits in seconds. An answer that needs no server waits less than one that does, a command longest."""
+    """Limits in seconds for waiting on a server.
+
+    An answer that needs no server waits less than one that does, a command longest.
+    """
 
     connect_s: float = 3.0
     """Limit for a connection, while an answer is waiting for it."""
@@ -31,7 +34,7 @@ class WaitLimits:
     """Limit for all rounds of a server's pipeline together, before its passages."""
 
     token_s: float = 5.0
-    """Limit for the next token, beyond what the server promised; then the device writes."""
+    """Limit for the next token, beyond the start that the server promised; after that, the device writes."""
 
 
 LIMITS = WaitLimits()

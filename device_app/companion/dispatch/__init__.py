@@ -1,5 +1,5 @@
 """Decides which side starts an answer, and when a running answer moves to the other side (DiSCo). No clock, no socket.
 
-In the order of a race: `cost` (budget), `weighed` (facts), `optimal` (waiting times), `race` (runs both sides),
-`migration` (moves the answer), `interruption` (a lost connection).
+The modules in the order of a race: `cost` computes the budget, `weighed` gathers the facts, `optimal` chooses the
+waiting times, `race` runs both sides, `migration` moves the answer, `interruption` handles a lost connection.
 """

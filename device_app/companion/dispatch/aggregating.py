@@ -1,8 +1,8 @@
 """Chooses how to answer a question that goes beyond the files: together, fetched, or alone (DRAGON, section 2).
 
-*Together*: both sides write the answer, each from its own passages (section 4), and its drafts leave the device.
-*Fetch*: the question leaves, and the device reads the server's passages and writes alone. *Alone*: the device answers
-from the person's files, and nothing leaves. Pure: forecasts, and the choice between the plans.
+*Together*: both sides write the answer, each from its own passages (section 4), and drafts of the answer leave the
+device. *Fetch*: the question leaves, and the device reads the server's passages and writes alone. *Alone*: the device
+answers from the person's files, and nothing leaves. Pure: forecasts each plan's time and chooses a plan.
 """
 
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from shared.aggregation.scheduler import Figures
 Plan = Literal["alone", "fetch", "together"]
 
 WORTH: Final = 0.9
-"""A joint answer must be read within this fraction of the time of fetching, since its drafts may reveal the files."""
+"""A joint answer must take at most this fraction of the time of fetching, since its drafts may reveal the files."""
 
 
 AGREE: Final = "link.together = fitting"
-"""The setting by which a person agrees to drafts leaving the device."""
+"""The setting by which a person agrees that drafts of joint answers leave the device."""
 
 
 @dataclass(frozen=True, slots=True)
 class SideTimes:
-    """Durations on both sides, in seconds. `read_s` is the device's for one prompt token.
+    """Durations on the device and the server, in seconds. `read_s` is the device's time to read one prompt token.
 
     `search_s` is from the question to the server's passages, `start_s` from there to the server's first token, both as
     seen by the device.
@@ -51,7 +51,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Predicted seconds to the first token, and between tokens."""
+    """A plan's predicted seconds to the first token, and between tokens."""
 
     first: float
     token: float
@@ -64,9 +64,9 @@ class Forecast:
 def forecasts(known: SideTimes, work: Work, aggregation: AggregationChoice) -> dict[Plan, Forecast]:
     """Return the forecast of each plan.
 
-    Together, the first token waits for the slower side, and the others follow equation 7 with the side that will
-    aggregate; the device reads none of the server's passages, and both sides read at the same time. Drafts that survive
-    a rejection are not counted.
+    In a joint answer, the first token waits for the slower side, and the others follow DRAGON's equation 7 with the
+    side that will aggregate; the device reads none of the server's passages, and both sides read at the same time.
+    Drafts that survive a rejection are not counted.
     """
     own, step = known.read_s * work.own, known.figures.decode["device"]
     return {
@@ -80,10 +80,11 @@ def forecasts(known: SideTimes, work: Work, aggregation: AggregationChoice) -> d
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits on the choice. `agreed`: the person lets drafts leave. `incompatible`: why no joint answer is possible.
+    """Limits on the choice of a plan. `agreed`: the person lets drafts leave the device.
 
-    `fits`: the device has room to read the server's passages too. `spared`: the server's tokens are to be saved, and
-    the budget for them is used up. `used_up`: the reason if the server's budget of the day is used up.
+    `incompatible`: why no joint answer is possible. `fits`: the device has room to read the server's passages too.
+    `spared`: the server's tokens are to be saved, and the budget for them is used up. `used_up`: the reason if the
+    server's budget of the day is used up.
     """
 
     agreed: bool = False
@@ -100,7 +101,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The chosen plan, and the reason for it as shown to the person. `aggregation`: who would settle a joint answer."""
+    """The chosen plan, and its reason as shown to the person.
+
+    `aggregation`: which side would settle the tokens of a joint answer.
+    """
 
     plan: Plan
     reason: str

@@ -1,7 +1,7 @@
 """Chooses which side settles the tokens of a joint answer: both, one, or each in turn (DRAGON, section 5). Pure.
 
-Only Algorithm 1 leaves a choice, and only if the device's distributions may leave it. Forecasts follow equation 7, or
-`scheduler.waiting_of_both`, times what joint answers of that kind took against their forecast.
+Only Algorithm 1 leaves a choice, and only if token distributions may leave the device. Forecasts follow equation 7, or
+`scheduler.waiting_of_both`, times the ratio of measured to forecast time in earlier joint answers of the same kind.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from shared.aggregation.messages import Place, Rule
 from shared.aggregation.scheduler import Aggregation, Figures
 
 WAYS: Final[tuple[Aggregation, ...]] = ("both", "scheduled", "device", "server")
-"""Every way of aggregation; of equally fast ones the earlier is taken."""
+"""Every way of aggregation; among equally fast ways, the first is taken."""
 
 ONLY: Final[Mapping[Rule, tuple[Aggregation, str]]] = {
     "greedy": (
@@ -32,7 +32,8 @@ ONLY: Final[Mapping[Rule, tuple[Aggregation, str]]] = {
         "this device settles each token. There is nothing to choose: its token probabilities stay here",
     ),
 }
-"""By rule: the only way of aggregation if the device's distributions must not leave it, and the reason."""
+"""For each rule, the only possible way of aggregation if token distributions must not leave the device, and the reason.
+"""
 
 OLDER: Final = "both sides settle each token: the server's version offers no other way"
 
@@ -42,20 +43,20 @@ WHO: Final[Mapping[Aggregation, str]] = {
     "server": "the server settles each token",
     "scheduled": "the side that delays the answer less settles each token",
 }
-"""Each way of aggregation in words."""
+"""The description of each way of aggregation, for the person."""
 
 _KEPT: Final = 0.95
-"""The weight of older joint answers in a mean, after each new one."""
+"""The factor by which each new joint answer lowers the weight of older ones in a mean."""
 
 _FURTHEST: Final = 2.0
-"""The largest accepted ratio of a measured time to its forecast: one slow answer must not rule a way out for good."""
+"""The largest accepted ratio of measured to forecast time, so that one slow answer does not rule a way out for good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
     """The measured seconds per token of joint answers of one kind, divided by their forecast: a mean that fades.
 
-    Before the first answer the mean is 1, with the weight of one answer.
+    Before the first joint answer, the mean is 1 with the weight of one answer.
     """
 
     mean: float = 1.0
@@ -63,14 +64,14 @@ class Ratio:
     answers: int = 0
 
     def observe(self, measured_s: float, forecast_s: float) -> "Ratio":
-        """Return the mean with one more answer."""
+        """Return the ratio updated by one more joint answer."""
         ratio = min(max(measured_s / max(forecast_s, 1e-9), 1 / _FURTHEST), _FURTHEST)
         weight = self.weight * _KEPT + 1
         return Ratio(self.mean + (ratio - self.mean) / weight, weight, self.answers + 1)
 
     @property
     def is_valid(self) -> bool:
-        """Whether such a mean can have been observed."""
+        """Whether these values can result from observed answers."""
         most = 1 / (1 - _KEPT)
         return 1 / _FURTHEST <= self.mean <= _FURTHEST and 1 <= self.weight <= most and self.answers >= 0
 
@@ -80,11 +81,11 @@ Ratios = Mapping[Aggregation, Ratio]
 
 @dataclass(frozen=True, slots=True)
 class AggregationChoice:
-    """The chosen way of aggregation and the reason for it, as shown to the person.
+    """The chosen way of aggregation, and its reason as shown to the person.
 
     `place` is the side that begins. `token_s`: forecast seconds per token of each way that could be chosen. `speedup`:
-    how many times faster that is than without accepted drafts (DRAGON, equation 9). `answers` is the number of joint
-    answers from which the chosen way's forecast was corrected.
+    how many times faster accepted drafts make the chosen way (DRAGON, equation 9). `answers` is the number of joint
+    answers by which the chosen way's forecast was corrected.
     """
 
     rule: Rule
@@ -103,9 +104,9 @@ class AggregationChoice:
 
 @dataclass(frozen=True, slots=True)
 class AggregationLimits:
-    """What limits the choice. `open`: the device's distributions may leave it.
+    """Limits on the choice of a way of aggregation. `open`: token distributions may leave the device.
 
-    `offered`: the ways that the server offers besides both; None if that is unknown.
+    `offered`: the ways that the server offers besides both sides; None if unknown.
     """
 
     rule: Rule
@@ -116,7 +117,7 @@ class AggregationLimits:
 def choose_aggregation(
     setting: Setting, limits: AggregationLimits, figures: Figures, ratios: Ratios
 ) -> AggregationChoice:
-    """Choose the way of aggregation; `auto` takes the one with the shortest forecast, by what was measured."""
+    """Choose the way of aggregation: that of the setting, or for `auto` the one with the shortest forecast."""
     rule = limits.rule
     if rule != "algorithm1" or not limits.open:
         way, reason = ONLY[rule]
@@ -133,7 +134,7 @@ def choose_aggregation(
 
 
 def observed(ratios: Ratios, way: Aggregation, measured_s: float, figures: Figures) -> Ratios:
-    """Return the ratios with one more answer of this kind, which took so many seconds per token."""
+    """Return the ratios updated by a joint answer of this way that took `measured_s` seconds per token."""
     return {**ratios, way: ratios.get(way, Ratio()).observe(measured_s, scheduler.token_s(figures, way))}
 
 

@@ -1,6 +1,6 @@
 """The cost of a token on either side, in one currency (DiSCo §4.1, appendix E), and which side's tokens to save.
 
-Prices are money per token; `rate` (λ, see `situation`) is money per joule. Independent of the policies.
+Prices are money per token; `rate` (λ, see `situation`) is money per joule.
 """
 
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ class ServerPrice:
     decode: float
 
     def of(self, prompt: float, decode: float) -> float:
-        """Return the money for this many tokens of prompts and of answers."""
+        """Return the money for `prompt` tokens of prompts and `decode` tokens of answers."""
         return (self.prompt * prompt + self.decode * decode) / MILLION
 
 
 @dataclass(frozen=True, slots=True)
 class ModelShape:
-    """The sizes of a model that decide its operations: parameters, blocks, width of the hidden state."""
+    """The sizes of a model that determine its operations per token: parameters, blocks, width of the hidden state."""
 
     parameters: int
     layers: int
@@ -39,7 +39,7 @@ class ModelShape:
         return 2.0 * self.parameters + 4.0 * self.layers * self.width * context
 
     def prompt_operations(self, length: int) -> float:
-        """Return the operations per token of a prompt of this length: on average, half of it precedes each token."""
+        """Return the mean operations per token of a prompt of this length: on average, half of it precedes a token."""
         return self.operations(length / 2)
 
 
@@ -54,7 +54,7 @@ class Costs:
 
     @property
     def constraint(self) -> Side:
-        """The side whose tokens dominate the bill (algorithm 1); a tie counts as server-constrained."""
+        """The side whose tokens cost the most (algorithm 1); of equal costs, the server."""
         cheapest_device = min(self.device_prompt, self.device_decode)
         return "device" if cheapest_device > max(self.server_prompt, self.server_decode) else "server"
 

@@ -1,6 +1,6 @@
-"""The day's budgets: what the answers of one local day took, and which side is not asked any more that day.
+"""The day's budgets: what the answers of a local day cost, and which side has used up its budget for that day.
 
-`Days` keeps the day's figures in a file beside the learned estimates; all else is pure.
+`Days` keeps the day's figures in a file beside the learned estimates; everything else is pure.
 """
 
 import logging
@@ -27,14 +27,14 @@ Amount = Annotated[float, msgspec.Meta(ge=0, lt=1e18)]
 
 @dataclass(frozen=True, slots=True)
 class DaySpent:
-    """What the answers of one local day took: joules on this device, and money on the server."""
+    """The cost of one local day's answers: joules on this device, and money on the server."""
 
     date: str
     joules: Amount = 0.0
     money: Amount = 0.0
 
     def plus(self, other: "DaySpent | None") -> "DaySpent":
-        """Return the sum of both if they are of the same day; else this one."""
+        """Return the sum of both costs if they are of the same day, else this one."""
         if other is None or other.date != self.date:
             return self
         return DaySpent(self.date, self.joules + other.joules, self.money + other.money)
@@ -57,7 +57,7 @@ class DayLimits:
         return reasons
 
     def left(self, spent: DaySpent) -> tuple[float | None, float | None]:
-        """Return the joules and the money that are left of the day's budgets; None without a limit."""
+        """Return the joules and the money left in the day's budgets; None where there is no limit."""
         joules, money = max(self.joules - spent.joules, 0.0), max(self.money - spent.money, 0.0)
         return joules if self.joules else None, money if self.money else None
 
@@ -68,9 +68,9 @@ class DayLimits:
 
 
 def within_limits(used_up: Mapping[Side, str]) -> Decision | None:
-    """Return the decision that a used-up budget leaves; None if both sides have some left.
+    """Return the decision to use only the side whose budget is left; None if no budget is used up.
 
-    If both budgets are used up, the device writes alone: its owner pays nobody.
+    If both budgets are used up, the device writes alone, as that costs no money.
     """
     if "server" in used_up:
         reasons = filter(None, (used_up["server"], used_up.get("device")))
@@ -82,10 +82,10 @@ def within_limits(used_up: Mapping[Side, str]) -> Decision | None:
 
 @dataclass
 class Days:
-    """The spending of the current day, by the local date that `today` returns; another day begins at 0.
+    """The costs of the current day, by the local date that `today` returns; each day begins at 0.
 
-    Several programs may add to the file, one after the other. A program that is killed while it adds leaves the figures
-    from before. Without a file, or if it cannot be written, what was added counts until the program ends.
+    Several programs may add to the file, one after the other. A program that is killed while it adds leaves the earlier
+    figures. Without a file, or if the file cannot be written, added costs count until the program ends.
     """
 
     file: Path | None = None
@@ -93,11 +93,11 @@ class Days:
     _unwritten: DaySpent | None = None
 
     def spent(self) -> DaySpent:
-        """Return what today's answers took so far."""
+        """Return the cost of today's answers so far."""
         return self._with(DaySpent(self.today().isoformat()))
 
     def add(self, joules: float, money: float) -> None:
-        """Add what an answer took."""
+        """Add the cost of an answer."""
         added = DaySpent(self.today().isoformat(), joules, money)
         try:
             if self.file:
@@ -111,7 +111,7 @@ class Days:
         self._unwritten = added.plus(self._unwritten)
 
     def _with(self, added: DaySpent) -> DaySpent:
-        """Return `added` with what was spent before on the same day, written or not."""
+        """Return `added` plus the earlier costs of the same day, from the file and from memory."""
         return added.plus(self._read()).plus(self._unwritten)
 
     def _read(self) -> DaySpent | None:

@@ -39,7 +39,7 @@ class DeviceSide:
         self._thread: threading.Thread | None = None
 
     def begin(self, epoch: int, passages: Sequence[m.PublicPassage], accepted: Sequence[Piece]) -> None:
-        """Start writing from these passages, continuing after the accepted tokens, as this epoch."""
+        """Start writing from these passages, after the accepted tokens; `epoch` is the number of this start."""
         self.close()
         self._stopped = threading.Event()
         self._allowed = float("inf")

@@ -1,7 +1,7 @@
 """Learned estimates of both sides, their update after each answer, and the policy that follows from them (DiSCo §4).
 
-`Estimates` is a value: `policy` derives decisions from it, `after` returns the updated one. Its owner stores it across
-restarts, as JSON.
+`Estimates` is an immutable value: `policy` derives decisions from it, `after` returns the updated value. Its owner
+stores it as JSON, across restarts.
 """
 
 import math
@@ -19,17 +19,17 @@ from device_app.companion.dispatch.policy import Ledger, Routing, Waiting
 from shared.side import Side
 
 PolicyName = Literal["ours", "paper"]
-"""Ours is the least expected wait (`Optimal`), the paper's are DiSCo's algorithms 2 and 3, as corrected."""
+"""`ours` minimises the expected wait (`Optimal`); `paper` uses DiSCo's algorithms 2 and 3, with corrections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Measurements from one question, in seconds; None if the side was not asked.
 
-    `server_s` is the time to the server's first token as the client saw it, from when the server was asked;
-    `server_waited_s` is how long a server was waited for in vain: it timed out, failed or was cancelled. `device_s` is
-    None unless the device wrote its first token. `prompt` is the real length, in tokens. `is_alone`: it held no
-    passages, so that neither its length nor that of its answer is like a question's.
+    `server_s` is the time from the request to the server's first token, as seen by the client; `server_waited_s` is how
+    long the client waited for a server that timed out, failed or was cancelled. `device_s` is None unless the device
+    wrote its first token. `prompt` is the real length, in tokens. `is_alone`: the prompt held no passages, so that the
+    lengths of prompt and answer are not typical.
     """
 
     prompt: int
@@ -58,7 +58,7 @@ class Estimates:
     energy: Energy = field(default_factory=Energy)
 
     def after(self, outcome: Outcome, budget: Budget) -> "Estimates":
-        """Return the estimates updated by a public question; other questions do not count."""
+        """Return the estimates updated by the outcome of a public question."""
         server, device, answers = self.server, self.device, self.answers
         if outcome.server_s is not None:
             server = server.observe(outcome.server_s)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 _STEPS, _OCTAVES = 32, 15
-"""Bins are 1 unit wide up to 32 units, 2 up to 96, and so on: the leading bits of value + 32 are the bin."""
+"""Bins are 1 unit wide up to 32 units, 2 up to 96, and so on; the leading bits of value + 32 are the bin's index."""
 
 BINS = _STEPS * _OCTAVES
 _EDGES: Array = np.array(
@@ -81,12 +81,12 @@ class Distribution:
 
     @property
     def edges(self) -> Array:
-        """The edges of the bins, shape (BINS + 1,), ascending from 0."""
+        """The ascending edges of the bins, shape (BINS + 1,), from 0."""
         return self._scaled[0]
 
     @cached_property
     def survival(self) -> Array:
-        """P(X ≥ edge), shape (BINS + 1,), from 1 down to 0; Kaplan-Meier, linear between the edges."""
+        """The probabilities P(X ≥ edge), shape (BINS + 1,), from 1 down to 0; Kaplan-Meier, linear between edges."""
         events = self.events + _prior(self.median / self.unit, self.spread)
         all_later = np.cumsum((events + self.censored)[::-1])[::-1]
         # A value censored within a bin was at risk for half of it (the life-table form).
@@ -98,7 +98,7 @@ class Distribution:
 
     @cached_property
     def beyond(self) -> Array:
-        """E[(X - edge)⁺] = ∫ S from each edge on, shape (BINS + 1,)."""
+        """The expected excess E[(X - edge)⁺] = ∫ S from each edge on, shape (BINS + 1,)."""
         return tail_integral(self.edges, self.survival)
 
     def cdf(self, value: float) -> float:
@@ -106,7 +106,7 @@ class Distribution:
         return 1 - float(np.interp(value, self.edges, self.survival))
 
     def quantile(self, share: float) -> float:
-        """Return the least value that the share (0..1) of observations does not exceed."""
+        """Return the smallest value that the share (0..1) of observations does not exceed."""
         return float(self.quantiles(np.array([share]))[0])
 
     def quantiles(self, shares: Array) -> Array:
@@ -139,7 +139,7 @@ class Distribution:
         return self._scaled[1]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the state as JSON, with only the bins that hold weight."""
+        """Return the state as JSON, with only the bins of non-zero weight."""
         return {
             "unit": self.unit,
             "events": {str(at): round(float(self.events[at]), 6) for at in np.flatnonzero(self.events > 1e-6)},

@@ -14,7 +14,7 @@ LEAST_S, MOST_S = 60.0, 1800.0
 """The least and most seconds of a period: long enough to average the screen's power, short enough to be uniform."""
 
 LEAST_STEPS = 5
-"""The fewest steps of the battery's counter in a period: fewer are mostly rounding."""
+"""The fewest steps of the battery's counter in a usable period; a smaller difference is mostly rounding."""
 
 HALF_LIFE = 256
 """The number of periods after which a period's weight is halved."""
@@ -27,11 +27,11 @@ MOVE = 1.2
 
 _IDLE_W, _MOST_IDLE_W = 6.0, 60.0
 _WANDERS_W = 2.0
-"""How much the consumption of other programs varies, in watts."""
+"""The assumed variation of other programs' consumption, in watts."""
 
 _NOTHING = 1e-9
 _MOST_W = 200.0
-"""More watts than a laptop can draw: the counter is broken."""
+"""A power in watts that no laptop draws; a higher measurement means that the battery's counter is broken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,10 @@ class Stretch:
 
 
 def between(before: Reading, after: Reading, gflops: float) -> Stretch | None:
-    """Return the period between two readings; None if it cannot be used.
+    """Return the period between two readings; None if the period cannot be used.
 
-    Reasons are: the device was charged or suspended, a battery was added or removed, or the counter is implausible.
+    A period is not used if the device was charged or suspended, a battery was added or removed, or the counter is
+    implausible.
     """
     seconds = after.at_s - before.at_s
     pairs = list(zip(before.batteries, after.batteries, strict=False))
@@ -78,7 +79,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """The accumulated periods. `held` is the estimate in joules per GFLOP; 0 before the first period.
+    """The sums over all periods. `held` is the estimate in joules per GFLOP; 0 before the first period.
 
     `sums` are of s·s, s·g, g·g, s·j and g·j over seconds s, GFLOPs g and joules j of each period, weighted by its
     certainty and age.
@@ -113,7 +114,7 @@ class Energy:
         return Estimate(_within(self.held, prior), known / (known + prior**-2), self.count)
 
     def _solved(self, prior: float) -> float:
-        """Return the least-squares joules per GFLOP, with prior terms for it and for the idle watts."""
+        """Return the least-squares joules per GFLOP, with prior terms for this figure and for the idle watts."""
         a, b, d, e, f = self.sums
         a, d, e, f = a + _IDLE_W**-2, d + prior**-2, e + 1 / _IDLE_W, f + 1 / prior
         idle = min(max((d * e - b * f) / (a * d - b * b), 0.0), _MOST_IDLE_W)

@@ -1,4 +1,7 @@
-"""The events of both sides of a running answer, and the commands to the sides. An epoch is one start of one side."""
+"""The events of both sides of a running answer, and the commands to the sides.
+
+Each start of a side has an epoch, a number.
+"""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -10,7 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Token(Generic[T]):
-    """The event that a side wrote the token with this absolute index."""
+    """The event that a side wrote a token, with the token's absolute index in the answer."""
 
     side: Side
     epoch: int
@@ -36,7 +39,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Doubtful:
-    """The event that a side may have failed: its connection is lost, and may come back."""
+    """The event that a side may have failed: its connection is lost, but may come back."""
 
     side: Side
     epoch: int
@@ -49,9 +52,9 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The command to start this side on the prompt and the first `accepted` tokens; it continues from that index.
+    """The command to start this side on the prompt and the first `accepted` tokens; the side continues from that index.
 
-    The start has this `epoch`.
+    `epoch` is the number of this start.
     """
 
     side: Side

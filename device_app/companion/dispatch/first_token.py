@@ -1,6 +1,6 @@
 """Times to the first token (DiSCo §3, §4.2): the server's hardly depends on the prompt, the device's grows linearly.
 
-Both are measured on the device, and only if the side was really asked.
+Both times are measured on the device, and only if the side was asked.
 """
 
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ import numpy as np
 from device_app.companion.dispatch.distribution import Array, Distribution
 
 HALF_LIFE = 256
-"""The number of answers after which an observation weighs half: fast enough for services that change within days."""
+"""The number of answers after which an observation's weight is halved: services change within days."""
 
 RECORDS = 64
-"""The most measurements for fitting the device's line; the older half of them weighs less."""
+"""The most measurements to which the device's line is fitted; the older half of them weighs less."""
 
 _PRIOR_PROMPT, _PRIOR_RATE, _PRIOR_START_S = 256.0, 100.0, 0.05
 
@@ -23,7 +23,7 @@ _PRIOR_PROMPT, _PRIOR_RATE, _PRIOR_START_S = 256.0, 100.0, 0.05
 def server() -> Distribution:
     """Return the prior of a server's times to the first token, in seconds; the median is about half a second.
 
-    Observe each arrival; observe timeouts and cancellations as `censored`, with the time waited.
+    The caller observes each arrival, and timeouts and cancellations as `censored`, with the time waited.
     """
     return Distribution.prior(unit=0.001, median=0.6, spread=0.8, half_life=HALF_LIFE)
 
@@ -35,10 +35,10 @@ def lengths(median: float) -> Distribution:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFirstToken:
-    """T_d(l) = slope·l + start, in seconds, for one model on this device.
+    """The device's time to the first token, T_d(l) = slope·l + start, in seconds, for one model on this device.
 
-    `records` are (tokens prefilled, seconds), the newest last. Before the first, the line is the prior's: a prompt of
-    256 tokens at `rate` tokens a second.
+    `records` are (tokens prefilled, seconds), the newest last. Before the first record, the line is the prior's: a
+    prompt of 256 tokens at `rate` tokens a second.
     """
 
     slope: float
@@ -47,7 +47,7 @@ class DeviceFirstToken:
 
     @classmethod
     def prior(cls, rate: float = _PRIOR_RATE, start: float = _PRIOR_START_S) -> "DeviceFirstToken":
-        """Return the prior of a device that prefills `rate` tokens a second, from its model's size or a benchmark."""
+        """Return the prior of a device that prefills `rate` tokens a second."""
         return cls(1 / rate, start)
 
     def __call__(self, length: float) -> float:
@@ -55,10 +55,10 @@ class DeviceFirstToken:
         return self.slope * length + self.start
 
     def observe(self, length: float, seconds: float) -> "DeviceFirstToken":
-        """Add a measurement. Raises ValueError for an invalid length or time.
+        """Return the line fitted with one more measurement. Raises ValueError for an invalid length or time.
 
-        Fits a decayed Theil-Sen line: the median of the slopes between all pairs, weighted by the difference of their
-        lengths. Up to a quarter of the measurements may be outliers: a loaded machine, a model still loading.
+        The line is a decayed Theil-Sen fit: the median of the slopes between all pairs, weighted by the difference of
+        their lengths. Up to a quarter of the measurements may be outliers: a loaded machine, a model still loading.
         """
         if not (0 <= length < float("inf") and 0 <= seconds < float("inf")):
             raise ValueError(
@@ -69,7 +69,7 @@ class DeviceFirstToken:
         return replace(self, slope=slope, start=start, records=records)
 
     def scenarios(self, count: int) -> Array:
-        """Return equally likely ratios of real times to the line's, ascending, shape (count,); 1 below 4 records."""
+        """Return equally likely ratios of measured to predicted time, ascending, shape (count,); 1 below 4 records."""
         if len(self.records) < 4:
             return np.ones(count)
         ratios = [seconds / max(self(length), 1e-9) for length, seconds in self.records]

@@ -13,15 +13,15 @@ from shared.side import Side, other
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The estimates and limits for hand-overs of one answer.
+    """The estimates and limits for hand-overs of one answer. Rates are tokens a second.
 
-    `ready_s(side, length)`: the seconds within which that side almost surely has its first token (round trip + p95),
-    after prefilling `length` tokens. `held`: prompt tokens that a side has prefilled and paid for already; the losing
-    side continues its prefill if `plan_handover` would move the answer there. `remaining(written)`: expected tokens to
-    come. Rates are tokens a second. `resume_s`: seconds until a paused source writes again. `allowed` are the sides
-    that may take this answer over; an answer from private passages never moves. A side in `used_up` has spent its
-    budget of the day, and takes over only from a side that failed, as does one in `unsuited`, whose model is too small.
-    `guarded` keeps the reader's buffer filled while the server writes, in case it fails.
+    `ready_s(side, length)`: the seconds within which that side almost surely has its first token (round trip + 95th
+    percentile), after prefilling `length` tokens. `held`: prompt tokens that a side has prefilled and paid for already;
+    the losing side continues its prefill if `plan_handover` would move the answer there. `remaining(written)`: expected
+    tokens to come. `resume_s`: seconds until a paused source writes again. `allowed` are the sides that may take this
+    answer over; an answer from private passages never moves. A side in `used_up` has spent its budget of the day, and
+    takes over only from a side that failed, as does a side in `unsuited`, whose model is too small. `guarded` keeps the
+    reader's buffer filled while the server writes, in case the server fails.
     """
 
     costs: Costs
@@ -41,7 +41,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """A hand-over that saves money: its target, tokens needed in the buffer, seconds to bridge, saving, and reason."""
+    """A hand-over that saves money: target, tokens needed in the buffer, seconds to bridge, money saved, reason."""
 
     target: Side
     buffer: int

@@ -15,11 +15,11 @@ GRACE_S = 0.25
 
 
 class Interruption(Generic[T]):
-    """A filter between an answer's streams and its `migration`. Times are of any one clock, in seconds.
+    """A filter between an answer's streams and its `migration`. Times are seconds of any one clock.
 
     While the buffer has tokens for the reader, the server is waited for as long as the device could still take over
     unnoticed. With an empty buffer, the device begins at once, but its tokens are held back for `GRACE_S`, so that a
-    short loss costs one prompt at most.
+    short loss of the connection costs one prompt at most.
     """
 
     def __init__(self, migration: Migration[T]) -> None:
@@ -28,7 +28,7 @@ class Interruption(Generic[T]):
         self._held: list[Token[T] | Ended] | None = None
 
     def receive(self, event: Token[T] | Ended | Failed) -> list[Command]:
-        """Handle an event of a stream; return the commands that follow."""
+        """Handle an event of a side's stream; return the commands that follow."""
         if isinstance(event, Failed):
             return self._migration.receive(event) + self._release()
         if event.side == "server":
@@ -39,7 +39,7 @@ class Interruption(Generic[T]):
         return self._migration.receive(event)
 
     def lost(self, now: float) -> list[Command]:
-        """Handle the loss of the connection; called again at each failed attempt to connect."""
+        """Handle the loss of the connection. It is called again after each failed attempt to reconnect."""
         if self.until is not None:
             return []
         self.until = now + self._patience()
@@ -75,7 +75,7 @@ class Interruption(Generic[T]):
         return [command for event in held for command in self._migration.receive(event)]
 
     def _patience(self) -> float:
-        """Return the seconds until the reader has read the buffer, less the seconds that the device needs to start."""
+        """Return the seconds of text that the reader has left, less the seconds that the device needs to start."""
         terms, buffer = self._migration.terms, self._migration.buffer
         if not buffer.waiting:
             return GRACE_S

@@ -18,7 +18,7 @@ from storage.private import write_private
 
 PRIOR_RATES: Mapping[Side, float] = {"device": 20.0, "server": 40.0}
 MEMORY = 0.2
-"""The weight of the newest answer in a side's tokens per second."""
+"""The weight of the newest answer in the running mean of a side's tokens per second."""
 
 _MOST_BYTES = 1_000_000
 _SLOWEST, _FASTEST = 0.1, 1e5
@@ -29,8 +29,9 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class Held:
-    """The learned figures of this device and its server. `rates` are each side's tokens a second in answers to public
-    questions.
+    """The learned figures of this device and its server.
+
+    `rates` are each side's tokens a second in answers to public questions.
     """
 
     knowledge: Estimates = field(default_factory=Estimates)
@@ -63,7 +64,7 @@ class Memory:
         return self._held
 
     def hold(self, held: Held) -> None:
-        """Set the figures, and write them to the file."""
+        """Replace the figures, and write them to the file."""
         self._held = held
         try:
             write_private(self.file, json.dumps(held.as_json()))
@@ -95,7 +96,7 @@ class Memory:
             return otherwise
 
     def _lost(self, error: Exception) -> None:
-        log.warning("The estimates of the server's speed cannot be read and start anew (%s): %s", self.file, error)
+        log.warning("The estimates of the server's speed cannot be read and start again (%s): %s", self.file, error)
 
 
 def _object(read: bytes) -> dict[str, Any]:

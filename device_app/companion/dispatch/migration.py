@@ -1,4 +1,4 @@
-"""Moves a running answer from one side to the other without a gap (DiSCo §4.3, figure 4): events in, commands out.
+"""Moves a running answer from one side to the other without a gap (DiSCo §4.3, figure 4).
 
 Uses no clock, socket or engine: `Migration.receive` takes an event and returns commands. Tokens have absolute indexes
 from 0 and the epoch of their stream; an epoch is one start of one side.
@@ -37,14 +37,17 @@ class MigrationPhase(Enum):
 
 
 class Migration(Generic[T]):
-    """One answer from its first token on. Accepted tokens are in `buffer`, in order.
+    """One answer, from its first token on. Accepted tokens are in `buffer`, in order.
 
-    `side` won the race with `epoch`. Only tokens of the committed owner are accepted; tokens of an older or abandoned
-    epoch are dropped. A side that failed is not started again.
+    `side` won the race with `epoch`. Only tokens of the committed owner, the side that writes now, are accepted; tokens
+    of an older or abandoned epoch are dropped. A side that failed is not started again.
     """
 
     def __init__(self, terms: Terms, side: Side, epoch: int = 0) -> None:
-        """Begin with `side` writing. If a hand-over will save money, tokens are shown at the reader's pace at once."""
+        """Begin with `side` writing.
+
+        Tokens are shown at the reader's pace from the start if a hand-over will save money.
+        """
         self.terms = terms
         self.buffer: TokenBuffer[T] = TokenBuffer(terms.reading_rate)
         self.phase = MigrationPhase.WRITING
@@ -126,7 +129,7 @@ class Migration(Generic[T]):
         return commands
 
     def _moved_on(self) -> list[Command]:
-        """Begin a hand-over once the buffer is long enough; abandon one that would come too late for the reader."""
+        """Begin a hand-over once the buffer is long enough; abandon it if it would come too late for the reader."""
         if self.phase is MigrationPhase.HANDING_OVER:
             if self.side in self._failed:
                 return []
@@ -146,14 +149,14 @@ class Migration(Generic[T]):
         return [pause, self._begin(planned.target, planned.reason), *self._insure()]
 
     def _insure(self) -> list[Command]:
-        """Let the source write up to B more tokens, in time for the reader not to wait for the target."""
+        """Let the source write as many tokens as the buffer needs, before a late target makes the reader wait."""
         if not self._insured or self.buffer.waiting > needed(self.terms.reading_rate, self.terms.resume_s):
             return []
         upto, self._insured = self.buffer.count + self._insured, 0
         return [Allow(self.side, self.epoch, upto)]
 
     def _plan(self) -> Handover | None:
-        """Return the hand-over to aim for, if any; pace the reader while a buffer is needed."""
+        """Return the hand-over to prepare, if any; show tokens at reading pace while a buffer is needed."""
         planned: Handover | str = "the answer was moved before, or a move failed"
         if not (self._tried or self._failed or self.moves):
             planned = plan_handover(self.terms, self.side, self.buffer.count, self.buffer.waiting)
@@ -168,7 +171,7 @@ class Migration(Generic[T]):
         return Begin(side, self._target_epoch, self.buffer.count, reason)
 
     def _take_back(self) -> None:
-        """Give up the hand-over: the side that wrote so far continues, and the tokens that it wrote meanwhile count."""
+        """Abandon the hand-over: the source side continues, and its tokens of the meantime count."""
         for token in self._insurance:
             self.buffer.put(self.buffer.count, token)
         self._insurance.clear()
@@ -176,7 +179,7 @@ class Migration(Generic[T]):
         self.phase = MigrationPhase.WRITING
 
     def _doubted(self) -> list[Command]:
-        """Start the other side; the first token of either side decides. The source continues as the insurance."""
+        """Start the other side; the side of the next token continues. The source goes on as the insurance."""
         target = other(self.side)
         if target in self._failed or target not in self.terms.allowed:
             return []
@@ -185,7 +188,7 @@ class Migration(Generic[T]):
         return [self._begin(target, f"the {self.side} may have failed")]
 
     def _rescued(self) -> list[Command]:
-        """Hand the answer over to the other side at once, whatever that costs, as the side that writes it failed."""
+        """Hand the answer over to the other side at once and at any cost, as the writing side failed."""
         target = other(self.side)
         if target in self._failed or target not in self.terms.allowed:
             self.phase = MigrationPhase.OVER

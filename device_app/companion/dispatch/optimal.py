@@ -3,17 +3,18 @@ weight on late ones, within a budget. Replaces the two policies of DiSCo (Device
 
 Symbols: l is a prompt's length in tokens; b the budget, the share of all prompt tokens that the constrained side may
 prefill; T_s and T_d(l) the seconds until server and device have the first token; F(t) = P(T_s < t) and S = 1 - F; φ(t)
-the cost that a reader feels after waiting t seconds, and φ' its slope. The constrained side is the one to be spared.
+the cost that a reader feels after waiting t seconds, and φ' its slope. The constrained side is the one whose tokens are
+to be saved.
 
-Let X be the first-token time of the free side, asked at once, and Y that of the constrained side from its start on.
-If the constrained side is started at w unless X came before, the answer begins at min(X, w + Y). The gain over X is
+Let X be the first-token time of the free side, asked at once, and Y that of the constrained side from its start on. If
+the constrained side is started at w unless X came before, the answer begins at min(X, w + Y). The gain over X is
 
     g(w) = E[φ(X) - φ(min(X, w + Y))] = ∫ φ'(t)·P(X > t)·P(w + Y < t) dt,   for P(X > w)·l tokens of the budget.
 
-Maximising the mean gain over prompts while E[l·P(X > w)] ≤ b·E[l] is a concave problem if waits may be random:
-by Lagrange there is one price μ per token, and each prompt of length l takes the w that maximises
-g(w) - μ·l·P(X > w); `never`, which gains and costs 0, is among the choices. Both of the paper's policies and all
-mixtures of them are feasible here, so none is better if the forecasts are right.
+Maximising the mean gain over prompts while E[l·P(X > w)] ≤ b·E[l] is a concave problem if waits may be random: by
+Lagrange there is one price μ per token, and each prompt of length l takes the w that maximises g(w) - μ·l·P(X > w);
+`never`, which gains and costs 0, is among the choices. Both of the paper's policies and all mixtures of them are
+feasible here, so none is better if the forecasts are right.
 
 * device-constrained: X = T_s, independent of the length, and Y = T_d(l), so that g(w) = ∫ φ'·S from w + T_d(l) on.
 * server-constrained: X = r·T_d(l), and Y = T_s. T_d(l) = slope·l + start is a line fitted to the device's measured
@@ -33,14 +34,16 @@ from device_app.companion.dispatch.policy import Decision, Thresholds, at_an_end
 from shared.side import Side
 
 TAIL_WEIGHT = 4.0
-"""The slope φ' of the reader's cost is 1, and 1 + TAIL_WEIGHT beyond the 90th percentile of the server's first-token
-times: a late second counts as five.
+"""The extra weight of late seconds.
+
+The slope φ' of the reader's cost is 1, and 1 + TAIL_WEIGHT beyond the 90th percentile of the server's first-token
+times, so that a late second counts as five.
 """
 
 _LATE, _RARE = 0.9, 0.0005
 
 _EXCEEDED = np.concatenate([[1.0], np.linspace(0.98, 0.1, 31), np.geomspace(0.09, 0.001, 16)])
-"""The probabilities P(T_s > w) of the considered waits w of a device; T_s: the server's time to the first token."""
+"""The probabilities P(T_s > w) of the device's considered waits w; T_s is the server's time to the first token."""
 
 _SCENARIOS, _LENGTHS = 8, 48
 
@@ -53,9 +56,9 @@ class Optimal:
     seconds if the device is constrained; if the server is, ratios to T_d(l), the device's usual seconds to the first
     token (a straight line in l: `device`). `costs`, shape (choices,), fall: the probability P(X > w) that the other
     side has no first token by w. `gains`, shape (lengths, choices), are the expected gains g(w) in felt seconds, by
-    length, from length bin `shortest` of `prompts` on; lengths outside use the nearest. `prices`, falling, are felt
+    length, from length bin `shortest` of `prompts` on; lengths outside use the nearest bin. `prices`, falling, are felt
     seconds per token, and `shares`, rising from 0, the fractions of all prompt tokens that the constrained side
-    prefills at each price; both shape (n,).
+    prefills at each price; both have shape (n,).
     """
 
     constraint: Side
@@ -178,12 +181,14 @@ def _by_server(server: Distribution, ratios: Array, takes: Array, tail_weight: f
 
 
 def _priced(gains: Array, costs: Array, weights: Array) -> tuple[Array, Array]:
-    """Return prices, falling, and for each price the share of all tokens that are prefilled if every choice is taken
-    that gains at least the price for each prefilled token, rising from 0; both shape (n,).
+    """Return prices of a prefilled token, falling, and for each price the share of all tokens prefilled at that price.
+
+    A prompt's tokens are prefilled as long as their gain is at least the price; the shares rise from 0. Both results
+    have shape (n,).
 
     `gains`, shape (lengths, choices), are per token; `costs`, shape (choices,), are the probabilities that a choice
-    prefills, 0 for `never`; `weights`, shape (lengths,), are each length's share of all tokens. For all lengths at
-    once, follows the upper convex hull of the points (cost, gain) from the choice `never` on, steepest slope first.
+    prefills, 0 for `never`; `weights`, shape (lengths,), are each length's share of all tokens. The function follows
+    the upper convex hull of the points (cost, gain) of all lengths from the choice `never` on, steepest slope first.
     """
     rows = np.arange(len(gains))
     at = np.full(len(gains), len(costs) - 1)

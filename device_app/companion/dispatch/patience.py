@@ -1,4 +1,4 @@
-"""Decides how long to wait for a server: while it is silent, after a promise, and when its tokens come slowly. Pure."""
+"""Decides how long to wait for a silent or slow server, and for one that has promised a start. Pure."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -7,13 +7,14 @@ PACE_S: Final = 1.0
 """The most seconds by which one token extends the wait: a very slow server must not delay an answer for long."""
 
 MOST_PROMISED_S: Final = 20.0
-"""A server that promises to begin later than this, counted from the request, is not waited for."""
+"""The most seconds from the request to a server's promised start for which the device waits."""
 
 
 @dataclass(slots=True)
 class ServerPatience:
-    """The wait for one server, which ends after `limit_s` seconds without an extension. `since` is when it began; all
-    times are by the same clock, which may be any.
+    """The wait for one server, which ends after `limit_s` seconds unless it is extended.
+
+    `since` is the time at which the wait began; all times are by the same clock, which may be any.
     """
 
     limit_s: float
@@ -38,13 +39,14 @@ class ServerPatience:
         self._from = min(now, self._from + PACE_S)
 
     def worked(self, now: float) -> None:
-        """Restart the wait after the server reported a round of retrieval; a restart later than MOST_PROMISED_S after
-        the first start counts as one at that time.
+        """Restart the wait after the server reported a round of retrieval.
+
+        A restart later than MOST_PROMISED_S after the first start counts as one at that time.
         """
         self._from = max(self._from, min(now, self.since + MOST_PROMISED_S))
 
     def promised(self, now: float, seconds: float) -> None:
-        """Extend the wait to the start that a server promises in `seconds`; end it if that is too late."""
+        """Extend the wait until the server's promised start in `seconds`; end the wait if that start is too late."""
         at = now + seconds
         self._from = at if at <= self.since + MOST_PROMISED_S else now - self.limit_s
 

@@ -1,8 +1,8 @@
 """Policies for when each side starts an answer, for an early first token within a budget (DiSCo §4.2, appendix F).
 
-The constrained side, the one to save, may prefill the share b of all prompt tokens: the budget. Three policies, each
-pure: `Optimal`, the default; `Waiting` and `Routing`, DiSCo's two, as corrected. The budget is an argument of each
-decision, so that the ledger's corrections need no rebuilding. `coin` is uniform over [0, 1).
+The constrained side, whose tokens are to be saved, may prefill the share b of all prompt tokens: the budget. There are
+three policies, each pure: `Optimal`, the default; `Waiting` and `Routing`, DiSCo's two, with corrections. The budget is
+an argument of each decision, so that the ledger's corrections need no rebuilding. `coin` is uniform over [0, 1).
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ HORIZON = 48
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The seconds after the question at which each side starts if no first token has come by then; None means never."""
+    """The seconds after which each side starts unless a first token has come by then; None means never."""
 
     device_after_s: float | None
     server_after_s: float | None
@@ -30,14 +30,14 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """A policy's rule at one budget, as a phrase, and the numbers in it, by name."""
+    """A policy's rule at one budget, as a phrase, and the numbers in the rule by name."""
 
     rule: str
     figures: Mapping[str, float] = field(default_factory=dict)
 
 
 def at_an_end(constraint: Side, budget: float) -> Thresholds | None:
-    """Return the rule of every policy where the budget is everything or nothing; None in between."""
+    """Return the rule of every policy if the budget is 0 or 1; None for a budget in between."""
     if budget >= 1:
         return Thresholds("both sides start at once, whatever the prompt")
     return Thresholds(f"the {constraint} never starts while the other side answers") if budget <= 0 else None
@@ -51,8 +51,10 @@ class Policy(Protocol):
         """The side whose tokens are saved."""
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Return when each side starts for a prompt of `length` tokens. `budget` is the share of all prompt tokens that
-        the constrained side may prefill; `coin` is random, uniform over [0, 1).
+        """Return when each side starts for a prompt of `length` tokens.
+
+        `budget` is the share of all prompt tokens that the constrained side may prefill; `coin` is random, uniform over
+        [0, 1).
         """
 
 
@@ -60,8 +62,8 @@ class Policy(Protocol):
 class Ledger:
     """Keeps the constrained side's share of all prompt tokens at the budget b, even if the forecasts are wrong.
 
-    `debt` is the use beyond the budget, in tokens, paid back over HORIZON prompts of the `usual` length. It is bounded
-    in both directions, so that a long time without any use does not allow unlimited use later.
+    `debt` is the use beyond the budget, in tokens, paid back over HORIZON prompts of the `usual` length. The debt is
+    bounded in both directions, so that a long time without any use does not allow unlimited use later.
     """
 
     debt: float = 0.0
@@ -75,8 +77,9 @@ class Ledger:
         return min(max(share - self.debt / (HORIZON * self.usual), 0.0), 1.0)
 
     def charge(self, length: float, share: float, *, used: bool) -> "Ledger":
-        """Return the ledger updated by an answer with a prompt of `length` tokens. `share` is the budget b; `used` says
-        whether the constrained side was started.
+        """Return the ledger updated by an answer with a prompt of `length` tokens.
+
+        `share` is the budget b; `used` says whether the constrained side was started.
         """
         usual = self.usual + (length - self.usual) * max(1 / (self.count + 1), 1 / HORIZON)
         most = HORIZON * usual

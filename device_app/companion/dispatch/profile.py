@@ -19,10 +19,10 @@ _NEW = 0.2
 """The weight of the newest prefill time and the newest search time in the running means."""
 
 _MOST = 1e9
-"""The upper bound of stored sums of squares: positions are below 10,000, and older steps fade."""
+"""The upper bound of stored sums of squares: positions are below 10,000, and older steps lose weight."""
 
 _LEAST_READ = 16
-"""The fewest tokens of a prompt from which the prefill speed is measured."""
+"""The shortest prompt, in tokens, from which the prefill speed is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,9 @@ class Profile:
     """Measured times and acceptance rates of this device and its server.
 
     `read` is this device's seconds per prompt token, `device` its seconds per generated token; `search` is the seconds
-    of a search on the server, `trip` the round trip. `ratios`: what joint answers by Algorithm 1 took per token against
-    their forecast, by who aggregated. `offered`: the ways of aggregation that the last server offered, None if unknown.
+    of a search on the server, `trip` the round trip. `ratios`: measured divided by forecast seconds per token of joint
+    answers by Algorithm 1, by the way of aggregation. `offered`: the ways of aggregation that the last server offered,
+    None if unknown.
     """
 
     read: float = 0.01
@@ -44,7 +45,10 @@ class Profile:
     offered: frozenset[str] | None = None
 
     def wrote(self, read: int, read_s: float, written: int, written_s: float, position: float) -> "Profile":
-        """Update with an answer of this device alone: tokens read and written, their seconds, the mean position."""
+        """Return the profile updated by an answer of this device alone.
+
+        It takes the tokens read and written, their seconds, and the mean position.
+        """
         profile = self
         if read >= _LEAST_READ:
             profile = replace(profile, read=profile.read + _NEW * (min(read_s / read, 1.0) - profile.read))
@@ -53,13 +57,13 @@ class Profile:
         return profile
 
     def searched(self, seconds: float, round_trip_s: float | None) -> "Profile":
-        """Update with a search: the seconds until its passages came, and the current round trip."""
+        """Return the profile updated by a search: the seconds until its passages came, and the current round trip."""
         trip = self.trip if round_trip_s is None else self.trip.observe(round_trip_s)
         own = min(max(seconds - trip.rtt, 0.0), 10.0)
         return replace(self, trip=trip, search=self.search + _NEW * (own - self.search))
 
     def judged(self, judged: Mapping[Side, tuple[int, int]]) -> "Profile":
-        """Update with a joint answer: each side's number of drafts, and how many of them were accepted."""
+        """Return the profile updated by each side's number of drafts in a joint answer, and how many were accepted."""
         return replace(
             self,
             device_accepted=_observed(self.device_accepted, judged.get("device", (0, 0))),
@@ -67,7 +71,7 @@ class Profile:
         )
 
     def timed(self, way: Aggregation, token_s: float, figures: Figures) -> "Profile":
-        """Update with a joint answer by Algorithm 1: who aggregated, and the seconds per token."""
+        """Return the profile updated by a joint answer by Algorithm 1: its way of aggregation and seconds per token."""
         return replace(self, ratios=observed(self.ratios, way, token_s, figures))
 
     def known(self, position: float, first_s: float, server_s: float, round_trip_s: float | None) -> SideTimes:

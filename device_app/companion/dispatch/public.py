@@ -1,4 +1,4 @@
-"""Handles public questions on this device: which side answers, at what cost, and what is learned from each (DiSCo).
+"""Handles public questions on this device: which side answers, the cost, and what is learned from each answer (DiSCo).
 
 After an answer the battery is read, at most once a minute, to learn the energy of the tokens computed since. The link
 is opened on the first public question, or when its state is requested.
@@ -45,19 +45,19 @@ if TYPE_CHECKING:
 _WORD_TOKENS = 1.4
 
 SERVER_BEGINS = Decision(None, 0.0, "the server alone: the model of this device is too small for this")
-"""The decision on a request that this device's model is too small for."""
+"""The decision for a request that is too hard for this device's model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The costs from the settings: money per million tokens on the server and per joule here; `spare` from 0 to 1.
+    """The costs from the settings: money per million tokens on the server and per joule on the device.
 
-    `per_joule` is the price on mains power; `limits` are temperatures at which a joule on battery costs more, `day`
-    the most joules and money for the answers of a day. `per_megabyte` is the price of a metered network's traffic;
-    `metered` says whether the network is metered, None that the device's conditions say it. `policy` decides
-    when each side starts.
-    `joules_per_gflop` is the prior of the battery's estimate, see `energy.Energy`. `steady` keeps a buffer in case the
-    server fails, see `migration.Terms.guarded`.
+    `spare` goes from 0 (save battery) to 1 (save money). `per_joule` is the price on mains power; `limits` are
+    temperatures at which a joule on battery costs more, `day` the most joules and money for the answers of a day.
+    `per_megabyte` is the price of a metered network's traffic; `metered` says whether the network is metered, or None
+    if the device's conditions decide that. `policy` decides when each side starts. `joules_per_gflop` is the prior of
+    the battery's estimate, see `energy.Energy`. `steady` keeps a buffer in case the server fails, see
+    `migration.Terms.guarded`.
     """
 
     server: ServerPrice
@@ -77,9 +77,9 @@ class Prices:
 class PublicQuestions:
     """Public questions to one server. `connect` opens the link; `battery` returns a reading, or None if unknown.
 
-    `conditions` returns the device's power, charge and heat, on which the cost of its energy depends. `days` counts
-    what each day's answers took.
-    Private answers are never handled here; the question of a race may be sent to the server.
+    `conditions` returns the device's power, charge and heat, on which the cost of its energy depends. `days` adds up
+    the cost of each day's answers. Private answers are never handled here; the question of a race may be sent to the
+    server.
     """
 
     connect: Callable[[], Link]
@@ -162,7 +162,8 @@ class PublicQuestions:
     def weighed(self, text: str, max_tokens: int, *, model_only: bool = False) -> Weighed:
         """Return the estimates, costs and budget that decide on a question. Sends nothing.
 
-        With `model_only` its prompt is the text alone; otherwise it is as long as usual, for its passages.
+        With `model_only` the prompt is the text alone; otherwise the prompt has the usual length of a question with
+        passages.
         """
         held = self.memory.held
         knowledge, own = held.knowledge, len(text.split()) * _WORD_TOKENS
@@ -202,14 +203,15 @@ class PublicQuestions:
             self.charge(prompt, self._server_price().of(prompt, answer_tokens))
 
     def charge_race(self, report: RaceReport) -> None:
-        """Add what a race took to the day's figures, also if it failed or was dropped."""
+        """Add a race's tokens and money to the day's figures, also if the race failed or was dropped."""
         money = self._server_price().of(report.server_read, report.server_wrote)
         self.charge(report.outcome.prompt if report.outcome else 0, money)
 
     def charge(self, length: int, money: float = 0.0) -> None:
-        """Add to the day's figures the tokens that this device computed since the last call, and what a server took.
+        """Add this device's tokens since the last call, and the server's price, to the day's figures.
 
-        The tokens are counted as if in a prompt of this length; on mains power, where energy is free, they are not.
+        The tokens are counted as if in a prompt of this length; on mains power, where energy is free, they are not
+        counted.
         """
         source = self.source()
         computed, before = source.engine.computed, self._charged

@@ -1,4 +1,4 @@
-"""One public question: both sides race to the first token, then the cheaper side writes the answer (DiSCo, 4).
+"""One public question: both sides race to the first token, then the cheaper side writes the answer (DiSCo, section 4).
 
 `policy` and `migration` decide; this loop carries their commands out with threads, a link and a clock. Its output is
 one stream of pieces, whichever side wrote them.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 TICK_S = 0.2
 
 ALONE = 1 << 20
-"""The epoch in which the device writes alone after all others were given up; no other epoch gets this high."""
+"""The epoch in which the device writes alone after the server was given up; no other epoch gets this high."""
 
 
 class Race:
@@ -59,7 +59,7 @@ class Race:
         self._prompt, self._moving = 0, ""
 
     def __enter__(self) -> Self:
-        """Start to watch the state of the link to the server."""
+        """Start to watch the state of the link to the server, and return the race."""
         self._sides.__enter__()
         return self
 
@@ -69,7 +69,10 @@ class Race:
         self._note()
 
     def search(self) -> Generator[LookedUp, None, tuple[m.PublicPassage, ...]]:
-        """Start who starts at once, and search: yield the server's rounds, return its passages. Raises LinkError."""
+        """Start the side that is due at once, and search: yield the server's rounds, return its passages.
+
+        Raises LinkError.
+        """
         with self._trace.step("search"):
             self._passages = yield from self._search()
         return self._passages
@@ -80,19 +83,25 @@ class Race:
         return self._sides.rounds
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield the answer as it is written. Raises EngineError; LinkError if only the server may begin, and fails."""
+        """Yield the answer as it is written.
+
+        Raises EngineError; LinkError if only the server may begin and the server fails.
+        """
         source = self._source()
         self._sides.vocabulary = source.engine.info.vocabulary
         yield from self._spelled(self._written(self._first_token(source)), source)
 
     @property
     def by_server(self) -> int | None:
-        """The index from which the server wrote to the end; None if the device wrote the end."""
+        """The index from which the server wrote up to the end; None if the device wrote the end."""
         index, side = self.report.moves[-1] if self.report.moves else (0, self.report.winner)
         return index if side == "server" else None
 
     def rewritten(self, accepted: Sequence[Piece]) -> Iterator[Piece]:
-        """Yield the device's text after these tokens, in place of the server's unreadable text. Raises as `pieces`."""
+        """Yield the device's text after these tokens, in place of the server's unreadable text.
+
+        Raises the errors of `pieces`.
+        """
         source = self._source()
         if not self.report.moves:
             self.report.winner = None
@@ -145,7 +154,7 @@ class Race:
         raise LinkError(self._link.blamed("no answer came in time. See `jackdaw status`, or ask with --local-only"))
 
     def _first_token(self, source: LocalSource) -> Wrote:
-        """Start each side when it is due; return the first token, whose side wins (one queue allows no tie)."""
+        """Start each side when it is due; return the first token, whose side wins the race."""
         waits: dict[Side, float | None] = {
             "device": self._decision.device_after_s,
             "server": self._decision.server_after_s,
@@ -187,7 +196,7 @@ class Race:
         self._failed[side] = self.report.reasons[-1]
 
     def _blame(self, side: Side, why: str) -> None:
-        """Add why a side failed to the reasons. Raises LinkError if nobody else may write the first token."""
+        """Record why a side failed. Raises LinkError if no other side may write the first token."""
         if side == "device":
             self.report.reasons.append(why)
             return
@@ -233,13 +242,13 @@ class Race:
                     self._blame("server", "the server did not continue the answer")
 
     def _read(self, migration: Migration[Piece]) -> Iterator[Piece]:
-        """Yield the pieces that are due; the time that the reader takes does not count against the server's wait."""
+        """Yield the pieces that are due. The time that the reader takes does not count as waiting for the server."""
         started = time.monotonic()
         yield from migration.buffer.due(started)
         self._sides.patience.paused(time.monotonic() - started)
 
     def _until(self, migration: Migration[Piece], interruption: Interruption[Piece]) -> float:
-        """Return the seconds until the next scheduled action if no event comes."""
+        """Return the seconds until the next scheduled action."""
         now = time.monotonic()
         moments = (now + TICK_S, migration.buffer.next_due(), interruption.until)
         return max(min(moment for moment in moments if moment is not None) - now, 0.0)
@@ -284,7 +293,7 @@ class Race:
             self.report.reasons.append("the answer moves as text, as the server's model has another vocabulary")
 
     def _note(self) -> None:
-        """Complete the report with what the race measured."""
+        """Add the race's measurements to the report."""
         sides = self._sides
         if self._question.is_alone and sides.server_starts:
             self.report.sent.insert(0, "the question")

@@ -1,4 +1,4 @@
-"""The question of a race, and the race's outcome for the answer's trace and ledger and for the estimates."""
+"""The question of a race, and the race's outcome for the answer's trace, the ledger and the estimates."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,15 +14,15 @@ from shared.public import public_prompt
 from shared.side import Side
 
 _DOUBTS = ("the server may have failed", "the server failed")
-"""Reasons for starting the device while the server might still have come back."""
+"""Reasons for which the device was started while the server might still have come back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the limits of its answer. If `pipeline` is "", the server chooses.
+    """A question and the limits of its answer. If `pipeline` is "", the server chooses a pipeline.
 
-    If `passages` is 0, a model answers alone. `server_begins`: only the server may write the first token, as this
-    device's model is too small for the question.
+    If `passages` is 0, a model answers alone. `server_begins`: only the server may write the first token, as the
+    question is too hard for this device's model.
     """
 
     text: str
@@ -38,16 +38,16 @@ class Question:
         return self.passages == 0
 
     def prompt(self, passages: Sequence[PublicPassage], template: ChatTemplate) -> Prompt:
-        """Return the prompt, which is the same on both sides."""
+        """Return the prompt for this question, which is the same on both sides."""
         return turn(self.text, template) if self.is_alone else public_prompt(self.text, passages, template)
 
 
 @dataclass(slots=True)
 class RaceReport:
-    """The course of a race, for trace, ledger and estimates. `moves` are the indexes at which it changed sides.
+    """The course of a race, for trace, ledger and estimates. `moves` are the indexes at which the answer changed sides.
 
     `server_read` and `server_wrote` count the tokens that the server was given to read, and that it wrote. `basis` is
-    what decided who starts, see `Weighed.basis`; empty if no policy was asked.
+    the rule that decided which side starts, see `Weighed.basis`; empty if no policy was asked.
     """
 
     reasons: list[str] = field(default_factory=list)
@@ -63,7 +63,7 @@ class RaceReport:
     basis: dict[str, Any] = field(default_factory=dict)
 
     def learned(self, answer: int, *, cut: bool) -> Outcome:
-        """Return the race's outcome, completed by the answer's length in tokens and whether its limit cut it."""
+        """Return the race's outcome, with the answer's length in tokens and `cut`, whether a limit ended the answer."""
         assert self.outcome is not None
         return replace(self.outcome, answer=answer, answer_cut=cut)
 
@@ -80,10 +80,10 @@ class RaceReport:
             self.reasons.append(reason)
 
     def settle_doubts(self, moving: str, blamed: Callable[[str], str]) -> None:
-        """If the answer moved to the device because the server might have failed, replace the doubts among the reasons
-        by what happened: the device continued, after a failure or a lost connection.
+        """Replace doubts about the server among the reasons by the outcome, once the answer moved to the device.
 
-        `moving` is why the answer moved last.
+        The outcome is that the device continued, after a failure or a lost connection. `moving` is the reason for the
+        answer's last move.
         """
         if self.moves and self.moves[-1][1] == "device" and moving in _DOUBTS:
             self.reasons = [why for why in self.reasons if why not in _DOUBTS]

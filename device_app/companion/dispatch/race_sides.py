@@ -40,8 +40,8 @@ class RaceSides:
 
     `started` and `first` hold the times when each side was started and wrote its first token, `times` when each token
     came: seconds of the monotonic clock, from `began` on. The server may write only tokens below `vocabulary`.
-    `server_starts` holds, for each time that the server began to write, the accepted tokens that it had to read after
-    the prompt; `server_tokens` counts those that it wrote.
+    `server_starts` holds, for each start of the server, the accepted tokens that it had to read after the prompt;
+    `server_tokens` counts the tokens that it wrote.
     """
 
     def __init__(self, link: Link, source: Callable[[], LocalSource], question: Question) -> None:
@@ -77,7 +77,7 @@ class RaceSides:
         return self
 
     def close(self) -> None:
-        """Stop both sides, the server first, and wait until the engine here is free."""
+        """Stop both sides, the server first, and wait until the engine on this device is free."""
         with self._watch:
             self._server.stop()
             self._device.close()
@@ -100,7 +100,7 @@ class RaceSides:
         self._server.search(generate=generate)
 
     def start(self, side: Side, passages: Sequence[m.PublicPassage]) -> None:
-        """Let a side write from the first token."""
+        """Let a side write the answer from the first token."""
         self.started[side] = time.monotonic()
         if side == "device":
             self._device.begin(0, passages, ())
@@ -110,12 +110,12 @@ class RaceSides:
             self._server.start()
 
     def resume_device(self, epoch: int, passages: Sequence[m.PublicPassage], accepted: Sequence[Piece]) -> None:
-        """Let the device continue after the accepted tokens, as this epoch."""
+        """Let the device continue after the accepted tokens; events of this start carry the number `epoch`."""
         self.started.setdefault("device", time.monotonic())
         self._device.begin(epoch, passages, accepted)
 
     def resume_server(self, epoch: int, accepted: Sequence[Piece]) -> None:
-        """Let the server continue after the accepted tokens, as this epoch."""
+        """Let the server continue after the accepted tokens; events of this start carry the number `epoch`."""
         self.started.setdefault("server", time.monotonic())
         self.server_starts.append(len(accepted))
         text = spelled(accepted, self._source().engine.detokenize) if self._link.by_text else ""
@@ -158,5 +158,5 @@ class RaceSides:
         return event
 
     def is_stuck(self, now: float) -> bool:
-        """Return whether the server was started and has been waited for too long."""
+        """Return whether the server was started and the time limit for its next message is over."""
         return "server" in self.started and now >= self.patience.until

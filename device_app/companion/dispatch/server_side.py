@@ -23,11 +23,14 @@ WINDOW = 48
 """Tokens that a server may send beyond those received: at 50 ms each way and 200 tokens/s, 20 are in flight."""
 
 MOST_CHARACTERS = 256
-"""The most characters per token on average: the longest token of any vocabulary has 128."""
+"""The most characters per token on average: the longest tokens of known vocabularies have 128."""
 
 
 class ServerSide:
-    """The server in a race. The first request searches, and may write; later ones continue from the same passages."""
+    """The server in a race.
+
+    The first request searches, and may also write; later requests continue from the same passages.
+    """
 
     def __init__(self, link: Link, ask: m.Ask, inbox: Inbox) -> None:
         """Prepare the side; `ask` is the template of every request."""
@@ -43,11 +46,11 @@ class ServerSide:
         return sum(stream.request.sent_bytes for stream in self._streams)
 
     def search(self, *, generate: bool) -> None:
-        """Search for passages and, with `generate`, write as epoch 0. Raises LinkError."""
+        """Search for passages and, with `generate`, write an answer in epoch 0. Raises LinkError."""
         self._open(structs.replace(self._ask, generate=generate, credit=self._window(0) if generate else 0), 0, 0)
 
     def start(self) -> None:
-        """Let the request that searched write the answer from the first token, as epoch 0; ask first if none did."""
+        """Let the server write the answer from the first token, in epoch 0; without an open request, send one."""
         if self._streams:
             self._streams[-1].request.start(self._window(0))
             return
@@ -57,7 +60,7 @@ class ServerSide:
             self._inbox.put(Broke(Failed("server", 0), str(error), time.monotonic()))
 
     def begin(self, epoch: int, accepted: Sequence[Piece], text: str) -> None:
-        """Continue after the accepted tokens, as this epoch; `text` is their text."""
+        """Continue after the accepted tokens; events of this start carry `epoch`. `text` is the tokens' text."""
         by_text = self._link.by_text
         ids = () if by_text else tuple(piece.token for piece in accepted)
         before = len(accepted) - len(ids)
@@ -94,17 +97,17 @@ class ServerSide:
         return min(index + WINDOW, self._ask.max_tokens)
 
     def distrust(self, why: str) -> str:
-        """Leave a server that broke the protocol; return the reason for the person."""
+        """Disconnect from a server that broke the protocol; return the reason as shown to the person."""
         return self._link.distrust(ProtocolError(m.CloseCode.MALFORMED, why))
 
     def remember(self, passages: tuple[m.PublicPassage, ...]) -> None:
-        """Remember the passages of the answer, for a request that continues it."""
+        """Keep the passages of the answer for a later request that continues the answer."""
         self._sources = tuple(passage.id for passage in passages)
         self._inbox.put(FoundPassages(passages))
 
 
 class _Stream:
-    """One request of the server's side. `before` is the index in the race of the request's own index 0."""
+    """One request of the server's side. `before` is the answer's index at which the request's own index 0 lies."""
 
     request: RemoteRequest
 
@@ -119,7 +122,7 @@ class _Stream:
         self._stopped = False
 
     def limit(self, upto: int | None) -> None:
-        """Allow tokens below the race's index `upto`; None lifts the limit."""
+        """Allow tokens below the answer's index `upto`; None lifts the limit."""
         self._upto = self._most if upto is None else min(upto - self._before, self._most)
         self._allow()
 
@@ -130,7 +133,7 @@ class _Stream:
             self.request.cancel()
 
     def receive(self, request: RemoteRequest, event: RequestEvent) -> None:
-        """Handle an event, on the link's thread; may be called before `ask` returns."""
+        """Handle an event of the request, on the link's thread; may be called before `ask` returns."""
         self.request = request
         now = time.monotonic()
         match event:

@@ -14,14 +14,14 @@ from shared.protocol import messages as m
 
 @dataclass(frozen=True, slots=True)
 class FoundPassages:
-    """The event that the server's passages for the question came."""
+    """The event that the server's passages for the question have come."""
 
     passages: tuple[m.PublicPassage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The event that the server announced its start, in seconds from now."""
+    """The event that the server announced when it will start, in seconds from now."""
 
     seconds: float
 
@@ -48,6 +48,6 @@ Inbox = SimpleQueue[SideEvent]
 
 
 def spelled(pieces: Sequence[Piece], detokenize: Callable[[Sequence[int]], bytes]) -> str:
-    """Return the text of the pieces, as far as its characters are complete."""
+    """Return the text of the pieces, without an incomplete character at the end."""
     parts = (piece.text.encode() if piece.token < 0 else detokenize([piece.token]) for piece in pieces)
     return b"".join(parts).decode(errors="ignore")

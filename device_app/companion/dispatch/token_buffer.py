@@ -9,12 +9,12 @@ T = TypeVar("T")
 
 
 def needed(reading_rate: float, handover_s: float) -> int:
-    """Return B = r_c·t_m: the tokens that keep the reader busy while an answer changes sides."""
+    """Return B = r_c·t_m, the tokens to read at `reading_rate` (r_c) while an answer changes sides (t_m seconds)."""
     return max(int(-(-reading_rate * handover_s // 1)), 1)
 
 
 class TokenBuffer(Generic[T]):
-    """The answer's tokens by absolute index, from 0, and when each is due.
+    """The answer's tokens by absolute index, from 0, and the time at which each is due.
 
     While `paced`, a token is due 1/rate seconds after the one before, or at once if it comes later. Otherwise, all
     tokens are due at once.
@@ -32,7 +32,7 @@ class TokenBuffer(Generic[T]):
 
     @property
     def count(self) -> int:
-        """The number of tokens received so far: the absolute index of the next one."""
+        """The number of tokens received so far, which is also the absolute index of the next token."""
         return len(self._held)
 
     @property

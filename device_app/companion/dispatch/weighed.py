@@ -1,4 +1,4 @@
-"""The estimates for one public question, the decision that follows, and both in words for `jackdaw why`.
+"""The estimates for one public question, the decision that follows from them, and their description for `jackdaw why`.
 
 Pure; sends nothing.
 """
@@ -18,7 +18,7 @@ from device_app.companion.dispatch.situation import ExchangeRate
 from shared.side import Side
 
 FORCED: Final = "does not apply, as a used-up budget of the day or this device's model decides"
-"""The rule of a policy that was not asked."""
+"""The rule that is shown if no policy decided."""
 
 _COINS = (0.0, 0.5, 0.999)
 
@@ -53,7 +53,7 @@ class Weighed:
 
     @property
     def server_refused(self) -> str:
-        """Why the budgets forbid asking the server, even where no other side can write; "" if they allow it."""
+        """Why the budgets forbid asking the server, even if no other side can write; "" if they allow it."""
         spared = self.budget.constraint == "server" and self.allowed <= 0
         return self.used_up.get("server", "link.spare saves money on the server" if spared else "")
 
@@ -66,11 +66,11 @@ class Weighed:
         return tuple(dict.fromkeys(map(self.decide, _COINS)))
 
     def thresholds(self) -> Thresholds:
-        """Return the rule of the policy in force, at what the constrained side may read now."""
+        """Return the rule of the policy in force, for the share of tokens that the constrained side may read now."""
         return Thresholds(FORCED) if self._forced else self._policy.thresholds(self.allowed)
 
     def basis(self) -> dict[str, Any]:
-        """Return what decided on the question, for the answer's record: the policy's rule, and λ with its reason."""
+        """Return the basis of the decision for the answer's record: the policy's rule, and λ with its reason."""
         return {
             "policy": {"name": self.policy, **asdict(self.thresholds())},
             "exchange_rate": asdict(self.exchange),
@@ -98,18 +98,18 @@ class Weighed:
         )
 
     def first_token_s(self, side: Side) -> tuple[float, float]:
-        """Return the seconds to a started side's first token: the median, and with probability .95."""
+        """Return the seconds from a side's start to its first token: the median, and the 95th percentile."""
         length = round(self.prompt)
         usual = self.knowledge.server.quantile(0.5) if side == "server" else self.knowledge.device(length)
         return usual, max(self.knowledge.ready_s(side, length), usual)
 
     def bill(self, side: Side) -> float:
-        """Return the money for the prompt and a usual answer if this side does all of it."""
+        """Return the money for the prompt and an answer of usual length if this side does everything."""
         answer = min(self.knowledge.answers.quantile(0.5), self.most)
         return self.costs.prompt(side) * self.prompt + self.costs.decode(side) * answer
 
     def move(self, source: Side) -> tuple[int, Handover] | str:
-        """Return after how many tokens an answer that `source` started changes sides, and the hand-over; or why not.
+        """Return after how many tokens an answer started by `source` changes sides, and the hand-over; or why it stays.
 
         Assumes that the other side has read nothing of the prompt yet.
         """

@@ -1,9 +1,9 @@
-"""A joint answer, written by device and server token by token (DRAGON, section 4): the device's side.
+"""The device's side of a joint answer, which device and server write token by token (DRAGON, section 4).
 
 `shared.aggregation` decides; this module has the threads, the link and the clock. Private passages never leave. The
-next-token distributions computed from them leave only with `link.privacy = open`. What always leaves: the question, the
-drafted or settled tokens, one number for how relevant the passages are, and acknowledgements. If the server fails, the
-device writes the rest alone.
+next-token distributions computed from them leave only with `link.privacy = open`. Four things always leave: the
+question, the drafted or settled tokens, one number for how relevant the passages are, and acknowledgements. If the
+server fails, the device writes the rest alone.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ AHEAD: Final = 8
 """The most drafts beyond the last token known to be settled; see `Terms`."""
 
 PACE_S: Final = 1.0
-"""Seconds by which each settled token extends the total wait for the server, which bounds the wait for a slow one."""
+"""Seconds by which each settled token extends the wait for the server; a slow server is thus waited for longer."""
 
 LATE: Final = "the server took too long"
 
@@ -54,9 +54,9 @@ MOST_WAITING: Final = 512
 
 
 class Aggregated:
-    """One joint answer, a context manager that sends the request; then call `pieces` with the private prompt.
+    """One joint answer: a context manager that sends the request; `pieces` then takes the private prompt.
 
-    Leaving early stops both sides; `report` is complete afterwards.
+    Leaving the context early stops both sides; `report` is complete afterwards.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Aggregated:
         self._moved_at = self._waited_s = 0.0
 
     def __enter__(self) -> Self:
-        """Send the request: the server searches and reads its passages while the device reads its own."""
+        """Send the request: the server searches and reads its passages while the device reads the private ones."""
         try:
             self._request.begin()
         except LinkError as error:  # the link was up a moment ago
@@ -108,7 +108,7 @@ class Aggregated:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop both sides: the server first, so that it need not wait until the engine here is free."""
+        """Stop both sides: the server first, so that it need not wait until the engine on this device is free."""
         self._request.cancel()
         if self._drafts:
             self._drafts.close()
@@ -118,7 +118,7 @@ class Aggregated:
         self._request.count(self.report)
 
     def give_up(self, why: str) -> None:
-        """Discard all that was written with the server; the engine is free afterwards."""
+        """Discard all tokens written with the server, for the reason `why`; the engine is free afterwards."""
         self._lose(why)
         self.report.together, self.report.alone = 0, self._link.blamed(why)
         if self._drafts:
@@ -127,9 +127,9 @@ class Aggregated:
     def pieces(
         self, prompt: Prompt, similarities: Sequence[float], most: int | None = None
     ) -> Generator[Piece, None, None]:
-        """Yield the answer as it is written, from private passages, one per row, with these similarities.
+        """Yield the answer as it is written from the prompt's private passages, which have these similarities.
 
-        At most `most` tokens. Raises EngineError if the model here fails, ContextFull, StoreError.
+        Yields at most `most` tokens. Raises EngineError if this device's model fails, ContextFull, StoreError.
         """
         self._limit = min(self._limit, self._limit if most is None else most)
         self._drafts = Drafting(
@@ -166,7 +166,7 @@ class Aggregated:
             commands = self._next()
 
     def _next(self) -> list[a.Command]:
-        """Return the commands after the next event, or after a wait without one."""
+        """Return the commands after the next event, or after a wait in which no event came."""
         due = self._request.due
         until = self._moved_at + waiting.LIMITS.token_s
         if due is not None:
@@ -190,7 +190,7 @@ class Aggregated:
 
     @property
     def _awaits(self) -> bool:
-        """Whether the answer is waiting for the server alone."""
+        """Whether only the server can let the answer continue."""
         ready = self._drafts is not None and self._drafts.ready
         return ready and self._machine.phase is not JointPhase.ALONE and self._machine.waits
 
@@ -233,7 +233,7 @@ class Aggregated:
         return commands
 
     def _do(self, commands: Sequence[a.Command]) -> list[tuple[int, int]]:
-        """Carry out the commands; return the positions and tokens that they settle."""
+        """Carry out the commands; return the position and token id of each token that they settle."""
         settled = []
         for command in commands:
             match command:
@@ -256,9 +256,9 @@ class Aggregated:
         return settled
 
     def _listen(self, event: RequestEvent) -> None:
-        """Queue an event.
+        """Queue an event of the request.
 
-        An honest server never fills the queue; a dishonest one's events are dropped until it times out.
+        A server that keeps to the protocol never fills the queue; events of another are dropped until it times out.
         """
         most = MOST_WAITING
         if self._terms.rule == "coupled":

@@ -1,7 +1,7 @@
 """Drafts of this device's model for a joint answer: a thread reads the prompt, then drafts and applies corrections.
 
-Makes no decisions: limits and corrections are passed in (DRAGON, section 4.1). Tokens settled before the prompt is read
-are appended after it.
+Makes no decisions: limits and corrections are passed in (DRAGON, section 4.1). Tokens settled before the thread has
+read the prompt are appended after it.
 """
 
 import threading
@@ -25,12 +25,13 @@ from shared.prompt import Prompt
 from shared.trace import Trace
 
 VERDICT_S: Final = 0.01
-"""Seconds to wait for a draft's verdict before the model reads it, as the verdict may come a moment late."""
+"""Seconds to wait for the verdict on a draft before the model reads the draft, as the verdict may come a moment late.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """The device's prompt: one row per passage, and each row's similarity."""
+    """The device's own prompt, with one row per passage, and each row's similarity to the question."""
 
     prompt: Prompt
     similarities: Sequence[float]
@@ -44,7 +45,7 @@ class Broke:
 
 
 class Errand:
-    """A call for the thread that began the answer, which alone may use its database connection."""
+    """A call to be made on the thread that began the answer, as only that thread may use its database connection."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self.done = threading.Event()
@@ -73,7 +74,7 @@ DraftEvent = a.Drafted | Broke | Errand
 
 
 class Drafting:
-    """Drafting in a thread, from construction until `close`. That thread calls `on_draft` with each draft.
+    """A thread that drafts tokens, from construction until `close`. The thread calls `on_draft` with each draft.
 
     `ready` says whether the prompt is read, `latency` predicts the seconds of a draft.
     """
@@ -101,13 +102,16 @@ class Drafting:
         self._thread.start()
 
     def allow(self, upto: int, judged: int) -> None:
-        """Allow drafts at positions below `upto`. `judged` is the number of drafts whose verdicts were passed on."""
+        """Allow drafts at positions below `upto`.
+
+        `judged` is the number of drafts whose verdicts this thread has been given.
+        """
         with self._change:
             self._upto, self._judged = upto, judged
             self._change.notify_all()
 
     def correct(self, correction: a.RollBack) -> None:
-        """Roll back and continue as the correction says."""
+        """Roll back the drafts and continue as the correction says."""
         with self._change:
             if self._corrections:
                 correction = _one_of(self._corrections.pop(), correction)
@@ -115,14 +119,14 @@ class Drafting:
             self._change.notify_all()
 
     def close(self) -> None:
-        """Stop, and wait until the engine is free."""
+        """Stop drafting, and wait until the engine is free."""
         with self._change:
             self._stopped = True
             self._change.notify_all()
         self._thread.join()
 
     def ran(self, errand: Errand) -> None:
-        """Run the call of an errand on this thread."""
+        """Make an errand's call on the current thread, which began the answer."""
         errand.run()
         with self._change:
             self._change.notify_all()
@@ -163,16 +167,16 @@ class Drafting:
             drawn.append(token)
 
     def _drawn(self, decoder: Decoder, drawn: Sequence[int]) -> "tuple[int, Any]":
-        """Draw a draft. A greedy draft comes with its whole distribution, so that the decoder is asked only once."""
+        """Draw a draft. A greedy draft comes with its whole distribution, so that the decoder computes it only once."""
         if self._terms.rule != "greedy":
             return draft(self._terms.rule, "device", decoder.mixture, self._sampling, drawn)
         whole = likeliest(decoder.mixture, self._sampling, drawn, self._terms.vocabulary)
         return int(whole.probabilities.argmax()), whole
 
     def _next(self, drawn: Sequence[int]) -> list[a.RollBack] | None:
-        """Wait until a draft may be made, and return the corrections to apply before it; None at the end.
+        """Wait until a draft may be made, and return the corrections to apply before the draft; None at the end.
 
-        The last draft may be rejected, so its verdict is awaited for a moment before the model reads it.
+        The last draft may be rejected, so the thread waits briefly for its verdict before the model reads the draft.
         """
         ended = bool(drawn) and (drawn[-1] in self._terms.ends or len(drawn) == self._terms.max_tokens)
         with self._change:
@@ -194,7 +198,7 @@ class Drafting:
 
 
 class _TreeElsewhere:
-    """The state tree, whose methods are called on the thread that owns it."""
+    """A wrapper of the state tree that calls its methods on the thread that owns it."""
 
     def __init__(self, tree: QKVTree, ask: Callable[[Callable[[], Any]], Any]) -> None:
         self._tree, self._ask = tree, ask

@@ -1,4 +1,4 @@
-"""The request for a joint answer: its messages, and counts of what left. Makes no decisions on the answer."""
+"""The request for a joint answer: its messages, and counts of the data that left. Makes no decisions on the answer."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JointQuestion:
-    """The question of a joint answer and how to write it, independent of private passages.
+    """The question of a joint answer and how to write the answer, independent of private passages.
 
     The server retrieves `passages` passages and reads them in `rows` rows. The default `rule` is greedy at temperature
-    0 and coupled above; the default `place` is the scheduler's choice. `open`: the device's distributions may leave it.
-    `scheduled`: the side that settles may change while the answer is written, unless `place` is "both".
+    0 and coupled above; the default `place` is the scheduler's choice. `open`: token distributions may leave the
+    device. `scheduled`: the side that settles tokens may change while the answer is written, unless `place` is "both".
     """
 
     question: str
@@ -50,7 +50,7 @@ class JointQuestion:
 
     @property
     def by(self) -> a.Rule:
-        """The rule to use: the chosen one or the default."""
+        """The rule for settling tokens: the chosen one or the default."""
         return self.rule or ("coupled" if self.sampling.temperature else "greedy")
 
     @property
@@ -59,7 +59,7 @@ class JointQuestion:
         return self.place or scheduler.place(self.by, device_distributions=self.open)
 
     def ask(self, terms: Terms, round_trip_s: float | None) -> m.Ask:
-        """Return the request to the server on these terms. Without the round trip, it hands nothing over."""
+        """Return the request to the server on these terms. Without a round trip, the settling side does not change."""
         changes = self.scheduled and terms.place != "both"
         return m.Ask(
             request=1,
@@ -105,7 +105,7 @@ class JointReport:
 
     @property
     def sent(self) -> tuple[str, ...]:
-        """The data that left the device, in words."""
+        """The kinds of data that left the device, as phrases with their counts."""
         if not self.sent_bytes:
             return ()
         counted = (
@@ -119,7 +119,7 @@ class JointReport:
 
 
 class JointRequest:
-    """The request of one joint answer, from `begin` until it is cancelled or the server ended it."""
+    """The request of one joint answer, from `begin` until this device cancels it or the server ends it."""
 
     def __init__(self, link: Link, ask: m.Ask, on_event: Callable[[RequestEvent], None]) -> None:
         self._link, self._ask, self._on_event = link, ask, on_event
@@ -134,11 +134,11 @@ class JointRequest:
 
     @property
     def due(self) -> float | None:
-        """The time at which `flush` has something to send, by the monotonic clock; None if nothing waits."""
+        """The time at which `flush` has something to send, by the monotonic clock; None if nothing waits to be sent."""
         return self._sent_at + GATHER_S if self._gathering else None
 
     def send(self, message: a.Message, step_s: float = 0.0) -> None:
-        """Send the message, now or gathered with the next ones within a moment."""
+        """Send the message, now or together with the messages of the next moment."""
         match message:
             case a.Drafts() | a.Targets():
                 self._gathering.add(message)
@@ -153,11 +153,11 @@ class JointRequest:
                 self.cancel()
 
     def tell_round_trip(self, seconds: float) -> None:
-        """Send the current round trip."""
+        """Send the current round trip, in seconds, to the server."""
         self._say(m.RoundTrip(self._ask.request, min(max(round(seconds * 1e6), 1), 2**31 - 1)))
 
     def flush(self, step_s: float = 0.0) -> None:
-        """Send the gathered messages; `step_s` is how long this device takes to draft one token, in seconds."""
+        """Send the gathered messages; `step_s` is the seconds that this device takes to draft one token."""
         self._sent_at = time.monotonic()
         for waiting in self._gathering.take():
             for message in to_wire(self._ask.request, waiting, step_s):
@@ -175,7 +175,7 @@ class JointRequest:
         self._over = True
 
     def count(self, report: JointReport) -> None:
-        """Fill the report with counts of what left."""
+        """Fill the report with counts of the data that left."""
         if self._request:
             sent = self._request.sent
             report.weight_sent = sent.weighed

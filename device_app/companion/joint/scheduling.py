@@ -11,7 +11,7 @@ from shared.aggregation.measured import Measured
 from shared.aggregation.profiler import Transmission
 
 CHANGED = 0.1
-"""The relative change of the round trip from which an aggregating server is told the new one."""
+"""The relative change of the round trip from which an aggregating server is sent the new value."""
 
 
 class Scheduling:
@@ -40,12 +40,12 @@ class Scheduling:
         self._busy_s = 0.0
 
     def observe_server(self, step_us: int) -> None:
-        """Note the server's microseconds per draft; 0 means unknown."""
+        """Record the server's microseconds per draft; 0 means unknown."""
         if step_us:
             self._measured.others_s = step_us / 1e6
 
     def step_s(self, drafts: Drafting | None) -> float:
-        """Return the seconds that a draft takes here, for a server that may take over; 0 if it needs no figure."""
+        """Return this device's seconds per draft, for a server that may take over; 0 if the server needs no figure."""
         return drafts.latency(len(self._machine.settled)) if self.changes and drafts else 0.0
 
     def gives(self, drafts: Drafting | None) -> bool:
@@ -57,7 +57,7 @@ class Scheduling:
         return self._measured.gives(self._machine)
 
     def news_s(self) -> float | None:
-        """Return the round trip to tell a server that aggregates; None if it knows it, or decides nothing."""
+        """Return the round trip to send to a server that aggregates; None if no message is needed."""
         now_s = self._round_trip_s()
         if not self.changes or now_s is None or self._machine.aggregates:
             return None
@@ -82,7 +82,7 @@ class Scheduling:
 
     @contextmanager
     def reader(self) -> Iterator[None]:
-        """Leave the time within the block out of the pace: a reader takes it, not the two sides."""
+        """Leave the time within the block, which the reader takes, out of the measured pace."""
         started = time.monotonic()
         try:
             yield

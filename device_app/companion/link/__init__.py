@@ -1,1 +1,1 @@
-"""The connection to a companion server: one thread makes it, keeps it and reconnects."""
+"""The connection to a companion server: one thread opens the connection, keeps it alive and reconnects."""

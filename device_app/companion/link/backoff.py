@@ -1,10 +1,10 @@
-"""The pauses between attempts to connect: random, and longer with each failure."""
+"""The pauses between attempts to connect: random, and longer after each failure."""
 
 import random
 from dataclasses import dataclass
 
 FIRST_WAIT_S, MOST_WAIT_S = 0.05, 30.0
-"""The first and the last limit of the wait: each is random, up to a limit that doubles with each failure."""
+"""The first and the last limit of the random pause, in seconds; the limit doubles with each failure."""
 
 
 @dataclass(slots=True)

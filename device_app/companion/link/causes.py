@@ -48,7 +48,7 @@ REMEDIES: Mapping[Cause, str] = {
     "failing": _LATER,
     "crashed": "Start Jackdaw again, and report the problem to its makers.",
 }
-"""The remedy for each problem, as told to the person; URL stands for the server's address."""
+"""The remedy for each problem, as shown to the person; URL stands for the server's address."""
 
 _CODES: Mapping[int, Cause] = {
     CloseCode.DONE: "ending",
@@ -62,7 +62,7 @@ _CODES: Mapping[int, Cause] = {
 
 
 def of_code(code: int | None) -> Cause:
-    """Return the cause of a connection's end from its close code; None is an end without a code."""
+    """Return the cause of a connection's end from its close code; None means that there was no code."""
     return "lost" if code is None else _CODES.get(code, "protocol" if 4000 <= code < 5000 else "failing")
 
 

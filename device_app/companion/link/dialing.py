@@ -1,4 +1,4 @@
-"""Opens a connection to the companion server, and explains a failure or an end for the next attempt."""
+"""Opens a connection to the companion server, and explains why an attempt or a connection failed."""
 
 import ssl
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ MOST_REFUSED_S = 3600.0
 
 
 class Parted(NamedTuple):
-    """The end of a connection: its cause, the reason in words if anything was wrong, and whether it is final.
+    """The end of a connection: its cause, a reason in words if anything was wrong, and whether it is final.
 
-    If it is not final, another attempt follows, after the seconds to wait that the server set, if any.
+    If it is not final, the next attempt follows after the seconds that the server has set, if any.
     """
 
     cause: Cause = "lost"
@@ -34,7 +34,7 @@ class Parted(NamedTuple):
 
 
 class NoAuthority(OSError):
-    """The file of certificates to trust contains none."""
+    """The file of certificates to trust contains no certificate."""
 
 
 class _Direct(ClientConnection):
@@ -49,7 +49,7 @@ class _Direct(ClientConnection):
 
 
 def dial(credentials: Credentials, log: Logger) -> AbstractContextManager[ClientConnection]:
-    """Return a context manager that holds an open connection. Raises the errors that `parted` explains."""
+    """Return a context manager for an open connection to this server. Raises the errors that `parted` explains."""
     tls = None
     if credentials.pin:
         tls = pinned(credentials.pin)
@@ -64,10 +64,7 @@ def dial(credentials: Credentials, log: Logger) -> AbstractContextManager[Client
 def open_connection(
     url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str], log: Logger
 ) -> AbstractContextManager[ClientConnection]:
-    """Return a context manager that holds an open connection to this address.
-
-    Raises the errors that `parted` explains.
-    """
+    """Return a context manager for an open connection to this address. Raises the errors that `parted` explains."""
     try:
         return connect(
             url,
@@ -89,7 +86,7 @@ def open_connection(
 
 
 def parted(error: WebSocketException | OSError) -> Parted:
-    """Explain a connection that could not be made, or broke."""
+    """Explain why a connection could not be made, or broke."""
     match error:
         case InvalidStatus():
             return _refusal(error)

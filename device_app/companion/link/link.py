@@ -1,7 +1,7 @@
 """A thread that keeps the connection to the companion server; callers deal with requests and events only.
 
 It reconnects with a jittered back-off and resumes where the connection was lost. Bytes that leave the device are
-counted per request, as they are on the wire. The library is `websockets`, as on the server, in its threaded form.
+counted per request, as they are on the wire. It uses the library `websockets` in its threaded form, as the server does.
 """
 
 import logging
@@ -44,7 +44,10 @@ class Link:
     """The connection to the server. Any thread may call it; `close` ends it."""
 
     def __init__(self, credentials: Credentials, hello: m.Hello, resting: Resting | None = None) -> None:
-        """Start to connect. Without `resting`, only this link avoids a server that breaks the protocol."""
+        """Start to connect.
+
+        `resting` lets all processes avoid a server that broke the protocol; else only this link does.
+        """
         self._credentials, self._hello = credentials, hello
         self._resting = resting or Resting(credentials)
         self._broke = ""
@@ -65,13 +68,13 @@ class Link:
         return self.current.state
 
     def wait(self, seconds: float) -> LinkState:
-        """Wait until the first attempt to connect has ended, or for `seconds`, and return the state."""
+        """Wait until the first attempt to connect has ended, at most `seconds`, and return the state."""
         return self.current.wait(seconds)
 
     def ask(self, ask: m.Ask, on_event: OnEvent) -> RemoteRequest:
         """Send a question under a number that the link chooses; `on_event` is called with each event of the request.
 
-        The first call may come before this returns. Raises LinkError if nothing can be asked now.
+        The first event may come before `ask` returns. Raises LinkError if no question can be sent now.
         """
         with self._lock:
             if self._broke:  # a moment ago
@@ -90,7 +93,7 @@ class Link:
         return request
 
     def send(self, request: RemoteRequest, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice) -> None:
-        """Send a message of a request, now or after reconnecting; drop it if the request is over.
+        """Send a message of a request, now or after reconnecting; drop the message if the request is over.
 
         Raises ProtocolError.
         """
@@ -111,7 +114,7 @@ class Link:
         self._thread.join(0.5 if dials else 5)  # an attempt to connect ends by itself
 
     def watched(self, changed: Callable[[LinkState], None]) -> AbstractContextManager[None]:
-        """Return a context in which `changed`, which must not block, gets each state, on the link's thread."""
+        """Return a context in which the link's thread calls `changed`, which must not block, with each state."""
         return self.current.watched(changed)
 
     def blamed(self, why: str) -> str:
@@ -119,7 +122,7 @@ class Link:
         return f"{AT}{self.server} failed: {why}"
 
     def distrust(self, error: ProtocolError) -> str:
-        """Disconnect from a server whose message a caller found invalid; avoid it for a while. Return the reason."""
+        """Disconnect from a server that sent an invalid message, and avoid it for a while; return the reason."""
         with self._lock:
             why = self._break(error)
             if self._socket:
@@ -129,7 +132,7 @@ class Link:
 
     @property
     def by_text(self) -> bool:
-        """Whether answers are handed over as text, as the server's model has another vocabulary."""
+        """Whether answers are handed over as text, because the server's model has another vocabulary."""
         return self._session.handover == "text"
 
     @property
@@ -170,7 +173,7 @@ class Link:
         return LinkState("closed")
 
     def _connection(self) -> Parted:
-        """Keep one connection until it ends; return how it ended."""
+        """Open one connection and keep it until it ends; return how it ended."""
         try:
             with dial(self._credentials, _sockets) as socket:
                 with self._lock:
@@ -265,7 +268,7 @@ class Link:
             self._write(self._session.send(m.Ping(self._heartbeat.ping(time.monotonic()))), None)
 
     def _write(self, frames: Sequence[Frame], request: int | None) -> None:
-        """Send frames; bytes that belong to no request are charged to the oldest open one."""
+        """Send the frames; bytes that belong to no request are counted for the oldest open request."""
         sent = self._send_raw(frames)
         charged = request if request is not None else next(iter(self._requests), None)
         if charged is not None and (asking := self._requests.get(charged)):
@@ -276,7 +279,7 @@ class Link:
                 asking.sent.add(said)
 
     def _send_raw(self, frames: Sequence[Frame]) -> int:
-        """Send the frames; return how many were sent."""
+        """Send the frames; return how many of them were sent."""
         sent = 0
         with suppress(ConnectionClosed, OSError):  # the listening thread notices; the session resends
             for frame in frames if self._socket else ():

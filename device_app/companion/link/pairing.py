@@ -1,4 +1,4 @@
-"""Pairing on the device: from a code to the server's address, its key and a token (`shared.pairing.exchange`)."""
+"""Pairing on the device: turns a code into the server's address, its key and a token (`shared.pairing.exchange`)."""
 
 import hmac
 import logging
@@ -34,11 +34,11 @@ log.setLevel(logging.CRITICAL)  # failures are raised
 
 
 class NotPaired(LinkError):
-    """No device was paired. The message names the next step."""
+    """This device was not paired. The message names the next step."""
 
 
 class _Elsewhere(NotPaired):
-    """Another server answers at this address; the invitation's other addresses may be right."""
+    """One address leads to no server or to another one; the invitation's other addresses may be right."""
 
 
 def pair(invitation: Invitation, name: str) -> tuple[Credentials, str]:

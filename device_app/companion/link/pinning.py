@@ -1,4 +1,4 @@
-"""TLS to a server whose public key is known (its pin), or becomes known by pairing.
+"""TLS to a server whose public key is known (by its hash, the pin), or becomes known by pairing.
 
 The pin is compared within the TLS handshake, before any data is sent. By then the other end has proven, with the key,
 that the certificate is its own (RFC 8446, section 4.4.3), so that no authority has to have signed it.
@@ -29,8 +29,9 @@ class _Pinned(ssl.SSLSocket):
 
 
 def pinned(pin: str, *, signed: bool = False) -> ssl.SSLContext:
-    """Return a context that trusts only the key with this pin, whatever its certificate's names and dates; with
-    `signed`, an authority that the system trusts must have signed it, too.
+    """Return a context that trusts only the key with this pin, whatever its certificate's names and dates.
+
+    With `signed`, an authority that the system trusts must also have signed the certificate.
     """
     context = Context(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -44,7 +45,7 @@ def pinned(pin: str, *, signed: bool = False) -> ssl.SSLContext:
 
 
 def unproven() -> ssl.SSLContext:
-    """Return a context that trusts any key: for an exchange in which the server proves its key."""
+    """Return a context that trusts any key, for a pairing exchange, in which the server proves its key."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     _trust_anybody(context)

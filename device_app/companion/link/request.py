@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class SentTokens:
-    """The tokens sent, by position, and whether the passages' weight was sent; resending counts nothing twice."""
+    """The positions of the tokens sent, and whether the passages' weight was sent; resending counts nothing twice."""
 
     weighed: bool = False
     drafts: set[tuple[int, int, int]] = field(default_factory=set)
@@ -38,16 +38,17 @@ class SentTokens:
 
 
 RequestEvent = m.Event | Lost
-"""An event of a request; Lost if the server no longer has the request."""
+"""An event of a request; the event Lost means that the server no longer has the request."""
 
 OnEvent = Callable[["RemoteRequest", RequestEvent], None]
 
 
 class RemoteRequest:
-    """A request on the server. `on_event` is called with the request and each of its events, in order, on the link's
-    thread.
+    """A request on the server.
 
-    `sent_bytes` counts the bytes sent for it, `sent` the tokens sent for a joint answer.
+    `on_event` is called with the request and each of its events, in order, on the link's thread.
+
+    `sent_bytes` counts the bytes sent for the request, `sent` the tokens sent for a joint answer.
     """
 
     def __init__(self, link: "Link", number: int, credit: int, on_event: OnEvent) -> None:

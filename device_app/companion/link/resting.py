@@ -1,4 +1,4 @@
-"""Rests: periods in which all processes of this device avoid a server that broke the protocol. One small file.
+"""Periods (rests) in which all processes of this device avoid a server that broke the protocol; one small file.
 
 Times are of the monotonic clock, which all processes share until the machine restarts: a rest that begins in the future
 was recorded before a restart, and is over.
@@ -34,7 +34,7 @@ class _Rest(Struct, frozen=True):
 
 
 class Resting:
-    """The rests of one server and token, stored in the file; without a file, kept as long as the process runs."""
+    """The rests of one server and token, stored in a file; without a file, kept as long as the process runs."""
 
     def __init__(self, credentials: Credentials, file: Path | None = None) -> None:
         # Keyed by a hash, as the token is a secret; with another token there is no rest.
@@ -43,7 +43,7 @@ class Resting:
         self._last: _Rest | None = None
 
     def left(self) -> tuple[float, str]:
-        """Return the seconds left of the rest, 0 if there is none, and its reason."""
+        """Return the seconds left of the current rest and its reason; 0 seconds if there is no rest."""
         last = self._noted()
         left = last.until - time.monotonic() if last else 0.0
         return (left, last.why) if last and left > 0 else (0.0, "")

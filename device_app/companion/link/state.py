@@ -17,10 +17,9 @@ MOST_WHY = 300
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """The state of the connection: `cause` and, in words, `why` say what is wrong; `refused`: only the person can fix
-    it.
+    """The state of the connection: `cause` and, in words, `why` say what is wrong.
 
-    `server` is the host and port of the server.
+    `refused`: only the person can solve the problem. `server` is the host and port of the server.
     """
 
     phase: Literal["connecting", "connected", "leaving", "waiting", "refused", "closed"]
@@ -38,7 +37,7 @@ class LinkState:
 
     @property
     def answering(self) -> bool:
-        """Whether open requests are still answered: a server that leaves finishes them."""
+        """Whether open requests are still answered; a server that shuts down finishes them."""
         return self.phase in ("connected", "leaving")
 
     def why_not(self) -> str:
@@ -62,7 +61,7 @@ class CurrentState:
         self._watchers: tuple[Callable[[LinkState], None], ...] = ()
 
     def wait(self, seconds: float) -> LinkState:
-        """Wait until the first state is published, or for `seconds`, and return the state."""
+        """Wait until the first state is published, at most `seconds`, and return the state."""
         self._settled.wait(seconds)
         return self.state
 
@@ -78,7 +77,7 @@ class CurrentState:
                 self._watchers = tuple(watcher for watcher in self._watchers if watcher is not changed)
 
     def publish(self, state: LinkState) -> None:
-        """Set the state, add the server's name, make its text safe to show, and call the watchers."""
+        """Set the state, with the server's name added and its text made safe to show, and call the watchers."""
         self.state = replace(state, why=safe_line(state.why)[:MOST_WHY], server=self._server)
         self._settled.set()
         for changed in self._watchers:

@@ -94,7 +94,7 @@ def test_a_damaged_profile_is_begun_anew_and_the_rest_stays(
         held = Memory(file).held
     assert held.profile == Profile()
     assert held.rates["device"] > PRIOR_RATES["device"]
-    assert "start anew" in caplog.text
+    assert "start again" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_damaged_file_is_begun_anew(tmp_path: Path, caplog: pytest.LogCaptureF
     with caplog.at_level(logging.WARNING):
         held = Memory(file).held
     assert (held.rates, held.profile) == (PRIOR_RATES, Profile())
-    assert "start anew" in caplog.text
+    assert "start again" in caplog.text
 
 
 def test_what_an_older_version_kept_is_taken_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
