@@ -1,1 +1,1 @@
-"""Everything that parses English, as pure functions, independent of stores, models and caches."""
+"""Pure functions that parse English text. They use no store, model or cache."""

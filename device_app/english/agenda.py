@@ -1,6 +1,6 @@
-"""Recognises questions about an agenda: what is on, whether one is free, when the next one is. Reads no store.
+"""Recognises questions about an agenda: which events there are, whether the person is free, when the next event is.
 
-A whole text has to match, without the days that it names (`windows`).
+A question has to match as a whole, apart from the days that it names (`windows`). Reads no store.
 """
 
 import re
@@ -17,8 +17,11 @@ from device_app.english.terms import plain, terms
 from device_app.english.windows import Window, window_in
 
 Ask = Literal["count", "list", "any", "free", "busy", "next", "when", "about", "whether"]
-"""What is asked: how many events some days have, which, whether there are any, whether one is free or busy then, the
-next event, when an event is, an event of some days by its subject, or whether there is one.
+"""The kinds of questions about an agenda, in the order in which they are tried.
+
+They ask for the number of events on some days (count), the events (list), whether there are any (any), whether the
+person is free or busy, the next event, the day of an event (when), the events about a subject (about), or whether one
+about a subject exists (whether).
 """
 
 _MOST_CHARACTERS: Final = 160
@@ -27,14 +30,14 @@ _AHEAD: Final = timedelta(days=6)
 
 _READ: Final = load("agenda")
 _ASKS: Final[tuple[Ask, ...]] = get_args(Ask)
-"""In this order: a phrase with any subject comes after those without."""
+"""The kinds of questions in the order in which they are tried: phrases with any subject come last."""
 
 _DAY_WORDS: Final = word_set(
     """today tomorrow yesterday tonight weekend morning afternoon evening monday tuesday wednesday thursday friday
         saturday sunday appointment appointments calendar"""
 )
 _NEARLY: Final = 0.86
-"""The similarity (difflib) from which a word is a day's, misspelled: one or two wrong letters."""
+"""The similarity (difflib) from which a word counts as a misspelled name of a day, with one or two wrong letters."""
 
 _OF_A_DAY: Final = re.compile(
     r"(?:today|tomorrow|tonight|yesterday|week|month|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day)'?s"
@@ -43,7 +46,7 @@ _WORD: Final = re.compile(r"[a-z']+")
 _DANGLING: Final = re.compile(
     r"(?:^| )(?:on|for|in|from|between|during|over|at|of|within|until|by|throughout)(?: (?:the|my))?$"
 )
-"""A preposition that stood before the days."""
+"""A preposition left at the end of a text after the days behind it were removed."""
 
 _GOES_ON: Final = re.compile(r"^(?:ok(?:ay)? |(?:and|or|but|(?:what|how) about) )+")
 _WAS: Final = re.compile(r"\b(?:was|were|did|had|yesterday)\b")
@@ -67,10 +70,10 @@ _SOFT: Final = frozenset(map(stemmed, word_set("training lesson class workout pr
 
 @dataclass(frozen=True, slots=True)
 class AgendaQuestion:
-    """A question about an agenda. `words` are the stems that name what it is about, none for any event.
+    """A question about an agenda. `words` are the stems that name the subject of the events; empty for any event.
 
-    `window` is None only for "next" and "when". `is_past` is whether it asks for what was, `of_meetings` whether it
-    counts meetings alone.
+    `window` is None only for "next" and "when". `is_past`: the question is about past events; `of_meetings`: it counts
+    only meetings.
     """
 
     ask: Ask
@@ -82,7 +85,7 @@ class AgendaQuestion:
 
 
 def read(question: str, today: date) -> AgendaQuestion | None:
-    """Return what is asked of an agenda; None if the question is another one, or unsure."""
+    """Parse a question about an agenda; return None for any other or an unclear question."""
     if len(question) > _MOST_CHARACTERS:
         return None
     text = _normal(question)
@@ -107,9 +110,9 @@ def names_meeting(title: str) -> bool:
 
 
 def following(question: str, before: str, today: date) -> AgendaQuestion | None:
-    """Return what is asked of other days by a question that names only these, after another one: "And on Friday?".
+    """Parse a question that only names other days for the question `before`: "And on Friday?".
 
-    None if the question before it does not ask for an agenda of some days, or if this one says anything else.
+    Return None if `before` is no question about an agenda of some days, or if this question says anything else.
     """
     asked = read(before, today) if is_bare_follow_up(question) and len(question) <= _MOST_CHARACTERS else None
     if asked is None or asked.window is None:
@@ -120,18 +123,18 @@ def following(question: str, before: str, today: date) -> AgendaQuestion | None:
 
 
 def _normal(question: str) -> str:
-    """Return a question in lower case, without polite words and commas, with the names of days as they are spelled."""
+    """Return a question in lower case, without polite words and commas, with misspelled names of days corrected."""
     return _WORD.sub(_spelled, " ".join(plain(bare(question)).replace(",", " ").split()))
 
 
 def _stems(subject: str) -> tuple[str, ...]:
-    """Return the stems that name a subject; without "training" in "rowing training", as calendars rarely have it."""
+    """Return the stems of a subject, without generic words such as "training" in "rowing training"."""
     stems = [stem for word in terms(subject) if (stem := stemmed(word)) not in _ANY_EVENT]
     return tuple(stem for stem in stems if stem not in _SOFT) or tuple(stems)
 
 
 def _spelled(match: re.Match[str]) -> str:
-    """Return a word as it is spelled, if it is nearly the name of a day, without a genitive: "tomorow", "todays"."""
+    """Return a word with a misspelled name of a day corrected and its genitive removed: "tomorow", "todays"."""
     word = re.sub(r"'?s$", "", match[0]) if _OF_A_DAY.fullmatch(match[0]) else match[0]
     return nearest(word, _DAY_WORDS, _NEARLY)
 
@@ -154,7 +157,7 @@ def _question(ask: Ask, window: Window | None, subject: str, text: str, today: d
 
 
 def _unnamed(text: str, today: date) -> Window | None:
-    """Return the days of a question without any: "my week", "what is coming up?", "what is on?"; None for others."""
+    """Return the days that a question means without naming them: "my week", "what is coming up?"; None for others."""
     if (unit := _UNIT.search(text)) and (named := window_in(f"this {unit[0]}", today)):
         return named[0]
     if _UPCOMING.search(text):

@@ -55,23 +55,23 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)|(?P<mark>[-+*/^%()])|(?P<of>of\b|sqrt\b))"
 )
 _PARTS: Final = frozenset(("half", "third", "quarter", "fifth", "tenth", "twice", "double"))
-"""Words that are no plain numbers, though the lexicon has numbers for some."""
+"""Words for fractions and multiples, which do not count as plain numbers though the lexicon has digits for some."""
 
 _SUMS: Final = load("sums")
 _DATE = re.compile(r"\s*\d+(?:[-/]\d+){2,}\s*|\s*\d{1,2}[:/]\d{2}\s*|\s*\d{4}-\d{1,2}\s*")
-"""A day, a time, a telephone number, which are no sums: 2026-03-14, 12:30, 040-123-4567."""
+"""Matches dates, times and telephone numbers, which are not sums: 2026-03-14, 12:30, 040-123-4567."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A sum: how it was read, and its value; None if it divides by zero or is too large."""
+    """A sum as the parser understood it, and its value; None if the sum divides by zero or its value is too large."""
 
     text: str
     value: Decimal | None
 
 
 def read(question: str) -> Sum | None:
-    """Return the sum that a question asks for; None if it asks for anything else."""
+    """Parse the sum in a question; return None if the question asks for anything else."""
     match = _ASKED.fullmatch(question[: _MOST_CHARACTERS + 1])
     text = match["sum"].lower() if match else ""
     if len(question) > _MOST_CHARACTERS or _DATE.fullmatch(text):
@@ -85,7 +85,7 @@ def read(question: str) -> Sum | None:
 
 
 def _of_words(text: str) -> str:
-    """Return the text with words for numbers and operators in signs."""
+    """Return the text with digits and signs in place of words for numbers and operators."""
     text = re.sub(r"[a-z]+(?:-[a-z]+)?", lambda match: _number(match[0]), text)
     text = re.sub(r"\s*\bper ?cent\b", "%", text)
     text = _phrased(" ".join(re.sub(r",(?=\s)", "", _ORDINAL.sub("", text)).split())) or text
@@ -95,7 +95,7 @@ def _of_words(text: str) -> str:
 
 
 def _phrased(text: str) -> str:
-    """Return a sum in words as it is written with signs; "" if it is none."""
+    """Return a sum in words rewritten with digits and signs; "" if the text is no such sum."""
     for written, phrases in _SUMS.items():
         for parts in phrases.readings(text):
             if (amounts := _amounts(parts)) is not None:
@@ -104,7 +104,7 @@ def _phrased(text: str) -> str:
 
 
 def _amounts(parts: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the numbers of a sum in words; None if one of its parts is none."""
+    """Return the numbers in the parts of a sum in words; None if a part is no number."""
     amounts: dict[str, str] = {}
     for name, words in parts.items():
         each = re.split(r"\s+(?:and|plus)\s+|\s+(?=[€$£]?\d)", words)
@@ -124,13 +124,13 @@ def _number(word: str) -> str:
 
 
 def _computes(tokens: list[str]) -> bool:
-    """Return whether the tokens have a number, and an operator that makes them more than that number."""
+    """Return whether the tokens hold a number and an operator to apply to it."""
     marks = {token for token in tokens if not token[-1].isdigit()} - {"%", "(", ")"}
     return bool(marks) and ("sqrt" in tokens or any(token[-1].isdigit() for token in tokens[:-1]))
 
 
 def _value(tokens: list[str]) -> Decimal | None:
-    """Return the value of a sum; None if there is none. Raises ValueError if the tokens are no sum."""
+    """Return the value of a sum; None if it has none. Raises ValueError if the tokens do not form a sum."""
     with localcontext(Context(prec=_PRECISION, Emax=10_000, traps=[InvalidOperation, DivisionByZero, Overflow])):
         try:
             return _Reader(tokens).value()
@@ -139,7 +139,7 @@ def _value(tokens: list[str]) -> Decimal | None:
 
 
 def shown(value: Decimal, decimals: int = 10) -> str:
-    """Return a number as a person writes it: thousands separated, at most so many decimals, no zeros at the end.
+    """Format a number: thousands separated, at most `decimals` decimals, no zeros at the end.
 
     A number of LARGE or more is rounded to ten digits.
     """
@@ -172,7 +172,7 @@ def _written(tokens: list[str]) -> str:
 
 
 class _Reader:
-    """Reads tokens by recursive descent. Raises ValueError where they are no sum."""
+    """Parses and computes tokens by recursive descent. Raises ValueError if they do not form a sum."""
 
     def __init__(self, tokens: list[str]) -> None:
         self._tokens, self._place, self._depth = tokens, 0, 0
@@ -200,7 +200,7 @@ class _Reader:
         return value
 
     def _product(self) -> tuple[Decimal, bool]:
-        """Return a product, and whether it is a bare percentage."""
+        """Return a product, and whether it is a percentage alone."""
         value, is_percentage = self._power()
         while mark := self._next("*", "/", "of"):
             if mark == "of" and not is_percentage:

@@ -1,9 +1,9 @@
-"""Detects whether a question asks for more than the person's files hold, by the words of the question they lack.
+"""Detects whether a question asks for more than the person's files hold, by the question's words that the files lack.
 
-A word missing in the best passages may still occur in others, and the wording of a question ("Who suggested …?") occurs
-in no file. A word therefore counts as missing if it carries content, occurs in no relevant passage in any form, and in
+A word that is missing in the best passages may still occur in others, and question words ("Who suggested …?") occur in
+no file. A word therefore counts as missing if it carries content, occurs in no relevant passage in any form, and in
 hardly any other passage. `scripts/bench beyond` measures how many questions that the files answer are misjudged, and
-how many others are missed.
+how many other questions are missed.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,10 +14,10 @@ from device_app.english.terms import searched, stands_in, terms
 from shared.types import StoredPassage
 
 LEAST: Final = 2
-"""The fewest missing words that count: a single one may be a typing error, or an error of memory."""
+"""The fewest missing words that count: a single missing word may be a typing error, or an error of memory."""
 
 FEW: Final = 100
-"""With fewer passages in all, many words are missing by chance: one more missing word is required."""
+"""If the files have fewer passages than this, one more missing word is required, as many are missing by chance."""
 
 NEAR: Final = 10
 """The most relevant passages that are searched for the words, best first."""
@@ -27,7 +27,7 @@ _OTHERS = 1000
 
 
 def words(question: str, passages: Sequence[StoredPassage], held: Callable[[str, int], int], total: int) -> list[str]:
-    """Return the words of the question that the files do not hold; none if they are fewer than LEAST.
+    """Return the words of the question that are missing in the files; empty if they are fewer than LEAST.
 
     `passages` are the relevant ones, best first; `held(word, most)` counts the passages with the word among all `total`
     passages, up to `most`.

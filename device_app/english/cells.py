@@ -1,4 +1,4 @@
-"""Makes the words of cells, columns and questions comparable: lower case, no accents, one form for related words."""
+"""Normalises the words of cells, columns and questions for comparison: lower case, no accents, no endings."""
 
 import re
 from functools import lru_cache
@@ -11,11 +11,11 @@ _PLURAL = re.compile(r"(?<=[^aeiou])ies$|(?<=[ox])es$|(?<=[cs]h)es$|(?<=ss)es$|(
 
 
 def key(text: str) -> list[str]:
-    """Return the words of a text in order, comparable; numbers as they are written."""
+    """Return the normalised words of a text in order; numbers stay unchanged."""
     return [word_key(word) for word in WORD.findall(plain(text))]
 
 
 @lru_cache(maxsize=8192)
 def word_key(word: str) -> str:
-    """Return a word without the ending of its plural or its form: groceries, grocery; climbing, climb."""
+    """Return a word without its plural or verb ending: "grocery" for "groceries", "climb" for "climbing"."""
     return stemmed(_PLURAL.sub(lambda match: "y" if match[0] == "ies" else "", word))

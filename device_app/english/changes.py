@@ -1,6 +1,6 @@
-"""Recognises sentences that change what was said before: moved, cancelled, replaced. Pure.
+"""Recognises sentences that change an earlier statement: moved, cancelled, replaced. Pure.
 
-Each must have the new value itself, or say that there is none, so that it answers a question by itself.
+A sentence counts only if it has the new value itself, or says that there is none, so that it answers a question alone.
 """
 
 import re
@@ -12,7 +12,7 @@ from device_app.english.stop_words import HOW_ASKED, word_set
 from device_app.english.terms import plain, terms
 
 Aspect = Literal["time", "place", "other"]
-"""What a question asks about: when, where, or another property that may be replaced, such as a price."""
+"""The property that a question asks for: a time, a place, or another property that may be replaced, such as a price."""
 
 _TIME: Final = r"\d{1,2}[:.]\d\d(?!\d)|\d{1,2} ?[ap]\.?m\b|\bnoon\b|\bmidnight\b|\b\d{1,2} o'clock"
 _DAY: Final = (
@@ -68,9 +68,10 @@ _OF_THE_ASPECT: Final = HOW_ASKED | word_set(
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A sentence that changes something. `is_proposal`: it counts only once it is accepted.
+    """A sentence that changes an earlier statement. `is_proposal`: the change counts only once it is accepted.
 
-    `has_old`: the sentence names what held before, too. `replaces` is what there is a new one of: "dose", or "".
+    `has_old`: the sentence names the old value, too. `replaces` is the property that gets a new value, such as "dose",
+    or "".
     """
 
     kind: Literal["moved", "cancelled", "replaced"]
@@ -80,7 +81,7 @@ class Change:
     replaces: str = ""
 
     def answers(self, aspect: Aspect, subject: list[str]) -> bool:
-        """Return whether the sentence answers a question about this property of a subject, given by its words."""
+        """Return whether the sentence answers a question about this property of a subject, a list of words."""
         if self.kind == "cancelled":
             return aspect == "time"
         if self.replaces and self.replaces not in _NEW_TIME | _NEW_PLACE:
@@ -91,7 +92,7 @@ class Change:
 
 
 def change(sentence: str) -> Change | None:
-    """Return what a sentence changes; None if it changes nothing, or says that something does not change."""
+    """Return the change that a sentence states; None if it states none, or denies a change."""
     text = plain(sentence).replace("’", "'")
     if _NOT.search(text):
         return None
@@ -106,7 +107,7 @@ def change(sentence: str) -> Change | None:
 
 
 def is_accepted(reply: str) -> bool:
-    """Return whether a reply accepts what the sentence before it proposes."""
+    """Return whether a reply accepts the proposal in the sentence before it."""
     text = plain(reply).replace("’", "'")
     return bool(_ACCEPTED.search(text)) and not _REFUSED.search(text)
 
@@ -117,7 +118,7 @@ def says_when(sentence: str) -> bool:
 
 
 def aspect(question: str) -> Aspect | None:
-    """Return which property that may change a question asks about; None if it asks about another thing."""
+    """Return the changeable property that a question asks for; None for any other question."""
     text = plain(question).replace("’", "'").strip()
     if _ASKS_WHEN.search(text) or _ASKS_WHETHER_ON.search(text):
         return "time"
@@ -127,5 +128,5 @@ def aspect(question: str) -> Aspect | None:
 
 
 def subject(question: str) -> list[str]:
-    """Return the words that name what a question is about, without days and words of the asked property."""
+    """Return the words that name a question's subject, without days and words of the property that it asks for."""
     return [word for word in terms(dates.without(question)) if word not in _OF_THE_ASPECT and not word.isdigit()]

@@ -1,6 +1,6 @@
 """Parses the days that a question names: "on 14 March", "in April 2026", "last Tuesday". Reads no store.
 
-Passages of these days are preferred, not required, so a wrong day does little harm; yet names and verbs that are also
+Passages of these days are preferred, not required, so a wrong day does little harm. Names and verbs that are also
 months ("May", "march", "Jan") count only next to other parts of a date.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 Span = tuple[date, date]
-"""First and last day, inclusive."""
+"""The first and last day of a period, inclusive."""
 
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
@@ -51,7 +51,7 @@ _RELATIVE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A day, month or year that a text names, from `start` to `end`: its `spans`, more than one where it is open."""
+    """A day, month or year that a text names, from index `start` to `end`; `spans` are its possible periods."""
 
     start: int
     end: int
@@ -64,7 +64,7 @@ def named(question: str, today: date) -> list[Span]:
 
 
 def mentions(question: str, today: date) -> list[Mention]:
-    """Return where a question names days, months and years, in order; those that do not exist have no spans."""
+    """Return a question's mentions of days, months and years, in order; those of impossible dates have no spans."""
     return sorted(_mentions(question, today), key=lambda mention: mention.start)
 
 
@@ -76,7 +76,7 @@ def _mentions(question: str, today: date) -> Iterator[Mention]:
 
 
 def places(question: str) -> list[tuple[int, int]]:
-    """Return where the question names days, months and years: the beginnings and ends of these words."""
+    """Return the start and end indexes of the days, months and years that the question names."""
     return [match.span() for pattern in (_DIGITS, _NAMED, _RELATIVE) for match in pattern.finditer(question)]
 
 
@@ -96,7 +96,7 @@ def _in_digits(match: re.Match[str], today: date) -> Iterable[Span]:
 
 
 def _by_name(match: re.Match[str], today: date) -> Iterable[Span] | None:
-    """Return the spans of a match; None if its words are no date."""
+    """Return the spans of a match; None if its words do not form a date."""
     part = _parts(match)
     name, day, year = part.get("month", ""), int(part.get("day", 0)), int(part.get("year", 0))
     surrounded = any(part.get(context) for context in ("open", "turn", "within"))
@@ -136,12 +136,15 @@ def _relative(match: re.Match[str], today: date) -> Iterable[Span]:
 
 
 def _parts(match: re.Match[str]) -> dict[str, str]:
-    """Return the groups that matched, without the underscores that distinguish groups for the same part of a date."""
+    """Return the matched groups by part of the date, without the underscores that make the groups' names unique."""
     return {name.rstrip("_"): text for name, text in match.groupdict().items() if text}
 
 
 def _on(year: int, month: int, day: int, today: date) -> Iterator[Span]:
-    """Yield a day; its month if `day` is 0, its year if `month` is 0. If `year` is 0, yield the last and the next."""
+    """Yield the span of a day, of a month if `day` is 0, or of a year if `month` is 0.
+
+    If `year` is 0, yield the last and the next such span.
+    """
     if year:
         spans = [_span(year, month, day)]
     else:

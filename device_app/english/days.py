@@ -1,4 +1,4 @@
-"""Reads questions for what was done, said or written on a day: "What did I do on Saturday?"."""
+"""Parses questions about actions, statements or messages of a day: "What did I do on Saturday?"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _MOST_DAYS, _MOST_CHARACTERS = 7, 240
 
 @dataclass(frozen=True, slots=True)
 class OfDays:
-    """A question for a few days: `form` is whether something was done or said; `speaker` said it, `to` whom, or ""."""
+    """A question about a few days: `form` says whether it asks for actions or statements.
+
+    `speaker` is the person who said something, `to` the person addressed, or "".
+    """
 
     form: Literal["done", "said"]
     period: Period
@@ -25,7 +28,7 @@ class OfDays:
 
 
 def read(question: str, today: date) -> OfDays | None:
-    """Return what a question asks of a few days; None if it asks anything else, or for more than a week."""
+    """Parse a question about a few days; return None for any other question, or for more than a week."""
     text = bare(question)
     period = periods.read(text, today) if len(text) <= _MOST_CHARACTERS else None
     if not period or not period.first or not 0 < period.days <= _MOST_DAYS:

@@ -1,4 +1,4 @@
-"""Detects by its words whether a question asks what was said about a subject, or for a summary, rather than for a fact.
+"""Recognises questions for a summary, or for statements about a subject, rather than for a fact.
 
 "Summarize the discussion about the rent", "What did we talk about on Monday?", "What was said of the roof?"
 """
@@ -49,7 +49,7 @@ _AND_ASKS = re.compile(r"\band (?:how|why|when|where|who|what)\b", re.IGNORECASE
 
 
 def subject(question: str) -> str:
-    """Return the subject, for retrieval, of a question about what was said; few discussions contain "discussion".
+    """Return the subject, for retrieval, of a question for statements; few discussions contain the word "discussion".
 
     Return "" for a question about a fact, or with a second question in it.
     """
@@ -62,7 +62,7 @@ def subject(question: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SaidBy:
-    """What a question asks somebody's own words about: who ("I" is the person), to whom ("" if not said), of what."""
+    """A question for one person's statements: the speaker ("I" is the user), the addressee (or ""), the subject."""
 
     speaker: str
     to: str
@@ -70,18 +70,18 @@ class SaidBy:
 
     @property
     def query(self) -> str:
-        """The words to search for."""
+        """The words to search for: speaker, addressee and subject."""
         speaker = "" if self.speaker == "I" else self.speaker
         return " ".join(filter(None, (speaker, self.to, self.subject)))
 
     @property
     def heading(self) -> str:
-        """The line above the quotes."""
+        """The heading above the quotes that answer the question."""
         return f"{'You' if self.speaker == 'I' else self.speaker} about {self.subject}:"
 
 
 def said_by(question: str) -> SaidBy | None:
-    """Return what a question asks the words of one person about; None for any other question."""
+    """Parse a question for the statements of one person; return None for any other question."""
     asked = question.strip().rstrip(" ?.!")
     if politely := _POLITELY.match(asked):
         asked = asked[politely.end() :]

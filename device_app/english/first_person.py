@@ -1,4 +1,4 @@
-"""Rewrites questions that name the person who asks, as that person would ask them: "What did Li Hua buy?", "… I …"."""
+"""Rewrites a question that names the user in the first person: "What did Li Hua buy?" becomes "What did I buy?"."""
 
 import re
 from collections.abc import Collection
@@ -15,9 +15,9 @@ _BEFORE_OBJECT = re.compile(
 
 
 def in_first_person(question: str, mine: Collection[str]) -> str:
-    """Return the question with "I", "me" and "my" in place of the names in `mine`.
+    """Return the question with "I", "me" and "my" in place of the user's names, `mine`.
 
-    A question that would need other words too, such as "What does Anna think that Li Hua wants?", stays as it is.
+    A question that would need further changes, such as "What does Anna think that Li Hua wants?", stays unchanged.
     """
     text = question
     for name in sorted(mine, key=len, reverse=True):

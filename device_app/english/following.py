@@ -1,6 +1,6 @@
 """Decides by its words whether a question follows up on the one before it or stands alone.
 
-The earlier exchange tells a small model what "it" is; in the prompt of any other question it misleads the model.
+The earlier exchange shows a small model what "it" means; in the prompt of a question that stands alone, it misleads.
 """
 
 import re
@@ -26,7 +26,7 @@ _TOKEN = re.compile(r"\w+|[,;:.!?]")
 
 
 _BESIDE_A_NAME = word_set("he she they his her hers its their theirs")
-"""Pronouns that a name in the same clause may explain; the other pointers need one in an earlier clause."""
+"""Pronouns that a name in the same clause may explain; other pronouns need a name in an earlier clause."""
 _POINTERS = word_set("it him her them this that these those there then one ones else instead")
 _BETWEEN_CLAUSES = word_set(
     "and but or when before after that if because while until since so where who which than , ; : . ! ?"
@@ -46,21 +46,21 @@ _OF_SOMETHING = word_set(
 
 
 def begins_as_question(text: str) -> bool:
-    """Return whether the text begins with a question word or an auxiliary, as "Who has …" and "Did Anna …" do."""
+    """Return whether the text begins with a question word or an auxiliary, as in "Who has …" and "Did Anna …"."""
     return bool(_ASKS.match(text))
 
 
 def is_bare_follow_up(text: str) -> bool:
-    """Return whether the text goes on without asking anything itself: "And tomorrow?", "What about Friday?"."""
+    """Return whether the text continues a question without one of its own: "And tomorrow?", "What about Friday?"."""
     goes_on = _GOES_ON.match(text)
     return goes_on is not None and not _ASKS.match(text[goes_on.end() :])
 
 
 def is_follow_up(query: Query) -> bool:
-    """Return whether the question can be understood only with the one before it.
+    """Return whether the question can be understood only with the question before it.
 
-    That is so if it continues the earlier one ("And on Friday?"), has a pronoun without a name for it ("What did it
-    cost?"), or names nothing itself ("Why?").
+    That is so if it continues the earlier question ("And on Friday?"), has a pronoun without a name for it ("What did
+    it cost?"), or names nothing itself ("Why?").
     """
     text = query.text
     goes_on = _GOES_ON.match(text)

@@ -1,4 +1,4 @@
-"""Reads questions for who said something, and when: "When did Berit say 175 degrees?"."""
+"""Parses questions about who said something, and when: "When did Berit say 175 degrees?"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _MOST_CHARACTERS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Hearsay:
-    """A question for who said `what`, or when. `speaker` said it to `to`; "me" is the person, "" is not named."""
+    """A question about who said the statement `what`, or when.
+
+    `speaker` said it to `to`; "me" is the user, and "" means that nobody is named.
+    """
 
     asks: Literal["who", "when"]
     what: str
@@ -22,7 +25,7 @@ class Hearsay:
 
 
 def read(question: str) -> Hearsay | None:
-    """Return what a question asks about something said; None if it asks for anything else."""
+    """Parse a question about a statement; return None for any other question."""
     text = bare(question).lower().replace(",", "")
     if not text or len(text) > _MOST_CHARACTERS:
         return None

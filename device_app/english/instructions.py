@@ -1,4 +1,4 @@
-"""Reads the instructions of a request: its verbs, roles, polite words, and names of a given text."""
+"""Parses the instructions of a request: verbs, roles, polite words, and phrases that refer to a given text."""
 
 import re
 
@@ -19,7 +19,7 @@ TREATS = word_set(
     transform unscramble verify"""
 )
 LOOKS = word_set("answer check detect determine find identify judge read select state tell")
-"""Verbs behind whose colon a question may follow as well as a text."""
+"""Verbs after which a colon may introduce a question as well as a text."""
 
 ROLE = re.compile(
     r"(?:act|assume|behave|imagine|pretend|respond|speak|suppose)(?: that)? (?:you\b|yourself|as\b|the role|to be)"
@@ -45,11 +45,11 @@ POINTS = re.compile(
     r"|\bthis (?:text|passage|paragraph|sentence|code|function|poem|article)\b",
     re.IGNORECASE,
 )
-"""Names of a given text."""
+"""Matches phrases that refer to a given text, such as "the following text"."""
 
 
 def first_verb(sentence: str) -> tuple[str, str]:
-    """Return the first word of a sentence after polite words, in lower case, and what follows it."""
+    """Return the first word of a sentence after polite words, in lower case, and the rest of the sentence."""
     rest = without_polite_words(sentence)
     word = _VERB.match(rest)
     return (word[1].lower(), rest[word.end() :]) if word else ("", rest)

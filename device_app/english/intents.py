@@ -1,9 +1,10 @@
 """Decides by its words whether a request needs no file: write, translate, explain, summarise a text that it holds.
 
-Each of its first sentences is read for its verb. A verb that makes a new text ("write", "translate") needs no file,
-unless its object is something known ("the agenda", "Petra's mail"). A verb that treats a text ("summarise", "correct")
-needs none if the request holds that text: below its instructions, behind a colon, or in quotation marks. The others
-("explain", "suggest") need none if their object is general. Questions of fact, and all that is unsure, need files.
+The verb of each of its first sentences decides. A verb that makes a new text ("write", "translate") needs no file,
+unless its object is something known ("the agenda", "Petra's mail"). A verb that treats a given text ("summarise",
+"correct") needs none if the request holds that text: below its instructions, behind a colon, or in quotation marks.
+Other verbs ("explain", "suggest") need none if their object is general. Questions of fact, and all unclear requests,
+need files.
 """
 
 import re
@@ -26,24 +27,26 @@ from device_app.english.query import has_filter
 from device_app.english.stop_words import word_set
 
 _READ: Final = 1_000
-"""The characters that are read of a request's instructions; a given text may be of any length."""
+"""The number of characters of a request's instructions that are parsed; a given text may be of any length."""
 
 _SENTENCES: Final = 6
-"""The sentences of the instructions that are read for a verb."""
+"""The number of sentences of the instructions that are searched for a verb."""
 
 _GIVEN_WORDS, _MANY_WORDS, _QUOTED_WORDS, _LONG_WORDS = 4, 12, 8, 25
-"""The words from which a text counts as given: with a verb that treats a text, or one that may treat something general;
-in quotation marks, where a few words may be a title; and below instructions of any other verb.
+"""The fewest words of a text that counts as given by the request, for four cases.
+
+The cases are a verb that treats a text, a verb that may also treat something general, a text in quotation marks, which
+may be a title, and a text below instructions with any other verb.
 """
 
 _PUZZLE_NUMBERS: Final = 3
-"""The numbers from which a text with a question at its end counts as a puzzle."""
+"""The fewest numbers in a text with a question at its end that counts as a puzzle."""
 
 _MAKES_OPENLY = word_set("calculate compute convert create generate")
-"""Verbs that make a new text only where their object is indefinite: "Generate list of people" is looked up."""
+"""Verbs that make a new text only if their object is indefinite: "Generate list of people" needs files."""
 
 _LOOKS_UP = word_set("get inform know look lookup open remember remind retrieve search see show")
-"""Verbs that ask for what is known, so that a long text below them is no text to treat."""
+"""Verbs that ask for known facts, so that a long text below them is not a text to treat."""
 
 _GENERAL = word_set(
     """advise argue characterise characterize clarify compare contrast define demonstrate describe discuss elaborate
@@ -58,21 +61,21 @@ _IS_KNOWN = re.compile(
     r"summary|overview|recap|timeline|record|report|account|transcript|minutes|reply|response|answer) (?:of|on|to)\b",
     re.IGNORECASE,
 )
-"""The beginning of an object that is known already, or of the rest of a heading such as "Draft of the contract"."""
+"""Matches the beginning of a known object, or the rest of a heading such as "Draft of the contract"."""
 
 _INDEFINITE = re.compile(
     r"(?:(?:me|us|out|about|on|simply|briefly) )*(?:an?|some|several|few|any|different|various|possible|key|common|"
     r"insights|ideas|tips|examples|ways|this|two|three|four|five|six|seven|eight|nine|ten|\d{1,3})\b",
     re.IGNORECASE,
 )
-"""The beginning of an indefinite object."""
+"""Matches the beginning of an indefinite object."""
 
 _LOOKED_UP = re.compile(
     r" (?:[\w-]+ )?(?:list|summary|overview|recap|timeline|cop(?:y|ies)|reminder|number|address|password|date|time|"
     r"status|update)s?\b|.*\b(?:the|his|her|their)\b(?! (?:best|most|\w+est)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-"""The rest of an indefinite object that is looked up all the same: "a list of …", "a description of the boathouse"."""
+"""Matches the rest of an indefinite object that is in the files all the same: "a list of …", "a summary of …"."""
 
 _LISTED = re.compile(
     r"(?:(?:me|us|out) )*(?:an? )?(?:[\w-]+ ){0,2}?(?:inventory|list|overview|summary|table|timeline)s? of (?!an? |"
@@ -80,14 +83,14 @@ _LISTED = re.compile(
     r"seven|several|six|some|ten|things to|three|tips|two|various|ways|words)\b)",
     re.IGNORECASE,
 )
-"""The beginning of a list of what is known, such as "a list of invoices"."""
+"""Matches the beginning of a list of known items, such as "a list of invoices"."""
 
 _NUMBERED = re.compile(
     r"\b(?:article|bill|chapter|contract|document|file|invoice|letter|line|mail|message|note|order|page|paragraph|photo|"
     r"receipt|section|sheet|slide|verse)s? (?:number |no\.? ?|#)?\d",
     re.IGNORECASE,
 )
-"""A part of something known: "page 3"."""
+"""Matches a part of a known document: "page 3"."""
 
 _CONCEPT = re.compile(
     r"(?:(?:me|us|about|on|simply|briefly) )*(?:(?:the|an?) )?(?:(?:[\w-]+ ){0,2}?(?:advantages|basics|benefits|causes|"
@@ -97,17 +100,17 @@ _CONCEPT = re.compile(
     r"(?: (?:to|in|for) .+)?\W*$)",
     re.IGNORECASE,
 )
-"""The beginning of an object that is a concept."""
+"""Matches the beginning of an object that is a concept."""
 
 _NOUNS = word_set("code design draft program")
-"""Verbs that may be nouns, as in "Code of the garage"; an indefinite object follows the verbs."""
+"""Verbs that may be nouns, as in "Code of the garage"; the verb is followed by an indefinite object."""
 
 _FACTS = re.compile(
     r"\bfrom the (?!point|perspective)[a-z]|\b(?:when|where|how much|how many) (?:the|he|she|they|it|i|we)\b"
     r"|\b(?:what|who|how (?:much|many)(?: \w+){1,2}) (?:was|were|did|had|(?:has|have) been)\b"
     r"|\bsince (?:\w+\W*$|last\b|\d)"
 )
-"""Clauses that a text has to have facts for."""
+"""Matches clauses that only known facts can complete."""
 
 _OWN = re.compile(r"\b(?:i|we|my|our|mine|ours)\b", re.IGNORECASE)
 _OWN_RECORDS = re.compile(
@@ -122,7 +125,7 @@ _RECIPIENT = re.compile(
     r"team|uncle|wife)\b(?!['’])",
     re.IGNORECASE,
 )
-"""Whom a text is for, which needs no file."""
+"""Matches the recipient of a text, which needs no file."""
 
 _REPORTED = re.compile(
     r"\b(?:said|says|told|mentioned|discussed|talked|agreed|disagreed|decided|promised|sent|recommended|replied|reported|"
@@ -138,7 +141,7 @@ _RECORDS = re.compile(
     r"|opinions?|tasks?|to-?dos?)\b",
     re.IGNORECASE,
 )
-"""What is kept in files, named as something known."""
+"""Matches mentions of known records, which are kept in files."""
 
 _PROGRAM = re.compile(
     r"(?:an? )?(?:[\w-]+ ){0,2}?(?:program|script|function|class|method|code|query|regex|website)\b", re.IGNORECASE
@@ -160,7 +163,7 @@ class _Parts:
 
 
 def needs_no_file(text: str) -> bool:
-    """Return whether a request can be fulfilled without any file of the person's; False if that is unsure."""
+    """Return whether a request can be fulfilled without any of the person's files; False if that is unclear."""
     parts = _parts(text)
     instructions = parts.instructions[:_READ]
     if has_filter(text.strip().partition("\n")[0][:_READ]):
@@ -174,7 +177,7 @@ def needs_no_file(text: str) -> bool:
 
 
 def stands_alone(text: str) -> bool:
-    """Return whether a request surely holds the text that it speaks of, so that it follows on nothing said before."""
+    """Return whether a request surely holds the text that it mentions, so that it needs no earlier message."""
     return bool(_parts(text).given)
 
 
@@ -203,7 +206,7 @@ def _asks_for_text(sentence: str, parts: _Parts) -> bool:
     if ROLE.match(f"{verb} {rest}") or MAKES_UP.match(f"{verb} {rest}") or (points and is_given):
         return True
     if verb in MAKES:
-        return is_given or points or _makes_anew(verb, rest)
+        return is_given or points or _makes_new_text(verb, rest)
     if verb in TREATS:
         return points or _count(parts.given) >= _GIVEN_WORDS
     if verb in _GENERAL:
@@ -213,8 +216,8 @@ def _asks_for_text(sentence: str, parts: _Parts) -> bool:
     return is_instruction and _count(parts.given) >= _LONG_WORDS
 
 
-def _makes_anew(verb: str, rest: str) -> bool:
-    """Return whether a verb makes a text of which nothing is known yet."""
+def _makes_new_text(verb: str, rest: str) -> bool:
+    """Return whether a verb with this object asks for a text about nothing that is in the files."""
     is_listed = verb != "brainstorm" and _LISTED.match(rest)
     if is_listed or _IS_KNOWN.match(rest) or _NUMBERED.search(rest) or _FACTS.search(rest):
         return False
@@ -225,7 +228,7 @@ def _makes_anew(verb: str, rest: str) -> bool:
 
 
 def _is_general(verb: str, rest: str) -> bool:
-    """Return whether a verb's object is general, and names nobody."""
+    """Return whether a verb's object is general and contains no name."""
     indefinite = _INDEFINITE.match(rest)
     is_open = bool(indefinite and not _LOOKED_UP.match(rest, indefinite.end()))
     is_general = is_open or bool(_CONCEPT.match(rest)) or (verb == "define" and not _IS_KNOWN.match(rest))
@@ -233,7 +236,7 @@ def _is_general(verb: str, rest: str) -> bool:
 
 
 def _is_private(instructions: str, parts: _Parts) -> bool:
-    """Return whether instructions speak of what is the person's own, of what was said, or of known records."""
+    """Return whether instructions mention possessions of the person, earlier statements, or known records."""
     others = _RECIPIENT.sub("", instructions)
     if _OWN_RECORDS.search(others):
         return True
@@ -245,7 +248,7 @@ def _is_private(instructions: str, parts: _Parts) -> bool:
 
 
 def _is_puzzle(text: str) -> bool:
-    """Return whether a text states numbers, and asks in a later sentence what follows from them."""
+    """Return whether a text states numbers, and asks in a later sentence for a result."""
     _, *later = [sentence for sentence in NEXT_SENTENCE.split(text) if sentence.strip()] or [""]
     is_asked = any(_HOW_MANY.search(sentence) for sentence in later)
     return is_asked and not _OWN.search(text) and len(_NUMBER.findall(text)) >= _PUZZLE_NUMBERS

@@ -1,4 +1,4 @@
-"""A table of English words that mean the same for an answer, and of words that exclude each other."""
+"""A table of English words that mean the same in a question, and of words that exclude each other."""
 
 from device_app.english.stemming import stemmed
 
@@ -138,13 +138,13 @@ NUMBERS = {
     **{"hundred": "100", "thousand": "1000", "dozen": "12", "half": "1/2"},
     **_numbered("second third fourth fifth sixth seventh eighth ninth tenth", 2),
 }
-"""Number words and ordinals, mapped to digits."""
+"""The digits for number words and ordinals."""
 
 _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non")
 
 
 def _meanings() -> dict[str, frozenset[tuple[int, int]]]:
-    """Map each stem to its places in the table, as pairs of field and alternative."""
+    """Return the places of each stem in the table, as pairs of field and alternative."""
     places: dict[str, set[tuple[int, int]]] = {}
     for field, line in enumerate(_FIELDS.strip().splitlines()):
         for alternative, words in enumerate(line.split("|")):
@@ -163,7 +163,7 @@ def synonymous(stem: str, other: str) -> bool:
 
 
 def related(stem: str, other: str) -> bool:
-    """Return whether two stems are synonymous or share a long beginning, as forms of one word do (expire, expiry)."""
+    """Return whether two stems are synonymous or share a long beginning, as "expire" and "expiry" do."""
     shorter = min(len(stem), len(other))
     start = max(5, shorter - 1)
     alike = shorter >= 5 and stem[:start] == other[:start] and abs(len(stem) - len(other)) <= 4

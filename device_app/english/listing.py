@@ -1,4 +1,4 @@
-"""Reads questions for mails, notes, chats and files by what is known of them: who, when, what kind, which title.
+"""Parses questions for mails, notes, chats and files by their metadata: person, date, kind, title.
 
 "mails from Rick Moen in October", "how many notes about the roof", "the last mail from Livia".
 """
@@ -54,17 +54,17 @@ _NOBODY: Final = frozenset(
         "anybody",
     ]
 )
-"""Words that are nobody's name: a phrase is not meant that needs one of them to be a name."""
+"""Words that are never a person's name; a phrase that would need one of them as a name does not match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is asked for.
+    """A parsed question for mails, notes, chats or files.
 
-    `form` is count, list, bare (a list that has to be limited), most (who sent the most), whether,
-    latest or title. `parts` are the words of the question: `kind`, `who` sent it, `to`
-    whom, `topic`, `adjective` before the kind, `title`, and `by`, the form of titles.txt; `me` and `mine` are set where
-    the person received or sent it.
+    `form` is count, list, bare (a list that has to be limited), most (who sent the most), whether, latest or title.
+    `parts` are the words of the question: `kind`, the sender `who`, the recipient `to`, `topic`, `adjective` before the
+    kind, `title`, and `by`, the form of titles.txt; `me` and `mine` are set if the person received or sent the
+    document.
     """
 
     form: str
@@ -73,7 +73,7 @@ class Reading:
 
 
 def read(question: str, today: date) -> Reading | None:
-    """Return what a question asks for; None if it asks for anything else."""
+    """Parse a question for documents; return None for any other question."""
     text = bare(question)
     if not text or len(text) > _MOST_CHARACTERS:
         return None
@@ -90,9 +90,9 @@ def read(question: str, today: date) -> Reading | None:
 
 
 def following(question: str, before: str, today: date) -> str | None:
-    """Return the question before, about the person whom this one names instead: "And from Anna Berg?".
+    """Return the question `before` with the person replaced by the one whom this question names: "And from Anna Berg?".
 
-    None if the question before names nobody in that role, or if this one says anything else.
+    None if the question before names nobody in that role, or if this question says anything else.
     """
     other = _OTHER.fullmatch(bare(question)) if len(question) <= _MOST_CHARACTERS else None
     reading = read(before, today) if other else None

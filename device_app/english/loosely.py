@@ -1,6 +1,6 @@
-"""Reads questions for mails and notes that no phrase of `listing` matches: all words but a name or topic are known.
+"""Parses questions for mails and notes that no phrase of `listing` matches: all words but a name or topic are known.
 
-A question has to speak of mails or notes, and has at most one run of other words: whom or what it asks for.
+A question has to contain a word for mails or notes, and at most one run of unknown words: a name or a topic.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FILLERS: Final = (
 
 
 def read(question: str, today: date) -> Reading | None:
-    """Return what a question asks for; None if it asks for anything else, or is not surely understood."""
+    """Parse a question for mails or notes; return None for any other question, or if its meaning is unclear."""
     text = bare(question)
     period = periods.read(text, today) if len(text) <= _MOST_CHARACTERS else None
     words = re.findall(_WORD, (period.rest if period else text).lower())
@@ -58,7 +58,7 @@ def read(question: str, today: date) -> Reading | None:
 
 
 def other_words(text: str) -> list[str]:
-    """Return the words of a text that are in no question for a mail: those of its title."""
+    """Return the words of a text that do not occur in questions for mails: the words of a title."""
     return [word for word in re.findall(_WORD, text.lower()) if word not in _FILLERS]
 
 
@@ -68,7 +68,7 @@ def speaks_of_mail(text: str) -> bool:
 
 
 def _other(words: list[str]) -> str | None:
-    """Return the run of words that are not known; "" if all are, None if there are several runs or too many words."""
+    """Return the run of unknown words; "" if all words are known, None for several runs or too many words."""
     places = [place for place, word in enumerate(words) if word.removesuffix("'s") not in _FILLERS]
     if not places:
         return ""
@@ -79,7 +79,7 @@ def _other(words: list[str]) -> str | None:
 
 
 def _roles(words: list[str], name: str) -> dict[str, str]:
-    """Return what the name is to the mail, by the words before it and those beside "I"."""
+    """Return the role of the name in the mail (such as sender), by the words before it and those beside "I"."""
     said = " ".join(words)
     i_send = re.search(rf"\b(?:i|we) (?:have |ever |had )?(?:{'|'.join(_SEND)})\b", said) is not None
     if name and re.search(rf"\b(?:about|on|regarding|concerning|mention\w*) (?:the |my )?{re.escape(name)}", said):

@@ -1,4 +1,4 @@
-"""Reads conversions of plain units: "Convert 30 celsius to fahrenheit", "5 feet in metres"."""
+"""Parses conversions of plain units: "Convert 30 celsius to fahrenheit", "5 feet in metres"."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _UNITS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "pressure": {"bar": ("1", ""), "psi": ("0.0689475729", ""), "kPa": ("0.01", "kpa")},
     "temperature": {"°C": ("C", "celsius centigrade c"), "°F": ("F", "fahrenheit f"), "K": ("K", "kelvin k")},
 }  # fmt: skip
-"""Each unit of a quantity: its size, and other names for it, to which an "s" may be added."""
+"""Each unit of a quantity: its size, and its other names, to which an "s" may be added."""
 
 _AMOUNT = re.compile(
     r"(?P<number>[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|an?|half an?)\s*(?:degrees?\s+|°\s*)?(?P<unit>[^\d\s].*)"
@@ -52,7 +52,7 @@ _AMOUNT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """An amount in one unit, and in another, with the units' short names."""
+    """An amount in one unit, and in another unit, with the units' short names."""
 
     amount: Decimal
     unit: str
@@ -61,7 +61,7 @@ class Conversion:
 
 
 def read(question: str) -> Conversion | None:
-    """Return the conversion that a question asks for; None if it asks for anything else."""
+    """Compute the conversion that a question asks for; return None for any other question."""
     text = bare(question).lower()
     if not text or len(text) > _MOST_CHARACTERS or (parts := _READ.read(text)) is None:
         return None

@@ -1,4 +1,4 @@
-"""Reads questions for dates and times: "How many days until 5 May?", "What time is it in Tokyo?"."""
+"""Parses questions for dates and times: "How many days until 5 May?", "What time is it in Tokyo?"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAST = re.compile(r"\b(?:was|were|did|fell|born|ago)\b")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question for a date or a time: its form, one of moments.txt, its parts, in lower case, and its tense."""
+    """A question for a date or a time: its form (a section of moments.txt), its parts, in lower case, and its tense."""
 
     form: str
     parts: Mapping[str, str]
@@ -24,7 +24,7 @@ class Question:
 
 
 def read(question: str) -> list[Question]:
-    """Return how a question can be read, the likeliest way first: a part of it may turn out to be no date."""
+    """Return the possible readings of a question, the likeliest first, as some may not contain a valid date."""
     text = re.sub(r"(?<![,?!])[,?!]+(?=\s|$)", "", bare(question)).lower()
     text = re.sub(r"(?<=\w)'s\b(?= time)|\bo'clock\b", "", text)
     text = re.sub(

@@ -1,7 +1,7 @@
-"""Compares how people are named: names, e-mail addresses and telephone numbers. Pure; knows no store.
+"""Compares names, e-mail addresses and telephone numbers of people. Pure; uses no store.
 
 A name is compared by its letters alone, so that "JakeWatson", "Watson, Jake" and "Dr. Jake Watson" are the same name. A
-number is compared by its last nine digits, which its forms with and without the country's code share.
+number is compared by its last nine digits, which are the same with and without the country's code.
 """
 
 import re
@@ -13,14 +13,14 @@ from device_app.english.stop_words import word_set
 
 _SIGNIFICANT_DIGITS = 9
 _LEAST_DIGITS = 3
-"""The fewest digits of a number: short codes have from three."""
+"""The fewest digits of a telephone number: short codes have three or more."""
 
 _MOST_CHARACTERS = 200
-"""The characters that are read of a name: what is longer is no name."""
+"""The most characters of a name that are compared; a longer text is not a name."""
 
 _TITLES = word_set("dr prof mr mrs ms mx sir herr frau dipl ing mme mlle m")
 _KEPT = 1 << 15
-"""The names whose parts are kept in memory: the same are compared again and again."""
+"""The number of names whose parsed parts are cached, as the same names are compared again and again."""
 
 _SELF = word_set("me myself i")
 
@@ -31,12 +31,12 @@ _IN_ONE_WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _NUMBER = re.compile(r"[+(]?\d[\d\s()./\-\u00a0\u202f]*")
 _ADDRESS = re.compile(r"[^\s<>@,;]+@[^\s<>@,;]+")
 _POINTS = re.compile("[\u0591-\u05c7\u064b-\u065f\u0670\u0640]")
-"""Marks of Hebrew and Arabic that say how a word is read, and are mostly left out; and the stroke that fills lines."""
+"""Hebrew and Arabic vowel points, which are mostly left out in writing, and the stroke that lengthens a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """How a person is named in a place: a name, an address and a number, each "" if it is not given."""
+    """A person's name, address and number as a document gives them; each is "" if missing."""
 
     name: str = ""
     address: str = ""
@@ -45,7 +45,7 @@ class Named:
 
 @lru_cache(_KEPT)
 def split(person: str) -> Named:
-    """Split what a document says of a person: "Anna Berg <anna@berg.org>", "+49 170 1234567", "JakeWatson"."""
+    """Split a person's mention in a document: "Anna Berg <anna@berg.org>", "+49 170 1234567", "JakeWatson"."""
     text = person[:_MOST_CHARACTERS].strip()
     name, bracket, rest = text.rpartition("<")
     if bracket and rest.endswith(">"):
@@ -62,7 +62,7 @@ def split(person: str) -> Named:
 
 @lru_cache(_KEPT)
 def words(name: str) -> tuple[str, ...]:
-    """Return the words of a name for comparison, the first name first; without titles and what is in brackets."""
+    """Return the words of a name for comparison, first name first, without titles and text in brackets."""
     text = _VIA.sub("", _ENCLOSED.sub(" ", name[:_MOST_CHARACTERS]))
     last, comma, first = text.partition(",")
     if comma and first.strip():
@@ -73,18 +73,18 @@ def words(name: str) -> tuple[str, ...]:
 
 
 def name_key(name: str) -> str:
-    """Return the letters by which two names are the same; "" if there are none."""
+    """Return the letters by which names are compared; "" if there are none."""
     return "".join(words(name))
 
 
 def address_key(address: str) -> str:
-    """Return an address for comparison; "" if it is none."""
+    """Return an address in the form for comparison; "" if the text is no address."""
     text = address.strip().casefold()
     return text if _ADDRESS.fullmatch(text) else ""
 
 
 def number_key(number: str) -> str:
-    """Return the digits by which two numbers are the same; "" if it is no number of a telephone."""
+    """Return the digits by which telephone numbers are compared; "" if the text is no telephone number."""
     if not _NUMBER.fullmatch(number.strip()):
         return ""
     digits = "".join(str(unicodedata.digit(each)) for each in number if each.isdigit())
@@ -92,24 +92,24 @@ def number_key(number: str) -> str:
 
 
 def is_full(name: str) -> bool:
-    """Return whether a name has a first and a last name, by which a person is known among others."""
+    """Return whether a name has a first and a last name, which identify a person."""
     parts = words(name)
     return len(parts) > 1 or (len(parts) == 1 and len(parts[0]) > 1 and _is_unspaced(parts[0]))
 
 
 def shown(person: str) -> str:
-    """Return how a person is shown: by name if there is one, and "AdamSmith" as "Adam Smith"."""
+    """Return a person's name as it is shown, "AdamSmith" as "Adam Smith"; without a name, the address or number."""
     name = split(person).name
     return (" ".join(_unjoined(name)) if _IN_ONE_WORD.fullmatch(name) else name) or split(person).address or person
 
 
 def is_self(name: str) -> bool:
-    """Return whether a name in a filter stands for the person who asks."""
+    """Return whether a name in a filter stands for the user, as "me" does."""
     return name.strip().casefold() in _SELF
 
 
 def fits(name: str, other: str) -> bool:
-    """Return whether two names may be of the same person, as "Rick" and "Rick Moen" may: they share a word."""
+    """Return whether two names may belong to the same person, as "Rick" and "Rick Moen" may: they share a word."""
     return bool(set(words(name)) & set(words(other))) or name_key(name) == name_key(other)
 
 
@@ -120,7 +120,7 @@ def _unjoined(part: str) -> list[str]:
 
 
 def _letters(word: str) -> str:
-    """Return the letters and digits of a word, in small letters, without accents and invisible characters."""
+    """Return the letters and digits of a word, in lower case, without accents and invisible characters."""
     decomposed = unicodedata.normalize("NFKD", _POINTS.sub("", word).casefold())
     latin = "".join(each for each in decomposed if not 0x300 <= ord(each) <= 0x36F)
     kept = (each for each in latin if each.isalnum() or unicodedata.category(each)[0] == "M")
@@ -128,5 +128,5 @@ def _letters(word: str) -> str:
 
 
 def _is_unspaced(word: str) -> bool:
-    """Return whether a word is of a script without a space between first and last name, as Chinese is."""
+    """Return whether a word is in a script without a space between first and last name, such as Chinese."""
     return all(unicodedata.name(each, "").startswith(("CJK", "HANGUL", "HIRAGANA", "KATAKANA")) for each in word)

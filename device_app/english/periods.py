@@ -1,7 +1,7 @@
-"""Reads the one period that a question names: "in October", "last week", "between 3 and 9 May", "two days ago".
+"""Parses the one period that a question names: "in October", "last week", "between 3 and 9 May", "two days ago".
 
-Other than `dates`, which prefers passages of any day that may be meant, it decides on one: the last such period, or
-with `ahead` the next. A misspelled month or weekday is read as well.
+Unlike `dates`, which returns all days that may be meant, this module decides on one period: the last such period, or
+with `ahead` the next. Misspelled months and weekdays are corrected.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _DANGLING = re.compile(r"[\s,]*\b(?:(?:on|in|during|from|of|for|at|around)\s+)?(
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A period: its first and last day, None where it is open, and the text without it."""
+    """A period: its first and last day, each None if open, and the text without the words for the period."""
 
     first: date | None
     last: date | None
@@ -78,12 +78,12 @@ class Period:
 
     @property
     def words(self) -> str:
-        """The period in words: "October 2026", "from 3 to 9 May 2026", "since 1 March 2026"."""
+        """The period as a phrase: "October 2026", "from 3 to 9 May 2026", "since 1 March 2026"."""
         return words(self.first, self.last)
 
 
 def read(text: str, today: date, *, ahead: bool = False) -> Period | None:
-    """Return the period that the text names, the last one or with `ahead` the next; None for none or several."""
+    """Return the period that the text names, the last or with `ahead` the next such; None for none or several."""
     text = _OF_MONTH.sub("in ", corrected(text))
     for match in _RANGE.finditer(text):
         if between := _between(match, today, ahead=ahead):
@@ -106,7 +106,7 @@ def read(text: str, today: date, *, ahead: bool = False) -> Period | None:
 
 
 def corrected(text: str) -> str:
-    """Return the text with misspelled months and weekdays put right."""
+    """Return the text with misspelled months and weekdays corrected."""
 
     def right(match: re.Match[str]) -> str:
         word = match[0].lower()
@@ -117,7 +117,7 @@ def corrected(text: str) -> str:
 
 
 def words(first: date | None, last: date | None) -> str:
-    """Return a period in words."""
+    """Return the period from `first` to `last` as a phrase."""
     if first is None or last is None:
         return f"since {_day(first)}" if first else f"up to {_day(last)}" if last else "any time"
     if first == last:
@@ -135,12 +135,12 @@ def _day(day: date | None) -> str:
 
 
 def count_of(text: str) -> int:
-    """Return a number that is written in digits or in words."""
+    """Return the value of a number that is written in digits or in words."""
     return 1 if text.lower() in ("a", "an") else int(text) if text.isdigit() else int(NUMBERS[text.lower()])
 
 
 def moved(today: date, count: int, unit: str) -> date | None:
-    """Return the day that many days, weeks, months or years away; None beyond the calendar."""
+    """Return the day that is `count` days, weeks, months or years away; None if it is outside the calendar."""
     name = {"fortnight": "week"}.get(unit := unit.lower().rstrip("s"), unit)
     count *= 2 if unit == "fortnight" else 1
     try:
@@ -150,7 +150,7 @@ def moved(today: date, count: int, unit: str) -> date | None:
 
 
 def _own(text: str, today: date) -> Iterator[Mention]:
-    """Yield the mentions that `dates` does not read."""
+    """Yield the mentions of days that `dates` does not parse."""
     for match in _LAST.finditer(text):
         is_past = match["turn"].lower() in ("last", "past")
         end = moved(today, count_of(match["count"]) * (-1 if is_past else 1), match["unit"])
@@ -198,7 +198,7 @@ def _feast(name: str, year: int) -> date:
 
 
 def _joined(mentions: list[Mention]) -> list[Mention]:
-    """Return the mentions without those inside others, and a month with the year behind it as one: "July last year"."""
+    """Return the mentions without nested ones, and with a month and the year behind it joined: "July last year"."""
     joined: list[Mention] = []
     for mention in mentions:
         before = joined[-1] if joined else None
@@ -212,7 +212,7 @@ def _joined(mentions: list[Mention]) -> list[Mention]:
 
 
 def _within(month: Mention, year: Mention) -> tuple[Span, ...]:
-    """Return the span of a month or day in the year that is named behind it."""
+    """Return the span of a month or day in the year that the text names behind it."""
     if len(year.spans) != 1 or year.spans[0][0].timetuple().tm_yday != 1 or year.spans[0][1].month != 12:
         return ()
     try:
@@ -241,7 +241,7 @@ def _between(match: re.Match[str], today: date, *, ahead: bool) -> Period | None
 
 
 def _chosen(spans: tuple[Span, ...], today: date, *, ahead: bool) -> Span | None:
-    """Return the last of the spans whose first day has come; with `ahead` the first that has not ended; else any."""
+    """Return the last of the spans that has begun; with `ahead`, the first that has not ended; else any span."""
     past = [span for span in spans if span[0] <= today]
     coming = [span for span in spans if span[1] >= today]
     first, other = (coming[:1], past[-1:]) if ahead else (past[-1:], coming[:1])

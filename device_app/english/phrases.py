@@ -1,9 +1,10 @@
-"""Phrases as the files in `forms` list them: patterns of whole texts that read like the texts.
+"""Phrases listed in the files in `forms`: patterns for whole texts, written in a readable notation.
 
-A phrase is written as it is said, in lower case. `(a|b)` is either, `(a|b)*` any number of them; `[a]` may be left
-out, `[a]*` may also be repeated; `<name>` stands for a phrase of that name, `…` for one to twelve words, `{name}` for
-such words that are returned, and `{name:phrase}` for a phrase that is returned. A line begins a phrase, and one that is
-indented goes on with it. `== form` begins the phrases of a form, and `== names` those that others name.
+A phrase is written as people say it, in lower case. `(a|b)` is either, `(a|b)*` any number of them; `[a]` may be left
+out, `[a]*` may also be repeated; `<name>` stands for the phrase called `name`, `…` for one to twelve words, `{name}`
+for one to twelve words that are returned, and `{name:phrase}` for a phrase that is returned. A new line begins a
+phrase, and an indented line continues it. `== form` begins the phrases of a form, and `== names` the phrases to which
+others refer by name.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _BEHIND = re.compile(rf"(?<![\s,])(?:[\s,]+(?:{_ADDED}))+$", re.IGNORECASE)
 
 
 def bare(text: str) -> str:
-    """Return a question without greeting, polite words and the signs at its end, on one line with plain quotes."""
+    """Return a question without greeting, polite words and final punctuation, on one line with plain quotes."""
     said = " ".join(text.translate(_QUOTES).split()).rstrip(" .?!…")
     if (match := _BEFORE.match(said)) and match.end() < len(said):
         said = said[match.end() :]
@@ -51,7 +52,7 @@ def bare(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Phrase:
-    """A phrase. `needs` are sets of words: a text that it matches has a word of each. Compiled when one may match."""
+    """A phrase, compiled when it is first needed. `needs` are sets of words; a matching text has a word of each set."""
 
     text: str
     names: Mapping[str, str]
@@ -64,41 +65,39 @@ class _Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """Phrases that texts are compared with as a whole."""
+    """A list of phrases that are compared with whole texts."""
 
     phrases: tuple[_Phrase, ...]
     vocabulary: frozenset[str]
 
     @classmethod
     def of(cls, phrases: Sequence[str], names: Mapping[str, str]) -> Self:
-        """Return these phrases; `names` are the phrases that they name."""
+        """Return these phrases; `names` are the named phrases that they contain."""
         words = {name: _words(text, names) for name, text in names.items()}
         split = tuple(_Phrase(phrase, names, tuple(_needs(phrase, words))) for phrase in phrases)
         return cls(split, frozenset(_WORD.findall(" ".join((*phrases, *names.values())))))
 
     def read(self, text: str) -> dict[str, str] | None:
-        """Return the words that the first matching phrase names, without those that it lacks; None if none matches.
+        """Return the named words of the text by the first matching phrase; None if no phrase matches.
 
         The text is in lower case, with single spaces.
         """
         return next(self.readings(text), None)
 
     def readings(self, text: str) -> Iterator[dict[str, str]]:
-        """Yield what each phrase that matches the text names, in the order of the phrases."""
+        """Yield the named words of the text by each matching phrase, in the order of the phrases."""
         words = frozenset(text.split())
         for phrase in self.phrases:
             if all(words & needed for needed in phrase.needs) and (match := phrase.pattern.fullmatch(f" {text}")):
                 yield {name.rpartition("_")[0]: words.strip() for name, words in match.groupdict().items() if words}
 
     def corrected(self, text: str) -> str:
-        """Return the text with words of these phrases put right that have a wrong letter: it may be read where the text
-        itself is not.
-        """
+        """Return the text with misspelled words of these phrases corrected, so that a phrase may match it."""
         return " ".join(nearest(word, self.vocabulary, _LIKE) for word in text.split())
 
 
 def load(name: str) -> dict[str, Phrases]:
-    """Return the phrases of a file in `forms`, by form, in the order of the file."""
+    """Load the phrases of a file in `forms`, by form, in the order of the file."""
     text = (files("device_app.english") / "forms" / f"{name}.txt").read_text(encoding="utf-8")
     sections: dict[str, list[str]] = {}
     for line in text.splitlines():
@@ -113,7 +112,7 @@ def load(name: str) -> dict[str, Phrases]:
 
 
 def _words(text: str, names: Mapping[str, str]) -> frozenset[str]:
-    """Return all words of a phrase, with those of the phrases that it names."""
+    """Return all words of a phrase, including those of the named phrases in it."""
     words: set[str] = set()
     for token in _TOKEN.finditer(text):
         if name := token["name"] or token["of"]:
@@ -124,7 +123,7 @@ def _words(text: str, names: Mapping[str, str]) -> frozenset[str]:
 
 
 def _needs(phrase: str, words: Mapping[str, frozenset[str]]) -> Iterator[frozenset[str]]:
-    """Yield sets of words of which a text needs one each: what may not be left out, outside of all brackets."""
+    """Yield sets of words from the phrase's mandatory parts; a matching text contains a word of each set."""
     depth, inside = 0, set[str]()
     is_left_out = False
     for token in _TOKEN.finditer(phrase):
@@ -145,7 +144,10 @@ def _needs(phrase: str, words: Mapping[str, frozenset[str]]) -> Iterator[frozens
 
 
 def _translated(phrase: str, names: Mapping[str, str]) -> str:
-    """Return a regular expression, in which each word takes the space before it along, so that any may be left out."""
+    """Return a regular expression for a phrase.
+
+    Each word includes the space before it, so that any word may be left out.
+    """
     parts = []
     for token in _TOKEN.finditer(phrase):
         if mark := token["mark"]:

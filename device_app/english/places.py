@@ -1,4 +1,7 @@
-"""Time zones by what people call them: cities, countries with a single zone, and the zones' own names. Pure data."""
+"""Time zones by the names that people use: cities, countries with a single zone, and the zones' own names.
+
+Pure data.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ _ZONES: Final = """
 
 
 def zone(name: str) -> ZoneInfo | None:
-    """Return the time zone of a place or of a zone's name; None if it is not known, or has several."""
+    """Return the time zone of a place or of a zone's name; None if the place is unknown, or has several zones."""
     said = plain(name).replace(".", "").strip(" ,?!'")
     said = said.removesuffix(" time").removeprefix("the ").removesuffix("'s").strip()
     key = _by_name().get(said)
@@ -62,7 +65,7 @@ def _by_name() -> dict[str, str]:
 
 
 def _preferred(key: str) -> tuple[bool, str]:
-    """Sort zones that are named by continent and city last, so that they count where two have one name."""
+    """Return a sort key that puts zones named by continent and city last, so that these count where names are equal."""
     return key.partition("/")[0] in (
         "Africa",
         "America",
@@ -80,7 +83,7 @@ def _city(key: str) -> str:
 
 
 def _countries() -> dict[str, str]:
-    """Return the countries that have one time zone."""
+    """Return the countries with a single time zone, by name."""
     folder = files("tzdata") / "zoneinfo"
     names = dict(_rows((folder / "iso3166.tab").read_text(encoding="utf-8")))
     zones: dict[str, list[str]] = {}

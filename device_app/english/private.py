@@ -1,7 +1,7 @@
 """Decides by its words whether a question must stay on this device.
 
-It must if it has a filter or something like one, names a file or folder of the person's, or may be a follow-up. In
-doubt, it stays.
+A question must stay if it has a filter or something similar, names a file or folder of the person's, or may be a
+follow-up. In doubt, it stays.
 """
 
 import re
@@ -18,13 +18,16 @@ from device_app.english.terms import plain
 
 OWN_ALONE: Final = "the question depends on your conversation or files, so it is not sent to a server"
 MAY_NAME_FILES: Final = "the question may name a filter, file or folder of yours, so it stays on this device"
-HOLDS_TEXT: Final = "the request may hold a text of yours, so it stays unless you send it (jackdaw ask --send, /send)"
+HOLDS_TEXT: Final = (
+    "the request may hold a text of yours, so it stays on this device unless you send it (jackdaw ask --send, /send)"
+)
 NAMES_KNOWN: Final = (
-    "the request may name a person or an address of your files, so it stays unless you send it (--send, /send)"
+    "the request may name a person or an address from your files, so it stays on this device unless you send it "
+    "(--send, /send)"
 )
 ON_PHONE: Final = (
-    "the question is about messages, contacts or calls of your phone, or somebody in them, so it stays on this device "
-    "unless you send it (--send, /send)"
+    "the question is about messages, contacts or calls on your phone, or about a person in them, so it stays on this "
+    "device unless you send it (--send, /send)"
 )
 
 _PAIR = re.compile(r"(?<![\w/])([^\W\d]\w*)(\s*)[:：=](\s*)(?=\S)")
@@ -34,7 +37,7 @@ _LIKE_A_FILTER = 0.7
 """The similarity (difflib) from which a word counts as a filter's name: `form`, `frmo` and `befor` do."""
 
 _ALSO = ("to", "by", "folder", "file", "path", "person", "sender", "since", "until", "date", "day", "type", "subject")
-"""Other names that people or other programs use for filters."""
+"""Words that other programs use as names of filters."""
 
 _PATH = re.compile(
     r"""(?<![\w.~])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.~]          # begins like one: /home, ~/notes, C:\Users
@@ -63,7 +66,7 @@ _ABOUT_PHONE = re.compile(
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _WORDS_INSIDE = re.compile(r"(?<=[\w,;] )[^\W\d_][\w'’-]*")
 _ALSO_WORDS = STOP_WORDS | HOW_ASKED | SMALL_TALK | LANGUAGES
-"""Words that name nobody unless somebody is called so."""
+"""Words that count as a contact's name only with a capital inside the sentence."""
 
 _NEXT_SENTENCE = re.compile(r"(?<=[.?!;])\s+")
 _NEXT_CLAUSE = re.compile(
@@ -74,10 +77,10 @@ _NEXT_CLAUSE = re.compile(
 
 
 def reason(asked: Query, follows: bool, held: Callable[[str], bool]) -> str:
-    """Return why the question must not leave this device, for the person; "" if a server may be asked.
+    """Return why the question must not leave this device, as a sentence for the person; "" if a server may be asked.
 
-    `follows` says whether it may be a follow-up; `held(text)` returns whether the path of a file in the store contains
-    the text.
+    `follows`: the question may be a follow-up; `held(text)` returns whether the path of a stored file contains the
+    text.
     """
     if follows or asked.is_limited:
         return OWN_ALONE
@@ -87,8 +90,8 @@ def reason(asked: Query, follows: bool, held: Callable[[str], bool]) -> str:
 def may_be_about_phone(text: str, names: Set[str]) -> bool:
     """Return whether a question may be about a phone's messages, contacts or calls, or about somebody in them.
 
-    `names` are the words of their names, in small letters. A name that is a word of the language too ("Will") counts
-    with a capital inside the sentence.
+    `names` are the words of these persons' names, in lower case. A name that is also an English word ("Will") counts
+    only with a capital inside the sentence.
     """
     if _ABOUT_PHONE.search(text):
         return True
@@ -102,23 +105,23 @@ def may_be_about_phone(text: str, names: Set[str]) -> bool:
 
 
 def may_filter(text: str) -> bool:
-    """Return whether the text of a question, after its filters were parsed, still has a possible filter in it."""
+    """Return whether the text of a question, without its parsed filters, still has a possible filter in it."""
     return any(
         (not before and not after) or _like_a_filter(word.casefold()) for word, before, after in _PAIR.findall(text)
     )
 
 
 def may_name(text: str, held: Callable[[str], bool]) -> bool:
-    """Return whether the text has something like a path in it, or the quoted name of a file of the person's."""
+    """Return whether the text contains a possible path, or the quoted name of one of the person's files."""
     return bool(_PATH.search(text)) or any(
         held("".join(groups).strip()) for groups in _NAMED.findall(text) if "".join(groups).strip()
     )
 
 
 def may_follow(asked: Query) -> bool:
-    """Return whether the question, or one of several questions in it, may depend on what was said before it.
+    """Return whether the question, or one of several questions in it, may depend on an earlier message.
 
-    A pronoun in a later clause may refer to an earlier clause of the sentence; one in the first clause may not.
+    A pronoun in a later clause may refer to an earlier clause of the sentence; a pronoun in the first clause may not.
     """
     sentences = _NEXT_SENTENCE.split(asked.text)
     parts = {asked.text, *sentences, *(_NEXT_CLAUSE.split(sentence)[0] for sentence in sentences)}

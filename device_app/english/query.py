@@ -13,7 +13,7 @@ from shared.errors import UsageError
 from shared.types import Filters
 
 MOST_CHARACTERS = 4_000
-"""The most characters of a question: a longer one would not fit into the prompt beside its passages."""
+"""The most characters of a question: a longer question would not fit into the prompt beside its passages."""
 
 FILTERS = ("from", "in", "kind", "after", "before", "on")
 
@@ -30,7 +30,7 @@ _DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question with its filters, and the days it names: passages from these days are preferred."""
+    """A question, its filters, and the days that it names, whose passages are preferred."""
 
     text: str
     filters: Filters = field(default_factory=Filters)
@@ -38,16 +38,16 @@ class Query:
 
     @property
     def is_limited(self) -> bool:
-        """Whether the question has filters, so that it is about some documents only."""
+        """Whether the question has filters, so that only some documents count."""
         return self.filters != Filters()
 
     @property
     def is_open(self) -> bool:
-        """Whether the question asks for anything on its days or in its filters, as "What is on tomorrow?" does."""
+        """Whether the question asks for anything on its days or within its filters, as "What is on tomorrow?" does."""
         return (bool(self.days) or self.is_limited) and says_nothing(dates.without(self.text))
 
     def following(self, earlier: "Query") -> "Query":
-        """Join this question to the earlier one, whose filters and days apply if this one has none."""
+        """Return this question joined to the earlier one, whose filters and days apply if this question has none."""
         return Query(
             f"{earlier.text} {self.text}",
             earlier.filters if self.filters == Filters() else self.filters,
@@ -56,7 +56,7 @@ class Query:
 
 
 def whole(request: str) -> Query:
-    """Return a request as it was typed, line breaks and all, without filters and days.
+    """Return a request exactly as it was typed, line breaks included, without parsed filters and days.
 
     Raises UsageError for an empty and for an over-long request.
     """
@@ -91,12 +91,12 @@ def parse(question: str, today: date) -> Query:
 
 
 def has_filter(text: str) -> bool:
-    """Return whether the text has a filter in it."""
+    """Return whether the text contains a filter."""
     return bool(_split(text)[1])
 
 
 def separate(filters: Filters) -> dict[str, Filters]:
-    """Return each filter by itself, keyed by how it is written in a question; the days form one filter."""
+    """Return each filter by itself, keyed by its text in a question; `after`, `before` and `on` form one filter."""
     each = {f"from:{person}": Filters(people=(person,)) for person in filters.people}
     each |= {f"in:{place}": Filters(places=(place,)) for place in filters.places}
     each |= {f"kind:{kind}": Filters(kinds=(kind,)) for kind in filters.kinds}
@@ -118,7 +118,7 @@ def _require_length(text: str) -> None:
 def _split(question: str) -> tuple[str, dict[str, list[str]]]:
     """Return the text of a question, and the values of each of its filters.
 
-    An invalid day after a space is text instead: "What is on: Monday?"
+    An invalid day after a space counts as text: "What is on: Monday?"
     """
     by_name: dict[str, list[str]] = {}
 
@@ -136,7 +136,7 @@ def _split(question: str) -> tuple[str, dict[str, list[str]]]:
 
 
 def span(name: str, value: str) -> tuple[date, date]:
-    """Return the first and last day of a day, month or year. Raises UsageError."""
+    """Return the first and last day of `value`, a day, month or year. Raises UsageError if it is none."""
     if match := _DAY.fullmatch(value):
         year, month, day = int(match[1]), int(match[2] or 0), int(match[3] or 0)
         with suppress(ValueError):  # 2026-02-30

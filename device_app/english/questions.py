@@ -1,7 +1,7 @@
-"""Generates questions without a model: from a passage's form and words, or from a question already asked.
+"""Generates questions without a model: from a passage's form and words, or from an earlier question.
 
-They cost no tokens, so there can be many; `predictor.choose` takes the few nearest to their passage. The question forms
-are English; few or no questions are made of texts in other languages.
+The questions cost no tokens, so there can be many; `predictor.choose` takes the few nearest to their passage. The
+question forms are English; texts in other languages yield few or no questions.
 """
 
 import re
@@ -16,7 +16,7 @@ from shared.types import StoredPassage
 MOST_TOPIC_WORDS = 3
 
 MOST_SPEAKERS = 4
-"""The most speakers of a passage for whom questions are begun."""
+"""The most speakers of a passage for whom beginnings of questions are made."""
 
 _REPLY = re.compile(r"^(?:(?:re|fwd?|aw|sv|tr)\s*:\s*)+", re.IGNORECASE)
 _NO_TITLE = ("", "(no subject)", "(no title)")
@@ -61,7 +61,7 @@ _PART = re.compile(r"[^\W_]+?(?=[A-Z][a-z]|[\W_]|$)")
 def from_passage(passage: StoredPassage, mine: Collection[str] = ()) -> list[str]:
     """Return questions that the passage may answer: about its document, its statements, its topics and speakers.
 
-    `mine` are the names of the person who will ask: they say "my flight" of what is theirs.
+    `mine` are the user's names; for the user's own possessions the questions say "my", as in "my flight".
     """
     statements = (question for question, _ in stated(passage, mine))
     return list(dict.fromkeys([*_of_document(passage, mine), *statements, *_of_topics(passage, mine)]))
@@ -80,7 +80,7 @@ def stated(passage: StoredPassage, mine: Collection[str] = ()) -> Iterator[tuple
 
 
 def said_about(passage: StoredPassage) -> Iterator[str]:
-    """Yield questions for what was said about the passage's topics, which are answered by quotes."""
+    """Yield questions for statements about the passage's topics, which quotes answer."""
     if not _is_foreign(passage.text):
         lines = list(spoken(passage))
         about = topics if any(speaker for speaker, _ in lines) else subjects
@@ -95,9 +95,9 @@ def beginnings(passage: StoredPassage) -> list[str]:
 
 
 def analogues(question: str, people: Sequence[str]) -> list[str]:
-    """Return the question with each name of `people` in it replaced by each name that is not in it.
+    """Return the question with a name in it replaced by each name of `people` that the question does not contain.
 
-    A question may name a person by a part of the name; the others are then named by the same part of their names.
+    A question may name a person by a part of the name; the variants use the same part of the other names.
     """
     names = list(dict.fromkeys(filter(None, map(short_name, people))))
     named = {name: by for name in names if (by := _named_by(question, name))}
@@ -130,7 +130,7 @@ def topics(text: str) -> list[str]:
 def subjects(text: str) -> list[str]:
     """Return the subjects of a text without speakers: names, and nouns after an article or a possessive.
 
-    Other runs of words would be verbs and halves of phrases. A sentence's first word alone is not taken for a name.
+    Other runs of words would be verbs and parts of phrases. A sentence's first word alone does not count as a name.
     """
     content = set(terms(text)) - SMALL_TALK
     runs: list[list[str]] = [[]]
@@ -167,7 +167,7 @@ def _of_document(passage: StoredPassage, mine: Collection[str]) -> Iterator[str]
 
 
 def _owner(said: str, speaker: str, passage: StoredPassage, mine: Collection[str]) -> str:
-    """Return whose a stated thing is to the person who asks: "my", "our", "Petra's" or "the"."""
+    """Return the word for the owner of a stated value, as the user would say it: "my", "our", "Petra's", "the"."""
     if said == "my":
         return f"{speaker}'s" if speaker and speaker not in mine else "my"
     is_own = speaker in mine or not (speaker or passage.people)
@@ -199,7 +199,7 @@ def _is_foreign(text: str) -> bool:
 
 
 def _asks(value: str) -> str:
-    """Return the question word for a value, such as "When" for a time; "" for one that nobody would look up."""
+    """Return the question word for a value, such as "When" for a time; "" for a value that nobody would ask for."""
     if _WHEN.search(value):
         return "When"
     if _MONEY.search(value):
@@ -208,19 +208,19 @@ def _asks(value: str) -> str:
 
 
 def _named_by(question: str, name: str) -> tuple[str, int] | None:
-    """Return the form of the name that the question uses, and its place among the forms; None if it uses none."""
+    """Return the form of the name that the question uses, and the form's index in `_forms`; None if it uses none."""
     forms = ((form, place) for place, form in enumerate(_forms(name)) if _mention(form).search(question))
     return next(forms, None)
 
 
 def _name_of(person: str, place: int) -> str:
-    """Return the `place`-th form of a person's name, such as the first name alone; the whole name if it has fewer."""
+    """Return the form of a person's name with index `place`, such as the first name; by default the whole name."""
     forms = _forms(person)
     return forms[place] if place < len(forms) else forms[0]
 
 
 def _forms(name: str) -> list[str]:
-    """Return a name as written, its parts as words (`AdaOrel` may be called Ada Orel), and each part alone."""
+    """Return the forms of a name: as written, its parts as words ("AdaOrel" as "Ada Orel"), and each part alone."""
     parts = _PART.findall(name)
     return [name, " ".join(parts), *parts] if parts else [name]
 

@@ -1,4 +1,4 @@
-"""Finds who does what to whom in a question from the order of its words, which decides that in English.
+"""Finds the agent and the object in a question from the order of its words, which decides both in English.
 
 Two questions of the same words in another order ask different things, except that some words may move freely: a time or
 a place, words joined by "and", and agent and object if one of the questions is in the passive.
@@ -23,15 +23,15 @@ _OBJECTS = frozenset(_SUBJECTS.values())
 _PERSONS = frozenset((*_SUBJECTS, "you", "it"))
 
 _MUTUAL = word_set("between married related relate border borders next same alike differ")
-"""Words of mutual relations, in which either party may come first."""
+"""Words for mutual relations, in which either party may come first."""
 
 
 def turned(words: Sequence[str], others: Sequence[str], same: Mapping[str, str], names: Set[str] | None) -> bool:
     """Return whether agent and object are exchanged between two questions.
 
-    `same` maps each content word of the first question that the other has too, in any form or synonym, to the other's
-    word. `names` are the names in either question; None if no word has a capital, so that any word may be a name.
-    Without a name in them, roles differ only if just one of the questions has a form of "do".
+    `same` maps each content word of the first question that the other question has too, in any form or synonym, to the
+    other's word. `names` are the names in either question; None if no word has a capital, so that any word may be a
+    name. Without a name in them, roles differ only if just one of the questions has a form of "do".
     """
     if _pronouns(words) != _pronouns(others):
         return True
@@ -50,18 +50,18 @@ def turned(words: Sequence[str], others: Sequence[str], same: Mapping[str, str],
 
 
 def _is_passive(words: Sequence[str]) -> bool:
-    """Return whether the question is in the passive with its agent: "was asked by Adam", "who got invited by her"."""
+    """Return whether the question is passive and names the agent: "was asked by Adam", "who got invited by her"."""
     be = next((place for place, word in enumerate(words) if word in _BE), len(words))
     return "by" in words and any(_PARTICIPLES.fullmatch(word) for word in words[be + 1 :])
 
 
 def _is_helped(words: Sequence[str]) -> bool:
-    """Return whether a named agent precedes the verb, with "do": "did Adam ask", but not "who asked Adam"."""
+    """Return whether a form of "do" and a named agent precede the verb: "did Adam ask", but not "who asked Adam"."""
     return any(word in ("do", "does", "did") and after not in _PERSONS for word, after in pairwise(words))
 
 
 def _order(words: Sequence[str], roles: Mapping[str, str]) -> list[str]:
-    """Return the words that have a role, in sentence order, without times and places: the same for rephrasings.
+    """Return the words that have a role, in an order that is the same for rephrasings, without times and places.
 
     Words joined by "and" are sorted. An owner after "of" is put before its property: "the number of the pharmacy" gives
     the list of "the pharmacy's number".

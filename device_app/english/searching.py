@@ -1,4 +1,4 @@
-"""Parses what is typed into the search: words, phrases in quotation marks, and filters. Never raises."""
+"""Parses the text typed into the search: words, phrases in quotation marks, and filters. Never raises."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,17 +12,17 @@ from shared.errors import UsageError
 from shared.types import SearchFilters
 
 MOST_CHARACTERS = 1_000
-"""The characters that are read of a search; more could only slow it down."""
+"""The number of characters of a search that are parsed; further characters are ignored."""
 
 _MOST_PHRASES = 8
 
 _MOST_WORDS = 4
-"""The most words of a day: "14 of March 2026"."""
+"""The most words of a date in a filter: "14 of March 2026"."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterHelp:
-    """A filter as help lists it: its name, an example, what it does, and other names for it."""
+    """A filter as the help shows it: its name, an example, its effect, and its other names."""
 
     name: str
     example: str
@@ -61,10 +61,10 @@ _CLOSING = ")]},;?!."
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search as it was understood.
+    """A parsed search.
 
-    `words` are lower case and without accents, `phrases` are to be found as they stand; `text` is all
-    that was typed but the filters. `notes` say what was left out.
+    `words` are in lower case and without accents, `phrases` must occur exactly; `text` is the typed text without the
+    filters. `notes` name the parts of the text that were left out.
     """
 
     words: tuple[str, ...] = ()
@@ -85,12 +85,12 @@ class Search:
 
     @property
     def is_about_files(self) -> bool:
-        """Whether a filter is set that only documents can pass."""
+        """Whether the search has a filter that conversations cannot match, only documents."""
         return SearchFilters(after=self.filters.after, before=self.filters.before) != self.filters
 
 
 def parse(text: str, today: date) -> Search:
-    """Split a search into words, phrases and filters. Whatever cannot be read is left out, with a note."""
+    """Split a search into words, phrases and filters. Parts that cannot be parsed are left out, with a note."""
     notes = [] if len(text) <= MOST_CHARACTERS else [f"only the first {MOST_CHARACTERS:,} characters were searched for"]
     values: dict[str, list[str]] = {}
     phrases: list[str] = []
@@ -122,14 +122,14 @@ def parse(text: str, today: date) -> Search:
 
 
 def ends_in_word(text: str) -> bool:
-    """Return whether the text ends within a word, which may still be typed."""
+    """Return whether the text ends within a word, which the user may still be typing."""
     return bool(text) and text[-1].isalnum() and text.count('"') % 2 == 0 and not _is_filter(text)
 
 
 def completions(text: str, values: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the text with its last part completed to a filter, the most likely first.
+    """Return the text with its last part completed to a filter, the most likely completion first.
 
-    `values` has the known values of each filter, the most frequent first.
+    `values` holds the known values of each filter, the most frequent first.
     """
     match = _TYPED.search(text)
     if match is None:
@@ -145,7 +145,7 @@ def completions(text: str, values: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def written(value: str) -> str:
-    """Return a filter's value as it is typed, in quotation marks if it needs them."""
+    """Return a filter's value as a user types it, in quotation marks if necessary."""
     clean = " ".join(value.replace('"', " ").split())
     return clean if re.fullmatch(r"[\w@./~+-]*[\w@/~+-]", clean) else f'"{clean}"'
 

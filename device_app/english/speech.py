@@ -17,5 +17,5 @@ def spoken(passage: StoredPassage) -> Iterator[tuple[str, str]]:
 
 
 def speakers(people: Iterable[str]) -> frozenset[str]:
-    """Return the names under which people of a document speak in it."""
+    """Return the names under which a document's people speak in it."""
     return frozenset(person.partition(" <")[0] for person in people)

@@ -7,32 +7,32 @@ from difflib import get_close_matches
 from typing import Final
 
 LEAST_LETTERS, MOST_LETTERS = 4, 24
-"""The lengths of words that are corrected: shorter ones are one letter away from too many others."""
+"""The fewest and the most letters of words that are corrected; shorter words are similar to too many others."""
 
 _LEAST_PART = 2
-"""The least letters on either side of a space that was left out: "wifi" for "Wi-Fi"."""
+"""The fewest letters on either side of a missing space: "wifi" for "Wi-Fi"."""
 
 _BLOCK = 0x80
 _SYLLABIC = 0x2E80
-"""From this character on, scripts have too many characters to try them all."""
+"""The first character of the scripts that have too many characters to try all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A word that was typed and the word of the files that was searched for instead."""
+    """A typed word, and the word from the files that was searched for in its place."""
 
     typed: str
     used: str
 
 
 _LEAST_KNOWN: Final = 5
-"""The least letters of a word that is corrected by a vocabulary."""
+"""The fewest letters of a word that is corrected by a vocabulary."""
 
 
 def nearest(word: str, vocabulary: Set[str], least_similarity: float) -> str:
-    """Return the word of a vocabulary that a word is misspelled from, or itself if it is one or there is none.
+    """Return the word of a vocabulary that is most similar to a misspelled word; the word itself if none is similar.
 
-    They begin with the same letter and differ by one in length at most; the similarity is difflib's.
+    Both words begin with the same letter and differ in length by one at most; the similarity is difflib's.
     """
     if len(word) < _LEAST_KNOWN or word in vocabulary:
         return word
@@ -41,7 +41,7 @@ def nearest(word: str, vocabulary: Set[str], least_similarity: float) -> str:
 
 
 def is_correctable(word: str) -> bool:
-    """Return whether a spelling of the word may be proposed: numbers and very short words are as they are meant."""
+    """Return whether a spelling of the word may be proposed: not for numbers and very short or long words."""
     return (
         LEAST_LETTERS <= len(word) <= MOST_LETTERS
         and not any(character.isdigit() or character == "_" for character in word)
@@ -50,8 +50,10 @@ def is_correctable(word: str) -> bool:
 
 
 def spellings(word: str) -> dict[str, float]:
-    """Return the words one letter away, each with the weight of its mistake: two letters exchanged, a letter left out,
-    doubled or added, another letter, a space or hyphen left out. Mistakes in the first letter are the rarest.
+    """Return the words one letter away, each with the weight of the assumed mistake.
+
+    The mistakes are two letters exchanged, a letter left out, doubled, added or replaced, and a space or hyphen left
+    out. Mistakes in the first letter are the rarest.
     """
     letters = _alphabet(word)
     weights: dict[str, float] = {}
@@ -74,10 +76,10 @@ def spellings(word: str) -> dict[str, float]:
 
 
 def best(weights: Mapping[str, float], passages: Mapping[str, int], together: Mapping[str, int]) -> str | None:
-    """Return the likeliest of some spellings; None if no passage holds any.
+    """Return the likeliest of some spellings; None if no passage holds any of them.
 
-    `passages` counts the passages with a spelling; `together` those that hold it beside another word of the search,
-    which says far more.
+    `passages` counts the passages with a spelling; `together`, which weighs far more, those that also hold another word
+    of the search.
     """
     held = [word for word in weights if passages.get(word)]
     return max(
@@ -88,7 +90,7 @@ def best(weights: Mapping[str, float], passages: Mapping[str, int], together: Ma
 
 
 def _alphabet(word: str) -> list[str]:
-    """Return the letters to try: those of Latin, or of the blocks that the word's letters are in."""
+    """Return the letters to try for corrections: Latin letters, or the Unicode blocks of the word's letters."""
     blocks = {ord(character) // _BLOCK for character in word}
     return list(dict.fromkeys(letter for block in sorted(blocks) for letter in _letters(block)))
 

@@ -1,4 +1,4 @@
-"""Stop words, which say nothing about an answer, and further words to ignore for one purpose each."""
+"""Stop words, which carry no meaning for an answer, and words that are ignored for one purpose each."""
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -15,19 +15,19 @@ STOP_WORDS = word_set(
     under until up us ve very was we were what when where which while who whom whose why will with
     would you your yours"""
 )
-"""Words that only ask or join. "s", "ll" … are the remains of contractions."""
+"""Words that only form questions or join words; "s", "ll" … are the remains of contractions."""
 
 LANGUAGES = word_set(
     """arabic chinese czech danish dutch english finnish french german greek hindi hungarian italian japanese korean
     latin norwegian polish portuguese russian spanish swedish turkish ukrainian"""
 )
-"""Languages that a text may be written in."""
+"""Names of languages in which a text may be written."""
 
 OF_ANY_DAY = word_set(
     """agenda anything appointment appointments calendar diary event events everything going happen happened
     happening happens plan planned plans schedule scheduled something"""
 )
-"""Words that ask for anything on a day."""
+"""Words of questions that ask for any event on a day."""
 
 HOW_ASKED = word_set(
     """according answer april ask asked asking aspect aspects august came come comes comment concerning current
@@ -41,7 +41,7 @@ HOW_ASKED = word_set(
     think thought thursday time today told tomorrow took tuesday two type types use used want wanted
     wants way ways wednesday week went would year yesterday"""
 )
-"""Words that ask, report, count or name a time: common in any question, so files need not hold them."""
+"""Words that ask, report, count or name a time: common in any question, so that the files need not contain them."""
 
 SMALL_TALK = word_set(
     """actually anyone anything awesome bit came catch cool come day definitely enjoy everyone ever feel fun get
@@ -53,4 +53,4 @@ SMALL_TALK = word_set(
 """Words of small talk, which name no topic."""
 
 CHANGES_NO_ANSWER = word_set("able many much possible thing things time way")
-"""Content words that make no difference between two questions."""
+"""Content words that do not distinguish two questions."""

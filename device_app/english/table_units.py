@@ -1,4 +1,4 @@
-"""The units and currencies that tables are written in. Units of one dimension convert into each other."""
+"""The units and currencies that tables use. Units of one dimension convert into each other."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NO_UNITS: Final = word_set("second day days week weeks m s h t c f k g l in st 
 """Words of a question that hardly ever mean a unit."""
 
 _SIGNS: Final = word_set("m s h t g l f c k d")
-"""Those that mean one behind a number."""
+"""Words that mean a unit only behind a number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit: its usual sign, what it measures, and how many of the dimension's basic unit it is."""
+    """A unit: its usual sign, the dimension that it measures, and its size in the dimension's basic unit."""
 
     sign: str
     dimension: str
@@ -31,12 +31,12 @@ class Unit:
 
     @property
     def is_money(self) -> bool:
-        """Whether it is a currency, which converts into no other."""
+        """Whether the unit is a currency, which converts into no other unit."""
         return self.dimension.startswith("money")
 
     @property
     def quantity(self) -> str:
-        """What is measured: "length", "mass", "money"."""
+        """The quantity that the unit measures: "length", "mass", "money"."""
         return self.dimension.partition(" ")[0]
 
 
@@ -57,17 +57,17 @@ _BY_NAME: Final = _read()
 
 
 def unit_named(name: str) -> Unit:
-    """Return the unit of this name; one of its own dimension if the name is unknown."""
+    """Return the unit of this name; an unknown name gives a unit with a dimension of its own."""
     written = plain(name.strip())
     return _BY_NAME.get(written) or _BY_NAME.get(written.strip(".")) or Unit(name.strip(), f"unit {written}")
 
 
 def asked_unit(word: str, *, behind_number: bool = False) -> Unit | None:
-    """Return the unit that a word of a question, in lower case, names; None if it hardly means one."""
+    """Return the unit that a question's word, in lower case, names; None if the word hardly ever means a unit."""
     return None if word in (_NO_UNITS - _SIGNS if behind_number else _NO_UNITS) else _BY_NAME.get(word)
 
 
 def names_of(unit: Unit) -> tuple[str, ...]:
-    """Return the names of a unit as cells may have them."""
+    """Return the names by which cells of a table may name the unit."""
     names = [unit.sign, *(name for name, other in _BY_NAME.items() if other == unit)]
     return tuple(dict.fromkeys(form for name in names for form in (name, name.upper(), name.capitalize())))

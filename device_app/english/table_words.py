@@ -1,4 +1,4 @@
-"""The words with which people ask tables: for a figure, for a kind of column, or for nothing in particular."""
+"""The words of questions about tables: words for a figure, words for a kind of column, and words without meaning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from device_app.english.cells import word_key
 from device_app.english.stop_words import word_set
 
 Figure = Literal["sum", "average", "most", "least", "latest", "earliest", "count", "distinct", "much"]
-"""A figure over rows; "much" is the single value of one row, and the sum of several."""
+"""A figure computed over rows; "much" is the value of a single row, or the sum over several rows."""
 
 FIGURES: Final[Mapping[Figure, re.Pattern[str]]] = {
     "average": re.compile(r"\b(?:on average|averages?|avarage|averige|avg|mean|typical(?:ly)?)\b"),
@@ -37,28 +37,28 @@ FIGURES: Final[Mapping[Figure, re.Pattern[str]]] = {
         r"\bwhat(?= (?:did|do|have|has) [^\W\d_]+ (?:spend|spent|pay|paid)\b)"
     ),
 }
-"""The words that ask for each figure, in the order in which they are tried. The text is in lower case."""
+"""Patterns of the words that ask for each figure, in the order in which they are tried. The text is in lower case."""
 
 MANY: Final = re.compile(r"\bhow many\b")
 
 _PERSONS: Final = r"(?:people|persons|guests|visitors|children|kids|men|women|adults|members|friends)"
 COUNTED: Final = re.compile(rf"\bhow many (?:(?:other|different|of the|of my|of our) )?(?P<noun>{_PERSONS}|times)\b")
-"""People or times that are counted: a table that holds neither has no answer."""
+"""Matches questions that count people or times: a table that holds neither has no answer."""
 
 AMOUNT: Final = re.compile(r"\bhow many (?:(?:other|different|of the|of my|of our) )?(?P<noun>[^\W\d_]+)")
-"""What is counted: a part of a cell does not say it, as "lower steps" says nothing of how many steps there are."""
+"""Matches the noun that is counted; a part of a cell does not name it, as "lower steps" is no count of steps."""
 
 PERSON_DOES: Final = re.compile(rf"\b(?:who|{_PERSONS}) (?P<verb>[^\W\d_]+)\b")
-"""What people do: "people work" names no cell "work"."""
+"""Matches a verb of people; it is not the name of a cell, as in "people work"."""
 
 PAYER: Final = re.compile(r"\b(?P<who>who)(?:'s| has| have| had)?(?: [^\W\d_]+ly| all| already)? (?:paid|pays?)\b")
-"""A question for who paid, which a column of those who were paid does not answer."""
+"""Matches a question for the payer, which a column of payees does not answer."""
 
 PAYEE: Final = re.compile(r"\bpa(?:id|y|yment|yments) to\b|\b(?:payee|recipient|paid_to)\b")
-"""The names of columns of those who were paid. The text is in lower case."""
+"""Matches names of columns of payees. The text is in lower case."""
 
 COSTS: Final = re.compile(r"\b(?:did|does|do|will|would)\b[^?]*?(?<!total )\b(?P<verb>cost)\b(?! of\b)")
-"""What something did cost: the verb names no column, so that all columns of costs fit."""
+"""Matches a question for the cost of something; the verb names no column, so that all columns of costs fit."""
 
 OTHERWISE: Final = re.compile(
     r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|should|will|would|am)\b"
@@ -67,14 +67,14 @@ OTHERWISE: Final = re.compile(
     r"from|between|are|is|have)|top \d+|"
     r"(?:two|three|four|five|six|seven|eight|nine|ten|second|third|\d+) (?:most|least|[^\W\d_]+est))\b"
 )
-"""What this reading knows no answer to: yes and no, comparisons, exceptions, figures of other kinds."""
+"""Matches questions that cannot be answered from a table here: yes or no, comparisons, exceptions, other figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """What some words ask for: the words of questions, the words of columns, and the dimensions of their units.
+    """A meaning shared by words of questions and words of columns, with the dimensions of the columns' units.
 
-    `days`: columns of days have this sense too.
+    `days`: columns of days have this meaning too.
     """
 
     asked: frozenset[str]
@@ -114,37 +114,37 @@ SENSES: Final = (
     _sense("guarantee warranty expire expires end ends", "warranty guarantee expiry expires until"),
 )
 QUANTITY: Final = _keys("amount quantity qty number count pieces stock")
-"""The words of columns that say how many there are of what a row is about."""
+"""Words in the names of columns that hold a count of the row's items."""
 
 PEOPLE: Final = _keys(
     "people person guest visitor child children kid man woman men women adult member friend contact participant player "
     "singer employee staff team birthday born surname"
 )
-"""The words of tables whose rows are people."""
+"""Words in tables whose rows are people."""
 
 UNIT_COLUMNS: Final = _keys("unit units currency curr ccy uom measure")
-"""The names of columns that hold the unit of the number beside them."""
+"""Names of columns that hold the unit of the number beside them."""
 
 CURRENCY_COLUMNS: Final = _keys("currency curr ccy")
 
 BIRTHDAYS: Final = _keys("birthday born birth birthdate dob")
 
 LATER: Final = _keys("until till expiry expires warranty guarantee due end ends next")
-"""The names of columns of days that are still to come, which make nothing old or new."""
+"""Names of columns of future days, by which no row is older or newer than another."""
 
 SPENDING: Final = _keys("expense spending cost budget payment transaction ledger account bank outgoing")
-"""The words by which a table is named that holds what was spent."""
+"""Words in the names of tables that hold expenses."""
 
 SPENT: Final = _keys("spend pay")
 
 HOW_LONG: Final = re.compile(r"\bhow long (?:did|do|does|have|has|had)\b")
-"""A question for a duration, not for a distance."""
+"""Matches a question for a duration, as opposed to a distance."""
 
 BARE: Final = re.compile(r"\b(?:most|least|more|less|fewest)\b(?! (?:expensive|recent|often))")
-"""The most of something: of a column that is named, or over all rows of a group."""
+"""Matches "most" or "least" without an adjective: of a named column, or over all rows of a group."""
 
 CONTAINERS: Final = word_set("table tables sheet spreadsheet csv file list log data record records entry entries")
-"""Words in the names of tables that say nothing of what is in them."""
+"""Words in the names of tables that do not describe the content."""
 
 SAYS_NOTHING: Final = word_set(
     """thing things item items row rows entry entries record records table tables sheet spreadsheet csv file list listed
@@ -154,7 +154,7 @@ SAYS_NOTHING: Final = word_set(
     jackdaw exactly actually done was wear wore worn everything anything all spend spent pay paid cost costs year there
     stand stands belong belongs add adds up s m ve ll"""
 )
-"""Words of a question to a table that tell no rows apart."""
+"""Words of a question to a table that do not distinguish rows."""
 
 COMPARISON: Final = re.compile(
     r"\b(?P<sort>(?:over|more than|above|at least|greater than|longer than|higher than|heavier than|from)|"
@@ -166,7 +166,7 @@ AT_MOST: Final = frozenset(("at most", "up to"))
 BELOW: Final = frozenset(("under", "less than", "below", "fewer than", "shorter than", "lower than", "cheaper than"))
 EQUAL: Final = frozenset(("exactly", "of", "equal to"))
 RATES: Final = re.compile(r"\b(?:per|each|unit|avg|average|mean|rate)\b|/", re.IGNORECASE)
-"""The names of columns whose numbers are not to be added up."""
+"""Matches names of columns whose numbers must not be added up."""
 
 RANGE: Final = re.compile(r"\b(?:between|from) (?P<first>.+?) (?:and|to|until|till)\b")
 BEFORE: Final = re.compile(r"\b(?:before|until|till|up to)\b")

@@ -1,6 +1,6 @@
-"""Recognises small talk, and questions about the program itself. A whole text has to match.
+"""Recognises small talk, and questions about the program itself. A text has to match as a whole.
 
-A text that says more than its phrase, such as "Hi, when is the dentist?", is no small talk.
+A text with any further content, such as "Hi, when is the dentist?", is not small talk.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PARTS = re.compile(r"\s*[,;]\s*|\s+(?:and|-)\s+")
 
 
 def topic(text: str) -> str | None:
-    """Return what a text is about, a form of talk.txt, if it is talk; None for anything else."""
+    """Return the topic of a text, a form of talk.txt, if the text is small talk or about the program; else None."""
     if len(text) > _MOST_CHARACTERS or not text.strip():
         return None
     if not re.search(r"\w", text):
@@ -44,7 +44,7 @@ def topic(text: str) -> str | None:
 
 
 def _of(said: str) -> str | None:
-    """Return the topic of a text, with or without a form of address or a polite word around it."""
+    """Return the topic of a text, with or without a form of address or a polite word around the text."""
     shorter = _BEFORE.sub("", said, 1) if _BEFORE.match(said) else said
     texts = dict.fromkeys((said, _BEHIND.sub("", said), shorter, _BEHIND.sub("", shorter)))
     return next(
@@ -64,9 +64,9 @@ def _of_parts(said: str) -> str | None:
 
 
 def _of_words(said: str) -> str | None:
-    """Return the topic of a text all of whose words are in phrases about the program, by the word that says most.
+    """Return the topic of a text all of whose words are in phrases about the program, by its most telling word.
 
-    It has to address the program, so that it asks for nothing in the files.
+    The text has to address the program, so that it does not ask for facts from the files.
     """
     words = set(re.findall(r"[\w'-]+", said))
     owned = set(re.findall(r"\b(?:my|the|a|an|our|that|this) ([\w'-]+)", said))
@@ -85,7 +85,7 @@ _ABOUT_IT: Final = _ADDRESS | word_set(
     version update human robot bot person private own personal better larger pdf word
     company language manual"""
 )
-"""What such a question may speak of with an article: the program, its files and its parts."""
+"""Words that may follow an article in a question about the program: the program, its files and its parts."""
 
 _KEYWORDS: Final = {
     "version": word_set("version update upgrade outdated"),
@@ -103,4 +103,4 @@ _KEYWORDS: Final = {
     "who are you": word_set("name who made built created human robot bot ai old live person"),
     "what can you do": word_set("able features purpose useful capabilities good"),
 }
-"""What a question to the program is about, by one of its words; the first topic counts."""
+"""The topics of questions to the program, each with its keywords; the first topic with a matching word counts."""

@@ -9,7 +9,7 @@ from device_app.english.stop_words import OF_ANY_DAY, STOP_WORDS
 from shared.types import StoredPassage
 
 _MOST_TERMS = 64
-"""The most keywords of a search, whose time grows with their number."""
+"""The most keywords of a search, as its time grows with their number."""
 
 _WORD = re.compile(r"\w+")
 _ACCENTS = re.compile("[\u0300-\u036f]")  # of Latin, Greek and Cyrillic; other marks make letters
@@ -27,18 +27,18 @@ def says_nothing(question: str) -> bool:
 
 
 def stands_in(word: str, texts: Sequence[str]) -> bool:
-    """Return whether one of these texts, prepared by `searched`, has the word in any form."""
+    """Return whether one of these texts, prepared by `searched`, contains the word in any form."""
     form = re.compile(rf"\b{forms(word)}\b")
     return any(form.search(text) for text in texts)
 
 
 def searched(passage: StoredPassage) -> str:
-    """Return the text of a passage that is searched for keywords, prepared for comparison."""
+    """Return the text of a passage in which keywords are searched, prepared for comparison."""
     return plain("\n".join((passage.title, *passage.people, passage.text)))
 
 
 def plain(text: str) -> str:
-    """Return the text in lower case without accents, as the keyword index compares it."""
+    """Return the text in lower case and without accents, as the keyword index compares it."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
     return text.lower()

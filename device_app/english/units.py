@@ -8,18 +8,18 @@ from shared.text import sentences
 from shared.types import StoredPassage
 
 SPEAKER = re.compile(r"([\w.’'\- ]{2,40}): ")
-"""Matches a speaker's name before the words of a chat or a transcript."""
+"""Matches a speaker's name before the words of a line in a chat or a transcript."""
 
 _FIELDS = re.compile(r"[\w ]+: [^;]*; ")
-"""Matches a row of a table, as written here: `name: Anna; birthday: 1987-05-03`."""
+"""Matches a row of a table in the program's own form: `name: Anna; birthday: 1987-05-03`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
     """A sentence or a row of a table. `around` is its context.
 
-    For a sentence, `around` is the title, the speaker and the adjacent sentences; for a row, only the title and the
-    heading, since other rows say nothing about it.
+    For a sentence, the context is the title, the speaker and the adjacent sentences; for a row, only the title and the
+    heading, since other rows do not explain it.
     """
 
     text: str

@@ -1,6 +1,6 @@
-"""Reads the days that a question about an agenda names: "this weekend", "Friday afternoon", "the next two weeks".
+"""Parses the days that a question about an agenda names: "this weekend", "Friday afternoon", "the next two weeks".
 
-`dates` gives every day that words may mean, which a search prefers; an agenda needs the one that is meant. Pure.
+`dates` returns all days that a text may mean, which a search prefers; an agenda needs a single meaning. Pure.
 """
 
 import calendar
@@ -36,12 +36,12 @@ _LONGEST: Final = timedelta(days=366)
 
 _LATELY: Final = timedelta(days=31)
 _FAR: Final = timedelta(days=300)
-"""A date without a year that passed lately, and comes again this far ahead only, is the one that passed."""
+"""If a date without a year has just passed and its next day is at least this far ahead, the past day is meant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Days from `first` to `last` and, if a part of the day is named, the times from `begins` to `ends` on each."""
+    """The days from `first` to `last` and, for a named part of the day, the times from `begins` to `ends`."""
 
     first: date
     last: date
@@ -50,7 +50,7 @@ class Window:
 
     @property
     def is_one_day(self) -> bool:
-        """Whether the window is a day, or a part of it."""
+        """Whether the window is a single day, or a part of one."""
         return self.first == self.last
 
 
@@ -85,7 +85,7 @@ _TIME: Final = re.compile(
 
 
 def window_in(text: str, today: date, *, is_past: bool = False) -> tuple[Window, str] | None:
-    """Return the days that a text names, and the text without them; None if it names none, or two different ones.
+    """Return the days that a text names, and the text without them; None if it names no days, or two different windows.
 
     `text` is in lower case with single spaces. A weekday or a date without a year is the next one from `today` on, or
     with `is_past` the last one.
@@ -133,7 +133,7 @@ def _from_to(text: str, today: date) -> tuple[Window, str] | None:
 
 
 def _joined(windows: list[Window | None], between: str) -> Window | None:
-    """Return two windows as one: "from Friday to Sunday", "today and tomorrow"; None if they are not joined."""
+    """Return two windows as one, as in "from Friday to Sunday", "today and tomorrow"; None if they are separate."""
     first, last, *others = windows
     if others or first is None or last is None:
         return None
@@ -166,7 +166,7 @@ def _relative(match: re.Match[str], today: date, *, is_past: bool) -> Window | N
 
 
 def _one_day(part: dict[str, str], today: date, *, is_past: bool) -> date | None:
-    """Return the day that these parts of a match name; None if there is none, as for "the 41st"."""
+    """Return the day that these parts of a match name; None if there is no such day, as for "the 41st"."""
     if day := part.get("day"):
         ahead = {"yesterday": -1, "last night": -1, "tomorrow": 1}.get(day, 0)
         ahead += 2 if "after" in day else -2 if "before" in day else 0
@@ -180,7 +180,7 @@ def _one_day(part: dict[str, str], today: date, *, is_past: bool) -> date | None
 
 
 def _weekday(index: int, today: date, which: str, *, is_past: bool) -> date:
-    """Return the next day of that name from today on, or with "next" from tomorrow on; the last one before today."""
+    """Return the next such weekday, from today on or with "next" from tomorrow on, or the last before today."""
     if which == "last" or (is_past and not which):
         return today - timedelta((today.weekday() - index - 1) % 7 + 1)
     first = today + timedelta(_WHICH.get(which, 0))
@@ -188,7 +188,7 @@ def _weekday(index: int, today: date, which: str, *, is_past: bool) -> date:
 
 
 def _whole(unit: str, today: date, turn: int) -> Window:
-    """Return this week, month or year, the one after it (1), or the one before it (-1)."""
+    """Return this week, month or year, the next one (turn 1), or the last one (turn -1)."""
     if unit in ("day", "today"):
         return _days(today)
     if unit == "week":
@@ -201,7 +201,7 @@ def _whole(unit: str, today: date, turn: int) -> Window:
 
 
 def _ordinal(number: int, today: date, *, is_past: bool) -> date | None:
-    """Return the next such day of a month, or the last one: "on the 3rd"."""
+    """Return the next, or the last, day with this number in a month: "on the 3rd"."""
     for turn in range(0, -13, -1) if is_past else range(13):
         month = _whole("month", today, turn)
         if 1 <= number <= month.last.day:
@@ -226,9 +226,9 @@ def _named(text: str, today: date, *, is_past: bool) -> tuple[Window | None, str
 
 
 def _part_of_day(text: str, *, default: bool) -> tuple[time, time, str] | None:
-    """Return the times from and to which a text names a part of a day, and the text without it.
+    """Return the times of the part of a day that a text names, from and to, and the text without the part of the day.
 
-    `default`: the day was named as a night already.
+    `default`: an earlier word named the day as a night already.
     """
     if match := _TIME.search(text):
         part = _between(match)
@@ -240,7 +240,7 @@ def _part_of_day(text: str, *, default: bool) -> tuple[time, time, str] | None:
 
 
 def _between(match: re.Match[str]) -> tuple[time, time] | None:
-    """Return the times from and to which "after 5", "at noon", "between 2 and 4" are; None if there are no such."""
+    """Return the start and end time of "after 5", "at noon" or "between 2 and 4"; None if a time is invalid."""
     begins, ends = (_clock(match, "a"), _clock(match, "b")) if match["how"] is None else (_clock(match, "c"),) * 2
     if begins is None or ends is None or begins > ends or (begins == ends and match["how"] is None):
         return None
@@ -252,7 +252,7 @@ def _between(match: re.Match[str]) -> tuple[time, time] | None:
 
 
 def _clock(match: re.Match[str], which: str) -> time | None:
-    """Return the time of a match; an hour from 1 to 7 without "am" is in the afternoon."""
+    """Return the time that a match names; an hour from 1 to 7 without "am" is in the afternoon."""
     if named := match[f"{which}n"]:
         return time(0) if named == "midnight" else time(12)
     hour, minute, half = int(match[f"{which}h"]), int(match[f"{which}m"] or 0), match[f"{which}p"]

@@ -1,6 +1,7 @@
-"""Parses a question into facts that can be compared with another question's.
+"""Parses a question into facts that can be compared with those of another question.
 
-Parses English: in other languages numbers, names and identical words still count, but the tables of meanings do not.
+The parser knows English: in other languages numbers, names and identical words still count, but the tables of meanings
+do not apply.
 """
 
 import calendar
@@ -61,7 +62,7 @@ _DENIALS = _NEGATIONS | word_set(
     "declines declined forbid forbids forbidden prohibited banned cannot hardly outstanding pending cancel cancels "
     "cancelled canceled reject rejects rejected deny denies denied"
 )
-"""In a short question these words count as negations too."""
+"""Words that count as negations in a short question, in addition to the usual ones."""
 
 _NEGATIVE = re.compile(
     r"(?:is|are|was|were|do|does|did|has|have|had|ca|could|wo|would|should|must|need|might)nt"  # typed without ’
@@ -76,7 +77,7 @@ _TIMES = word_set(
     "before after until till since within eve following previous same even odd itself ago later earlier onwards "
     "past nineties eighties seventies sixties fifties forties thirties twenties"
 )
-"""Words that say when, relative to a day: a question with another one of them asks about another time."""
+"""Words for a time relative to a day; two questions with different ones ask about different times."""
 
 _KINDS = {word: {word} for word in ("who", "when", "where", "why", "summary")}
 _KINDS |= {"whom": {"who"}, "whose": {"who"}, "summarize": {"summary"}, "summarise": {"summary"}}
@@ -98,9 +99,11 @@ _AUXILIARIES = word_set("is are was were am do does did has have had can could w
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The facts of a question. `words` are in order and in lower case; `content` maps stems of content words to the
-    words. `possessed` are the stems of words that follow a possessive: the drill's price. `denials` counts negations,
-    `times` are words that say when, relative to a day. `small`: the question is all in lower case.
+    """The facts of a question. `words` are in order and in lower case.
+
+    `content` maps stems of content words to the words. `possessed` are the stems of words that follow a possessive:
+    "the drill's price". `denials` counts negations, `times` are words for a time relative to a day. `small`: the
+    question is all in lower case.
     """
 
     words: tuple[str, ...]
@@ -120,7 +123,7 @@ class Wording:
 
 @lru_cache(maxsize=512)
 def read(question: str) -> Wording:
-    """Parse a question; results are cached, since one cached question is compared again and again."""
+    """Parse a question. Results are cached, since the same kept question is compared again and again."""
     text = "".join(sign for sign in unicodedata.normalize("NFKD", question) if not unicodedata.combining(sign))
     text = _ISO.sub(lambda day: f"{int(day[3])} {calendar.month_name[int(day[2])]} {day[1]}", text)
     owned = [word for owner, word in _POSSESSIVE.findall(text) if owner.lower() not in _CONTRACTED]
@@ -170,26 +173,26 @@ def read(question: str) -> Wording:
 
 
 def _denials(words: Sequence[str]) -> int:
-    """Count the negations of a question: "unpaid" and "not paid" are one each."""
+    """Count the negations of a question; "unpaid" and "not paid" count as one each."""
     single = sum(word in _DENIALS or _NEGATIVE.fullmatch(word) is not None for word in words)
     return single + len(_NEGATIVE_PHRASES.findall(" ".join(words)))
 
 
 def same_kind(asked: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether one answer can fit both kinds of question: "who wrote it" and "which author wrote it" fit."""
+    """Return whether one answer can fit both kinds of question, as for "who wrote it" and "which author wrote it"."""
     if not asked or not other or asked & other:
         return True
     return any("what" in first and _OF_WHAT & second for first, second in ((asked, other), (other, asked)))
 
 
 def moves(question: str) -> bool:
-    """Return whether the question's meaning depends on the day it is asked: yesterday, next week, two days ago."""
+    """Return whether the question's meaning depends on the current day: "yesterday", "next week", "two days ago"."""
     wording = read(question)
     return "ago" in wording.words or any(day in _MOVING or day in _WEEKDAYS or " " in day for day in wording.days)
 
 
 def adds(question: str, answer: str) -> bool:
-    """Return whether the answer has any content that the question does not have."""
+    """Return whether the answer has any content word that the question does not have."""
     asked, said = read(question), read(answer)
     known = asked.content
     return bool(said.numbers - asked.numbers or said.days - asked.days) or any(
@@ -198,7 +201,7 @@ def adds(question: str, answer: str) -> bool:
 
 
 def normal(question: str) -> str:
-    """Return the question in lower case without punctuation; questions with equal results are the same."""
+    """Return the question in lower case without punctuation, so that equal questions have equal results."""
     return " ".join(word.strip(_PUNCTUATION) or word for word in question.lower().split())
 
 

@@ -1,5 +1,6 @@
-"""Normalises the words of a text for comparison: lower case, no accents, no English endings, numbers in digits. Words
-of other languages stay as they are.
+"""Normalises the words of a text for comparison: lower case, no accents, no English endings, numbers in digits.
+
+Words of other languages stay unchanged.
 """
 
 import re
@@ -12,7 +13,7 @@ from device_app.english.stop_words import STOP_WORDS, word_set
 from device_app.english.terms import plain
 
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-"""Splits a name written as one word: AdamSmith."""
+"""Matches the place at which a name written as one word, such as "AdamSmith", is split."""
 
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
@@ -25,7 +26,7 @@ _DENIES = re.compile(
 
 
 def said(text: str) -> list[str]:
-    """Return all words in order; "twenty-five" becomes 25."""
+    """Return all normalised words in order; "twenty-five" becomes 25."""
     return list(_joined(_WORD.findall(plain(_INNER_CAPITAL.sub(" ", text)))))
 
 
@@ -42,7 +43,7 @@ def names(question: str) -> frozenset[str]:
 
 
 def is_measure(word: str) -> bool:
-    """Return whether the word only says which kind of value is asked for: a day, a number, how many."""
+    """Return whether the word only names the kind of value that is asked for: a day, a number, how many."""
     return word in _MEASURES
 
 
