@@ -1,1 +1,1 @@
-"""This device's model as a source of tokens: prefill, decode, and the confidence of its answers."""
+"""This device's model as a source of tokens: prefill, decoding, and the confidence in its answers."""

@@ -1,4 +1,4 @@
-"""Decides before the first token whether to abstain, and corrects the distribution if the model answers."""
+"""Decides before the first token whether to abstain, and corrects the token probabilities if the model answers."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ class Judged:
     """The decision whether to abstain, with the abstention's `tokens`.
 
     If the model has to answer although the abstention is likeliest, `shifts` are the changes in log probability of each
-    of its tokens, given those before it.
+    of the abstention's tokens, given the tokens before it.
     """
 
     abstains: bool
@@ -27,8 +27,8 @@ class Judged:
     def given_an_answer(self, mixture: Logits, drawn: Sequence[int]) -> Logits:
         """Return the next token's log probabilities, given that the answer is no abstention. Shape (vocabulary,).
 
-        They are those of `mixture`, the next token's without that condition after the tokens `drawn`, less the share of
-        continuing to the abstention's text; up to a constant.
+        They are the log probabilities `mixture` after the tokens `drawn`, less the share of continuing to the
+        abstention's text; up to a constant.
         """
         place = len(drawn)
         if place >= len(self.shifts) or list(drawn) != list(self.tokens[:place]):
@@ -39,7 +39,7 @@ class Judged:
 
 
 def judge(decoder: Decoder, tokens: Sequence[int], threshold: float, sureness: Sureness | None = None) -> Judged:
-    """Decide to abstain if the log odds of these tokens reach the threshold.
+    """Decide to abstain if the log odds of the abstention's `tokens` reach the threshold.
 
     `decoder` has written nothing and keeps as many mixtures (`ahead`) as there are tokens; its state is restored.
     `sureness` records the tokens' probability. Tokens are read one by one, only as long as they are likely enough, or
@@ -67,6 +67,6 @@ def judge(decoder: Decoder, tokens: Sequence[int], threshold: float, sureness: S
 
 
 def _shifts(logs: Sequence[float]) -> list[float]:
-    """Return for each token the log of the share of its probability that does not lead to the abstention."""
+    """Return for each token of the abstention the log of the share of its probability that leads elsewhere."""
     goes_on = [math.fsum(logs[place + 1 :]) for place in range(len(logs))]
     return [math.log(-math.expm1(log_share)) if log_share < 0 else -math.inf for log_share in goes_on]

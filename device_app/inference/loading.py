@@ -1,6 +1,6 @@
-"""Loads the catalog's models that the settings name.
+"""Loads the models of the catalog that the settings name.
 
-Imports are placed so that the weights are read while another thread does the slow imports.
+Imports are placed so that one thread reads the weights while another does the slow imports.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def engine(weights: catalog.Weights, settings: Model) -> LlamaCppEngine:
-    """Load the model, without features that would change answers here, or under a setting that would not.
+    """Load the model, without features that would change answers on this device, or if the settings turn them off.
 
     Raises WeightsMissing, WeightsDamaged.
     """
@@ -49,7 +49,7 @@ def engine(weights: catalog.Weights, settings: Model) -> LlamaCppEngine:
 
 
 def configured(weights: catalog.Weights, settings: Model) -> LocalSource:
-    """Load the model, and the one that drafts beside it; return it as a source of tokens, drafted as the settings say.
+    """Load the model and, if the settings name one, the draft model; return them as one source of tokens.
 
     Raises WeightsMissing, WeightsDamaged.
     """

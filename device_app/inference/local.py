@@ -25,11 +25,11 @@ from shared.prompt import NOT_FOUND, ChatTemplate, Prompt
 from shared.trace import Trace
 
 ROW_COST = 50.0
-"""Decoding an answer in one more row takes about as long as prefilling this many tokens (`scripts/bench reuse`)."""
+"""The cost of decoding an answer in one more row, in prompt tokens that take the same time (`scripts/bench reuse`)."""
 
 
 def forecast(prefilled: int, rows: int) -> float:
-    """Return the cost of an answer beyond decoding it in one row, in tokens prefilled."""
+    """Return the cost of an answer, except for decoding one row, in prompt tokens of equal prefill time."""
     return prefilled + ROW_COST * (rows - 1)
 
 
@@ -37,7 +37,8 @@ def forecast(prefilled: int, rows: int) -> float:
 class LocalSource(Prefilling):
     """The engine of this device as a source of tokens, for one stream at a time.
 
-    `finish_checks` runs the checks of exactness that were left for idle time (`models.exact_loading.finish`).
+    `finish_checks` runs the exactness checks that were postponed until the device is idle
+    (`models.exact_loading.finish`).
     """
 
     template: ChatTemplate
@@ -45,17 +46,17 @@ class LocalSource(Prefilling):
     finish_checks: Callable[[Engine], None] | None = None
 
     def close(self) -> None:
-        """Free the model, and the one that drafts."""
+        """Free the model and the draft model."""
         self.drafting.close()
         self.engine.close()
 
     def count(self, prompt: Prompt) -> int:
-        """Return the number of tokens prefilled for the prompt; tokens shared by rows count once."""
+        """Return the number of tokens to prefill for the prompt; tokens shared by rows count once."""
         parts = (prompt.head, *(part for passage in prompt.passages or ((),) for part in (passage, prompt.tail)))
         return sum(len(self.tokens(part)) for part in parts)
 
     def room(self, prompt: Prompt) -> int:
-        """Return the tokens of an answer that fit in each row of the prompt; 0 or less if the prompt does not fit."""
+        """Return the answer tokens that fit in each row of the prompt; 0 or less if the prompt does not fit."""
         rows = max(len(prompt.passages), 1)
         info = self.engine.info
         return (info.context - self.count(prompt)) // rows if rows <= info.sequences else 0
@@ -75,12 +76,12 @@ class LocalSource(Prefilling):
     ) -> Generator[Piece, None, None]:
         """Answer the prompt, with one row for each of its passages (`Prompt.joined()` makes a single row of them).
 
-        `similarities` weigh the rows, one for each, unless the weights are `following` the text. `relevance` is the
-        probability that the best passage is relevant: if given, a model trained to abstain does so from its threshold
-        on; else it does if the abstention is likeliest. It never abstains without passages. `sureness` records the
-        answer's probability. States of the prompt that are cached in the `tree` are joined, not computed. Raises
-        ContextFull if the rows do not fit the engine. Close the generator if it is not read to its end, so that the
-        trace has its steps.
+        `similarities` weigh the rows, unless `following` computes the weights from the text written so far. `relevance`
+        is the probability that the best passage is relevant: if given, a model trained to abstain does so from its
+        threshold on; else it does if the abstention is likeliest. It never abstains without passages. `sureness`
+        records the answer's probability. States of the prompt that are cached in the `tree` are joined, not computed.
+        Raises ContextFull if the rows do not fit the engine. Close the generator if it is not read to its end, so that
+        the trace has its steps.
         """
         trace = trace or Trace()
         with trace.step("prefill"):
@@ -121,8 +122,7 @@ class LocalSource(Prefilling):
         trace: Trace,
         tree: QKVTree | None = None,
     ) -> list[str]:
-        """Return greedy answers in one row that start with each beginning and each of the `count` likeliest next
-        tokens.
+        """Return greedy answers in one row, one for each beginning followed by each of the `count` likeliest tokens.
 
         Answers that do not end within `max_tokens`, including the beginning, are left out. Raises ContextFull.
         """
@@ -145,7 +145,7 @@ class LocalSource(Prefilling):
         return texts
 
     def _distinct(self, logits: Logits, count: int) -> list[int]:
-        """Return the likeliest tokens; of tokens that differ only in spaces and case, only the likeliest."""
+        """Return the likeliest tokens; among tokens that differ only in spaces and case, only the likeliest."""
         by_text: dict[bytes, int] = {}
         for token in likeliest(logits, 2 * count):
             if not self.engine.is_end(token):
@@ -153,7 +153,7 @@ class LocalSource(Prefilling):
         return list(by_text.values())[:count]
 
     def _drawn(self, decoder: Decoder, token: int, most: int, trace: Trace) -> Iterator[int]:
-        """Yield the token and the greedy tokens after it, including the end; at most `most`."""
+        """Yield the token and the greedy tokens after it, including the end token; at most `most`."""
         yield token
         for _ in range(most - 1):
             trace.tokens_decoded += 1
@@ -213,7 +213,7 @@ class LocalSource(Prefilling):
                         decoder.append(token)
 
     def _threshold(self, prompt: Prompt, relevance: float | None) -> float | None:
-        """Return the log odds from which to abstain: infinite without passages; None if nothing is judged."""
+        """Return the log odds from which to abstain: infinite without passages; None if the model never abstains."""
         abstention = self.engine.info.abstention
         if abstention is None:
             return None
@@ -237,8 +237,9 @@ class LocalSource(Prefilling):
         return judge(decoder, tokens, threshold, sureness)
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
-        """Compute the prompt's states that the tree lacks and store them, without answering. Raises what `stream` and
-        `keep` raise.
+        """Compute the prompt's states that the tree lacks and store them, without answering.
+
+        Raises the errors of `stream` and `keep`.
         """
         trace = trace or Trace()
         with trace.step("prefill"):
@@ -259,6 +260,6 @@ class LocalSource(Prefilling):
         )
 
     def keep(self, prompt: Prompt, tree: QKVTree) -> None:
-        """Keep the states of the prompt that was answered last. Raises StoreFull, NotWritable."""
+        """Store the states of the prompt that was answered last. Raises StoreFull, NotWritable."""
         for row, path in enumerate(self.paths(prompt)):
             tree.keep(self.engine, row, path)

@@ -1,4 +1,4 @@
-"""Prefills a prompt: joins the states cached in the tree and computes the rest; tokens that rows share only once.
+"""Prefills a prompt: joins the states cached in the tree and computes the rest; tokens shared by rows only once.
 
 A row is one sequence of the engine: system, passage(s), question.
 """
@@ -14,7 +14,7 @@ from shared.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Prefilling:
-    """The engine of this device, with prompts prefilled into its rows."""
+    """The engine of this device, with methods that prefill prompts into its rows."""
 
     engine: Engine
 
@@ -31,7 +31,7 @@ class Prefilling:
         ]
 
     def uncached(self, prompt: Prompt, tree: QKVTree) -> int:
-        """Return the number of tokens before the prompt's question whose states the tree lacks."""
+        """Return the number of prompt tokens before the question whose states the tree lacks."""
         key = self.engine.info.kv_key
         by_name = {name: len(node.tokens) for path in self.paths(prompt) for name, node in tree.missing(key, path)}
         return sum(by_name.values())
@@ -86,15 +86,16 @@ class Prefilling:
         return reached
 
     def _join(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> list[int]:
-        """Join the cached states of a path, as `extend` does; return the tokens that are left to compute."""
+        """Join the cached states of a path, as `extend` does; return the tokens that are still to be computed."""
         reached = self.extend(row, path, start, trace, tree)
         rest = [token for node in path[reached:] for token in node.tokens]
         trace.tokens_prefilled += len(rest)
         return rest
 
     def _computed_alone(self, nodes: Sequence[Sequence[Node]], trace: Trace, tree: QKVTree | None) -> list[KVSlice]:
-        """Compute each path's states after the head in row 0, and return them. Row 0 holds the head alone before and
-        afterwards.
+        """Compute each path's states after the head in row 0, and return them.
+
+        Row 0 holds the head alone before and after.
 
         Each path is computed as if it were the only row: f16 sums round differently in each cell, and only then are the
         states equal to those cached for a prompt of one row, or for another row.

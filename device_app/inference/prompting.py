@@ -1,4 +1,4 @@
-"""Builds the prompt for a question and its passages: ordered by the kept states, and cut to the model's context."""
+"""Builds the prompt for a question and its passages: ordered by the cached states, and cut to the model's context."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from shared.protocol.messages import Offer
 from shared.types import Hit
 
 SHORT_ANSWER = 64
-"""Passages are left out until an answer of this many tokens fits; a longer answer is cut instead."""
+"""Passages are left out of a prompt until an answer of this many tokens fits; a longer answer is cut."""
 
 
 def too_few(offer: Offer, max_tokens: int) -> str:
@@ -34,9 +34,9 @@ def fitted(
     max_tokens: int,
     typed: Collection[int] = (),
 ) -> tuple[Prompt, Sequence[Hit]]:
-    """Return the prompt and the passages in it: the least relevant are left out until a short answer fits.
+    """Return the prompt and its passages: the least relevant passages are left out until a short answer fits.
 
-    It is the same whether or not the passages `typed` were read while the question was typed.
+    The result does not depend on whether the passages `typed` were read while the question was typed.
     """
     needed = min(max_tokens, SHORT_ANSWER)
     while True:
@@ -57,7 +57,7 @@ def fitted(
 
 
 def kept_passages(source: LocalSource, tree: QKVTree, prompt: Prompt) -> set[int]:
-    """Return the ids of the prompt's passages whose kept states an answer would reuse."""
+    """Return the ids of the prompt's passages whose cached states an answer would reuse."""
     beginnings = ((row[:end], row[end - 1]) for row in prompt.passages for end in range(1, len(row) + 1))
     return {
         last.passage

@@ -9,28 +9,28 @@ from dataclasses import dataclass
 from typing import Final
 
 SURE: Final = -1.3
-"""The least confidence (a log probability) of an answer that is shown as one."""
+"""The least confidence (a log probability) of an answer that is shown."""
 
 YES: Final = 1.5
-"""The least log ratio of "Yes" to "No" for a "Yes", as models often say "Yes" when they cannot tell."""
+"""The least log ratio of "Yes" to "No" for a "Yes", as models often say "Yes" without evidence."""
 
 MIN_SHIFT: Final = 1.5
-"""How far a server's passages have to shift that ratio, either way, if the files say nothing on the question."""
+"""The least shift of the "Yes" to "No" log ratio by a server's passages, either way, if the files do not answer."""
 
 LOOKS: Final = ((-0.2, 0.1), (-0.5, 0.4))
-"""For each of two sentences: the confidence from which it is not reread, and the lead its answer needs to count."""
+"""For the best and the second sentence: the confidence from which it is not reread, and the lead its answer needs."""
 
 LOOKED_THROUGH: Final = 3
-"""The number of passages in which these sentences are searched."""
+"""The number of passages that are searched for the sentences of `LOOKS`."""
 
 LOOK_TOKENS: Final = 24
-"""The most tokens of an answer from such a sentence."""
+"""The most tokens of an answer from a single sentence."""
 
 LIMITS: Final = (SURE, YES, MIN_SHIFT, LOOKS, LOOKED_THROUGH, LOOK_TOKENS)
-"""The thresholds that decide what is shown: part of the fingerprint of kept answers."""
+"""The thresholds that decide which answers are shown: part of the fingerprint of kept answers."""
 
 _FAINT: Final = -4.0
-"""The log probability of the abstention below which it is ignored."""
+"""The log probability of the abstention below which the abstention is ignored."""
 
 _DOUBT: Final = 0.25
 
@@ -39,8 +39,8 @@ _DOUBT: Final = 0.25
 class Sureness:
     """Log probabilities of an answer. `least` is that of its least likely token, including its end.
 
-    `abstention` is that of the abstention in its place, computed until negligible; `yes_margin` is log P("Yes") - log
-    P("No") as its first token.
+    `abstention` is that of abstaining instead, computed until negligible; `yes_margin` is log P("Yes") - log P("No") of
+    the first token.
     """
 
     least: float = 0.0
@@ -49,14 +49,14 @@ class Sureness:
 
     @property
     def of_text(self) -> float:
-        """The confidence in an answer in the passages' words; at most 0."""
+        """The confidence in an answer in the passages' words, as a log probability; at most 0."""
         return self.least + _DOUBT * min(0.0, _FAINT - self.abstention)
 
     @property
     def decides(self) -> bool:
-        """Whether the margin is large enough for a "Yes" or "No"."""
+        """Whether the margin is large enough to answer "Yes" or "No"."""
         return self.yes_margin < 0 or self.yes_margin >= YES
 
     def is_read_on(self, abstention: float) -> bool:
-        """Return whether the abstention's next token must be read, given the log probability of those before it."""
+        """Return whether the abstention's next token must be read, given the log probability so far."""
         return abstention > _FAINT
