@@ -1,6 +1,6 @@
 """Code that device and server must share exactly: errors, value types, text splitting, prompts, settings, traces.
 
-Knows no model runtime, no database and no socket.
+Uses no model runtime, no database and no socket.
 """
 
 from shared.telemetry import switch_off

@@ -1,9 +1,8 @@
-"""Converts tokens to text, and ends an answer early if the model repeats a sentence, loops over tokens, or writes the
-user's turn.
+"""Converts tokens to text, and ends an answer early if the model repeats itself or writes the user's turn.
 
-Small models do so. Ending the answer here leaves good answers unchanged, unlike different sampling. Text that may begin
-a repetition is held back, so that shown text never has to be removed. Both sides end answers alike, so that one can
-continue the other's.
+Small models repeat sentences and loop over tokens. Ending the answer leaves good answers unchanged, unlike different
+sampling. Text that may begin a repetition is held back, so that shown text never has to be removed. Device and server
+end answers by the same rules, so that one can continue the other's.
 """
 
 import codecs
@@ -18,7 +17,7 @@ _NUMBER = re.compile(r"\s*(\d{1,3})(?:([.)])(?:\s|$)|$)")
 _WORD = re.compile(r"\S*\w\S*")
 _USER_TURNS = ("question:", "earlier question:")
 _LEAST_WORDS = 3
-"""Shorter sentences ("Yes.") may be repeated."""
+"""The fewest words of a sentence that may not be repeated; a shorter one ("Yes.") may."""
 
 _LONGEST_CIRCLE, _LEAST_TURNS, _LEAST_TOKENS = 12, 4, 16
 
@@ -36,10 +35,10 @@ class Piece:
 
 
 class Speller:
-    """Converts tokens to text one at a time. A piece with a negative token already has its text."""
+    """Converts tokens to text one at a time. A piece with a negative token id already has its text."""
 
     def __init__(self, detokenize: Callable[[Sequence[int]], bytes], accepted: Sequence[int] = ()) -> None:
-        """Start after the `accepted` tokens."""
+        """Start with the text position after the `accepted` tokens."""
         self._detokenize = detokenize
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._decoder.decode(detokenize(accepted))
@@ -63,8 +62,9 @@ class Speller:
 def spelled(
     tokens: Iterable[int], detokenize: Callable[[Sequence[int]], bytes], most: int, accepted: Sequence[int] = ()
 ) -> Iterator[Piece]:
-    """Yield tokens with their text, at most `most` including the `accepted` ones, then an incomplete final
-    character.
+    """Yield tokens with their text, at most `most` including the `accepted` ones.
+
+    An incomplete character at the end is yielded last.
     """
     speller = Speller(detokenize, accepted)
     for count, token in enumerate(tokens, len(accepted) + 1):
@@ -84,7 +84,7 @@ def ended(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 class Ending:
-    """Detects the end of an answer piece by piece, like `ended`. Once it is `over`, held-back pieces are dropped."""
+    """Detects the end of an answer piece by piece, as `ended` does. Once it is `over`, held-back pieces are dropped."""
 
     def __init__(self) -> None:
         self.over = False
@@ -114,7 +114,7 @@ class Ending:
         return ready
 
     def go_on(self, tokens: Sequence[int], text: str) -> None:
-        """Start after text generated elsewhere, in one step, as feeding a long text token by token takes seconds.
+        """Add, in one step, a text that was generated elsewhere, as feeding a long text token by token takes seconds.
 
         The answer is over if it would have ended at any point in that text.
         """
@@ -146,9 +146,7 @@ class _Said:
             self.item = int(number[1])
 
     def again(self, sentence: str, *, broken_off: bool = False) -> bool:
-        """Return whether the sentence was said before; with `broken_off`, also whether an earlier sentence begins with
-        it.
-        """
+        """Return whether the sentence occurred before; with `broken_off`, whether an earlier one begins with it."""
         words = self._compared(sentence)
         if len(_WORD.findall(words)) < _LEAST_WORDS:
             return False
@@ -170,15 +168,16 @@ class _Said:
     def _compared(self, sentence: str) -> str:
         """Return the sentence normalised: without list number, case and final stop. Signs and decimal points are kept.
 
-        When a sentence grows, its normal form grows only at the end.
+        If a sentence grows, its normal form only grows at the end.
         """
         if number := self._number(sentence):
             sentence = sentence[number.end() :]
         return " ".join(sentence.casefold().split()).rstrip(" .!?")
 
     def _number(self, sentence: str) -> re.Match[str] | None:
-        """Match the number of a list's first or next item, or a prefix of it; other numbers ("19. March") are
-        content.
+        """Match the number of a list's first or next item, or a prefix of the number.
+
+        Other numbers ("19. March") are content.
         """
         number = _NUMBER.match(sentence)
         return number if number and (not number[2] or int(number[1]) in (1, self.item + 1)) else None
@@ -195,7 +194,7 @@ def _circles(tokens: list[int]) -> bool:
 
 
 def _circled(tokens: list[int]) -> bool:
-    """Return whether `_circles` holds for these tokens or for any prefix of them."""
+    """Return whether `_circles` is true for these tokens or for any prefix of them."""
     for length in range(1, _LONGEST_CIRCLE + 1):
         equal, least = 0, length * (_turns(length) - 1)
         for earlier, token in zip(tokens, tokens[length:], strict=False):
@@ -206,5 +205,5 @@ def _circled(tokens: list[int]) -> bool:
 
 
 def _turns(length: int) -> int:
-    """Return how many repetitions of a sequence of this length count as a loop."""
+    """Return the number of repetitions from which a sequence of this length counts as a loop."""
     return max(_LEAST_TURNS, -(-_LEAST_TOKENS // length))

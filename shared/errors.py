@@ -5,19 +5,19 @@ JackdawError
 │   └── SettingError      a setting is unknown or its value does not fit
 ├── NothingFound          there is nothing to show or do (exit code 3)
 ├── UnreadableFile        one file cannot be read; ingestion lists it and goes on
-│   └── PasswordNeeded    it is encrypted, and no password that was given opens it
-├── PhoneSilent           what the phone has of its own cannot be read: no phone, no permission, no answer
+│   └── PasswordNeeded    the file is encrypted, and no given password opens the file
+├── PhoneSilent           the phone's own data cannot be read: no phone, no permission, no answer
 ├── NotWritable           a file or folder cannot be made or written
 ├── StoreError            the database or its disk
 │   ├── StoreCorrupt      the database is damaged
-│   ├── StoreLocked       another process has held it too long
+│   ├── StoreLocked       another process has locked the database for too long
 │   └── StoreFull         the disk is full
 ├── GaveWay               idle work stopped: the user needs the machine
 ├── WeightsError          model files
 │   ├── WeightsMissing    not pulled yet
-│   ├── WeightsDamaged    truncated, altered or not what they claim to be
+│   ├── WeightsDamaged    truncated, altered, or of another kind than declared
 │   ├── AdapterRejected   an adapter that is damaged, or made for another model
-│   ├── DraftRejected     a model or network that cannot draft for the one that answers
+│   ├── DraftRejected     a draft model or network that does not fit the model
 │   └── PullFailed        the source could not be reached or refused
 ├── ProtocolError         a side of the link broke the protocol
 ├── LinkError             the companion server cannot be reached, or no longer answers
@@ -69,11 +69,11 @@ class UnreadableFile(JackdawError):
 
 
 class PasswordNeeded(UnreadableFile):
-    """A file is encrypted, and none of the passwords that were given opens it."""
+    """A file is encrypted, and none of the given passwords opens it."""
 
 
 class PhoneSilent(JackdawError):
-    """What the phone has of its own (messages, calls, its voice) cannot be read: no phone, no permission, no answer."""
+    """The phone's own data or voice (messages, calls, speech) cannot be used: no phone, no permission, or no answer."""
 
 
 class NotWritable(JackdawError):
@@ -89,7 +89,7 @@ class StoreCorrupt(StoreError):
 
 
 class StoreLocked(StoreError):
-    """Another process has held the database too long."""
+    """Another process has locked the database for too long."""
 
 
 class StoreFull(StoreError):
@@ -109,7 +109,7 @@ class WeightsMissing(WeightsError):
 
 
 class WeightsDamaged(WeightsError):
-    """A file of weights is truncated, altered, or not what it claims to be."""
+    """A file of weights is truncated, altered, or of another kind than declared."""
 
 
 class AdapterRejected(WeightsError):
@@ -117,15 +117,18 @@ class AdapterRejected(WeightsError):
 
 
 class DraftRejected(WeightsError):
-    """A model or network that was to draft cannot, or does not fit. The model answers without it."""
+    """A draft model or draft network cannot be used, or does not fit the model. The model answers without it."""
 
 
 class PullFailed(WeightsError):
-    """The source of the weights could not be reached, or refused."""
+    """The source of the weights could not be reached, or refused the download."""
 
 
 class ProtocolError(JackdawError):
-    """A side of the link broke the protocol. `code` closes the connection; the message never quotes content."""
+    """A side of the link broke the protocol.
+
+    `code` is the connection's close code; the message never quotes content.
+    """
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)

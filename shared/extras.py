@@ -1,4 +1,4 @@
-"""The command that adds an extra to the Jackdaw that runs, wherever that came from."""
+"""The command that adds an optional part (an extra) to the running installation of Jackdaw."""
 
 import shlex
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def remedy(*extras: str, source: Path = Path(__file__).parents[1]) -> str:
-    """Return the sentence that says how to install these extras: `source`'s script, or pip where there is none."""
+    """Return a sentence on how to install these extras: by the script in `source`, else with pip."""
     if (source / "scripts" / "install").is_file():
         return f"In the folder of Jackdaw's source, run: scripts/install {' '.join(extras)}"
     # By its own version, which is installed already: an index may have another program of this name.

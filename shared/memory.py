@@ -1,4 +1,4 @@
-"""The memory that is available, on the machine or within the limits of the container that the process runs in."""
+"""The available memory, on the machine or within the limits of the process's container."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,8 +10,9 @@ _LIMITS = (
     ("memory.max", "memory.current", "memory.stat", "inactive_file"),
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
 )
-"""For control groups of version 2 and 1: the files of the limit, the use and its parts, and the part that is files
-read a while ago, which the kernel drops first.
+"""The files of control groups of version 2 and of version 1.
+
+They hold the limit, the memory in use and its parts; the named part is cached files, which the kernel drops first.
 """
 
 

@@ -1,4 +1,4 @@
-"""Makes foreign text safe for a terminal. Imports little, as every drawing module imports it."""
+"""Makes foreign text safe for a terminal. Imports few modules, as every drawing module imports it."""
 
 import re
 import unicodedata
@@ -21,26 +21,25 @@ _DECEIVING = dict.fromkeys(
 
 
 def printable(text: str) -> str:
-    """Return the text without characters that control or deceive a terminal. Tabs and line breaks stay; other breaks
-    become line breaks.
+    """Return the text without characters that control or deceive a terminal.
+
+    Tabs and line breaks stay; other breaks become line breaks.
     """
     return _UNPRINTABLE.sub("", _LINE_BREAK.sub("\n", text))
 
 
 def safe(text: str) -> str:
-    """Return foreign text for the terminal, without control characters and escapes, reordering marks and invisible
-    characters.
-    """
+    """Return foreign text without terminal escapes, control characters, reordering marks and invisible characters."""
     return printable(text.replace("\r\n", "\n")).translate(_DECEIVING)
 
 
 def safe_line(text: str) -> str:
-    """Return the safe text on one line."""
+    """Return foreign text made safe for the terminal, on one line."""
     return " ".join(safe(text).split())
 
 
 def visible(text: str) -> bool:
-    """Return whether the text has a visible character: not a space, a control character or a direction mark."""
+    """Return whether the text has a visible character, which is no space, control character or direction mark."""
     return any(unicodedata.category(character)[0] not in "CZ" for character in text)
 
 

@@ -16,10 +16,10 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Text that is tokenised separately. Control tokens are recognised only in `special` segments, the project's own
-    template.
+    """Text that is tokenised separately.
 
-    `passage` is the id of the segment's passage in this device's store.
+    Control tokens are recognised only in `special` segments, which hold the project's own template. `passage` is the id
+    of the segment's passage in this device's store.
     """
 
     text: str
@@ -29,7 +29,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class ChatTemplate:
-    """The text that a model expects around each part of a conversation. Every string is template text.
+    """The text that a model expects around each part of a conversation. Every string is text of the template.
 
     `system_in_user`: the model has no system role, so that the instructions begin the user's turn.
     """
@@ -61,8 +61,9 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt. `head` is the same for every question; each element of `passages` is one passage; `tail` holds the
-    question.
+    """The parts of a prompt. `head` is the same for every question.
+
+    Each element of `passages` is one passage; `tail` holds the question.
     """
 
     head: tuple[Segment, ...]
@@ -70,28 +71,29 @@ class Prompt:
     tail: tuple[Segment, ...]
 
     def ordered(self, places: Sequence[int]) -> "Prompt":
-        """Return the prompt with its passages at these indices, in this order."""
+        """Return the prompt with the passages at the indices `places`, in this order."""
         return Prompt(self.head, tuple(self.passages[place] for place in places), self.tail)
 
     def joined(self) -> "Prompt":
-        """Return the prompt with all passages as one, for a single row."""
+        """Return the prompt with all passages joined to one, for a single row."""
         return self.in_rows(1)
 
     def in_rows(self, rows: int) -> "Prompt":
-        """Return the prompt with its passages `divided` into rows, each to be decoded in a sequence of its own."""
+        """Return the prompt with its passages divided into rows, each to be decoded in a sequence of its own."""
         together = tuple(
             tuple(segment for passage in row for segment in passage) for row in divided(self.passages, rows)
         )
         return Prompt(self.head, together, self.tail)
 
     def text(self) -> str:
-        """Return the whole text, as the model sees it."""
+        """Return the whole text of the prompt, as the model reads it."""
         segments = (*self.head, *(segment for passage in self.passages for segment in passage), *self.tail)
         return "".join(segment.text for segment in segments)
 
 
 def divided(passages: Sequence[Item], rows: int) -> list[tuple[Item, ...]]:
     """Divide the passages, in order, into at most `rows` rows of equal size; the first rows may have one passage more.
+
     Returns fewer rows if there are fewer passages, but at least one.
     """
     rows = max(min(rows, len(passages)), 1)
@@ -101,14 +103,14 @@ def divided(passages: Sequence[Item], rows: int) -> list[tuple[Item, ...]]:
 
 
 SYSTEM = "Answer the question from the passages, in one short sentence."
-"""The instructions.
+"""The instructions in the prompt of every question.
 
-With longer ones a small model finds fewer answers, e.g. if it has to say when passages do not help.
+With longer instructions a small model finds fewer answers, e.g. if it has to say when passages do not help.
 """
 
 
 NOT_FOUND = "The passages do not say."
-"""The answer that a model was trained to give if the passages do not contain the answer."""
+"""The text that a model is trained to write if the passages do not contain the answer."""
 
 _ASK = "Write a question that the passage answers."
 
@@ -121,8 +123,9 @@ def is_not_found(answer: str) -> bool:
 def build(
     question: str, passages: Sequence[StoredPassage], template: ChatTemplate = CHATML, earlier: Sequence[Exchange] = ()
 ) -> Prompt:
-    """Return the prompt for a question, with the passages in the given order; `earlier` exchanges come before the
-    question.
+    """Return the prompt for a question, with the passages in the given order.
+
+    `earlier` exchanges come before the question.
     """
     talk = "".join(map(_exchange, earlier))
     return instructed(f"{talk}Question: {question}", passages, template)
@@ -134,9 +137,9 @@ def _exchange(earlier: Exchange) -> str:
 
 
 def to_ask(passage: StoredPassage, template: ChatTemplate = CHATML) -> Prompt:
-    """Return the prompt that asks for a question which the passage answers (PerCache, section 4.1.2).
+    """Return the prompt that asks the model for a question which the passage answers (PerCache, section 4.1.2).
 
-    All of it before its tail equals the prompt that answers such a question, so that cached KV states serve both.
+    The part before its tail equals the prompt that answers such a question, so that cached KV states serve both.
     """
     return instructed(_ASK, [passage], template)
 
@@ -144,7 +147,7 @@ def to_ask(passage: StoredPassage, template: ChatTemplate = CHATML) -> Prompt:
 def instructed(
     request: str, passages: Sequence[StoredPassage], template: ChatTemplate = CHATML, instructions: str = SYSTEM
 ) -> Prompt:
-    """Return the prompt of these instructions, the passages in the given order, and the request."""
+    """Return the prompt with these instructions, the passages in the given order, and the request."""
     head = [Segment(template.before_user, True), Segment(instructions + "\n\n")]
     if not template.system_in_user:
         head = [
@@ -158,7 +161,7 @@ def instructed(
 
 
 def _own(passage: StoredPassage) -> int | None:
-    """Return the passage's id in the store; None for a server's passage, which has an id of the server."""
+    """Return the passage's id in this device's store; None for a server's passage, whose id is the server's."""
     return None if passage.kind == PUBLIC else passage.id
 
 

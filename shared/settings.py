@@ -1,7 +1,7 @@
 """Settings in layers: default < TOML file < environment < flags; each value has its origin. Pure.
 
 A program declares its settings as frozen dataclasses, one per section, whose fields are `Annotated[type,
-msgspec.Meta(description=…, limits…)]`. This module knows neither the programs' settings nor the file's location.
+msgspec.Meta(description=…, limits…)]`. This module depends on no program's settings and on no file's location.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ class Layer(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of a value. `place` is a file, an environment variable or a flag, as the user would write it."""
+    """The origin of a value. `place` is a file, an environment variable or a flag, in the user's notation."""
 
     layer: Layer
     place: str
@@ -74,7 +74,7 @@ class Setting:
 
     @property
     def accepts(self) -> str:
-        """The allowed values, in words."""
+        """The allowed values, as a phrase."""
         if self.choices:
             return " or ".join(self.choices)
         if typing.get_origin(self.type) is typing.Union:
@@ -93,7 +93,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Resolved(Generic[Root]):
-    """The effective settings, the origin of every key's value, and a note for each retired setting that is set."""
+    """The effective settings, the origin of every key's value, and a note for each removed setting that is set."""
 
     settings: Root
     origins: Mapping[str, Origin]
@@ -131,8 +131,8 @@ def resolve(
     """Merge the layers. A flag of None and an empty variable count as not given.
 
     `not_settings` are variables with the prefix that are no settings. `retired` maps removed keys to an explanation:
-    they are accepted, and noted. Raises SettingError, which names the key, its place and, for an unknown key, the most
-    similar known one.
+    they are accepted, with a note. Raises SettingError, which names the key, its place and, for an unknown key, the
+    most similar known key.
     """
     settings = declared(root, prefix)
     values: dict[str, dict[str, Value]] = {}
@@ -225,7 +225,7 @@ def _line(file: File, key: str) -> str:
 
 
 def _alternative(kind: Any) -> str:
-    """Return the values that one type of a union allows, in words: an enumeration, or a type with its limits."""
+    """Return the values that one type of a union allows, as a phrase: an enumeration, or a type with its limits."""
     if typing.get_origin(kind) is typing.Literal:
         return " or ".join(typing.get_args(kind))
     return _words(*typing.get_args(kind))

@@ -1,4 +1,4 @@
-"""Edits of a settings file's text that keep its comments and order. Knows no particular setting."""
+"""Edits the text of a settings file without changing its comments and order. Depends on no particular setting."""
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -21,7 +21,10 @@ def assigned(file: File, key: str, value: Value) -> str:
 
 
 def removed(file: File, key: str) -> str:
-    """Return the file's text without the key. Raises NothingFound if the key is not set; SettingError as `assigned`."""
+    """Return the file's text without the key.
+
+    Raises NothingFound if the key is not set, SettingError for invalid TOML.
+    """
     document = _parsed(file)
     section, dot, name = key.partition(".")
     table = document.get(section) if dot else document

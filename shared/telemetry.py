@@ -1,8 +1,8 @@
 """Switches off the telemetry of libraries before any of them is imported.
 
 onnxruntime starts its telemetry on import: it keeps a device id and events in a folder of its own and sends them to its
-maker. The other libraries report, or contact a model hub, unless disabled. Each package calls `switch_off` in its
-`__init__`, so that it runs first in every process; child processes inherit the variables.
+maker. The other libraries report to their makers, or contact a model hub, unless disabled. Each package calls
+`switch_off` in its `__init__`, so that it runs first in every process; child processes inherit the variables.
 """
 
 import os
@@ -15,25 +15,25 @@ OFF: Mapping[str, str] = {
     "HF_HUB_OFFLINE": "1",  # only `jackdaw models pull` downloads models, and it does not use that client
     "DO_NOT_TRACK": "1",  # any other library that honours it
 }
-"""Environment variables, each with the value that disables a report."""
+"""Environment variables, each with the value that switches off a library's reports."""
 
 LEFT_BEHIND = "holds a device id and events that onnxruntime keeps for its maker; nothing adds to it from here"
 
 
 def switch_off(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Set each variable of OFF, overriding other values."""
+    """Set each variable of OFF, replacing other values."""
     environment.update(OFF)
 
 
 def is_off(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether each variable of OFF is set."""
+    """Return whether each variable of OFF has its value."""
     return all(environment.get(name) == value for name, value in OFF.items())
 
 
 def left_behind(environment: Mapping[str, str]) -> list[str]:
     """Return the existing folders of onnxruntime's telemetry.
 
-    Jackdaw created them before it switched telemetry off; other programs that use onnxruntime may have, too.
+    Earlier versions of Jackdaw created them; other programs that use onnxruntime may have, too.
     """
     caches = [environment.get("XDG_CACHE_HOME")]
     if home := environment.get("HOME"):

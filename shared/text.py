@@ -1,4 +1,4 @@
-"""Splits text into sentences, and sentences into passages of about 100 words. Knows no format and no file.
+"""Splits text into sentences, and sentences into passages of about 100 words.
 
 One regular expression splits sentences. Libraries for this need language data or a compiled core, which a phone lacks,
 and differ mostly at abbreviations, where a passage border does little harm.
@@ -24,11 +24,11 @@ PASSAGE_WORDS = 100
 
 @cache
 def _sentence_end() -> re.Pattern[str]:
-    """Return the pattern of a sentence end: after . ! ? … and closing quotes or brackets, before white space and the
-    start of a sentence.
+    """Return the pattern of a sentence end.
 
-    A full stop after a single capital or a common title is an abbreviation. CJK stops need no white space. Line breaks
-    also end sentences: of list items, chat messages and headings.
+    A sentence ends after . ! ? … and closing quotes or brackets, before white space and the start of a sentence. A full
+    stop after a single capital or a common title is an abbreviation. CJK stops need no white space. Line breaks also
+    end sentences: of list items, chat messages and headings.
     """
     return re.compile(
         r"""(?<=[.!?…])(?<![\s(][A-Z]\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bSt\.)(?<!\bNo\.)
@@ -63,7 +63,7 @@ def sentences(text: str) -> list[str]:
 
 
 def count_words(text: str) -> int:
-    """Return the number of words, by which passages are measured."""
+    """Return the number of words, the measure of a passage's length."""
     return sum(1 for _ in _word().finditer(text))
 
 

@@ -10,12 +10,11 @@ _WRITING = ("prefill", "decode")
 
 @dataclass(slots=True)
 class DraftCounts:
-    """Counts of an answer's speculative decoding: its passes, the tokens drafted and accepted in them, and their cost.
+    """The counts of an answer's speculative decoding: passes, the tokens drafted and accepted in them, and their cost.
 
     `cost` is the total time of passes and of drafting, as a multiple of a pass over one token. `model` names the model
-    that drafted, if one did: `model_drafted` and `model_accepted` are its part of the tokens, `model_read` the tokens
-    that it read of the prompt and the answer, `model_ms` the time that it took. `model_failed` says why it stopped in
-    the middle.
+    that drafted, if any: `model_drafted` and `model_accepted` are its part of the tokens, `model_read` the tokens of
+    prompt and answer that it read, `model_ms` its time. `model_failed` says why it stopped in the middle.
     """
 
     passes: int = 0
@@ -31,7 +30,7 @@ class DraftCounts:
 
     @property
     def gain(self) -> float:
-        """How many times as fast the tokens after the first were generated as without drafts."""
+        """The speed of generating the tokens after the first, as a multiple of the speed without drafts."""
         return (self.passes + self.accepted) / self.cost if self.cost else 1.0
 
     @property
@@ -105,8 +104,9 @@ class Trace:
         return (*self.discarded, *self.looks, self)
 
     def begin_again(self) -> None:
-        """Discard the current attempt: its steps and tokens move to `discarded`. This trace keeps their total time as
-        the step "in vain", and counts tokens from 0 again.
+        """Discard the current attempt: its steps and tokens move to `discarded`, and tokens are counted from 0 again.
+
+        This trace keeps the attempt's total time as the step "in vain".
         """
         spent = [step for step in self.steps if step[0] in _WRITING]
         self.discarded.append(replace(self, steps=spent, discarded=[]))

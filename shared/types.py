@@ -1,4 +1,4 @@
-"""Value types that several packages share: documents, passages, search results. Plain values, no behaviour."""
+"""Value types that several packages share: documents, passages, search results."""
 
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
@@ -20,18 +20,18 @@ class Block:
 
 
 Moment = datetime | date
-"""A day, or a time on the clock of a place that is given beside it (a naive datetime)."""
+"""A day, or a local time in a time zone that is given separately (a naive datetime)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalendarEvent:
-    """When an entry of a calendar takes place (RFC 5545).
+    """The times of a calendar entry (RFC 5545).
 
-    All moments are days, or times on the clock in `zone`: the name of a time zone, the text of a VTIMEZONE, or "" for
-    wherever the device is. `rules` are recurrence rules (3.3.10) with an end or without one, never with a number of
-    times; `added` and `left_out` are single occurrences. `last` is the day on which the last one begins, None if they
-    never end. `replaces` is the occurrence of the event of this `uid` in whose place this one stands. Of two versions
-    the one with the higher `revision` counts, then the later `stamped` (ISO 8601, UTC). `status` is lower-case: "",
+    All moments are days, or local times in `zone`: the name of a time zone, the text of a VTIMEZONE, or "" for the
+    device's current zone. `rules` are recurrence rules (3.3.10) with or without an end, never with a number of times;
+    `added` and `left_out` are single occurrences. `last` is the day on which the last occurrence begins, None if they
+    never end. `replaces` is the occurrence of the event with this `uid` that this entry replaces. Of two versions the
+    one with the higher `revision` counts, then the later `stamped` (ISO 8601, UTC). `status` is lower-case: "",
     "tentative", "cancelled", "completed" …
     """
 
@@ -52,7 +52,7 @@ class CalendarEvent:
 
 @dataclass(frozen=True, slots=True)
 class TableRow(Block):
-    """A row of a table. `cells` are the texts of its cells, from the first on; `columns` the names of the columns.
+    """A row of a table. `cells` are the texts of its cells, in order; `columns` the names of the columns.
 
     A column may have no name, "", and a row more or fewer cells than there are columns.
     """
@@ -63,10 +63,10 @@ class TableRow(Block):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A unit that a user would name: a note, a mail, a chat, an event. A file holds one or many.
+    """A unit with a name of its own: a note, a mail, a chat, an event. A file holds one or many.
 
     `key` identifies a document within its file across changes to the file (a Message-ID, a UID, a row's id); "" if the
-    file is the document. `date` is aware or naive, as in the source. `event` is when a calendar's entry takes place.
+    file is the document. `date` is aware or naive, as in the source. `event` holds the times of a calendar entry.
     """
 
     key: str
@@ -89,7 +89,7 @@ class Passage:
 
 
 PUBLIC = "public"
-"""The kind of a passage retrieved by a server, which is not in the device's store."""
+"""The value of `kind` for a passage retrieved by a server, which is not in the device's store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +127,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The documents that may answer a question. No filters allow all; values of one filter widen, different filters
-    narrow.
+    """The documents that may answer a question. Empty filters allow all documents.
 
-    `people` and `places` match parts of names and of paths, `kinds` whole kinds, all case-insensitively; dates are
-    inclusive.
+    Several values of one filter allow more documents, several filters fewer. `people` and `places` match parts of names
+    and of paths, `kinds` whole kinds, all case-insensitively; dates are inclusive.
     """
 
     people: tuple[str, ...] = ()
@@ -141,7 +140,7 @@ class Filters:
     before: date | None = None
 
     def within(self, first: date, last: date) -> Self:
-        """Return these filters, also limited to the days from `first` to `last`."""
+        """Return these filters, further limited to the days from `first` to `last`."""
         return replace(
             self,
             after=max(filter(None, (self.after, first))),
@@ -151,7 +150,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class SearchFilters(Filters):
-    """The filters of a search, which asks more exactly than a question: `people` match anybody in a document.
+    """The filters of a search: `people` match anybody in a document.
 
     `senders` match the first person of a mail and anybody of another document, `recipients` the others of a mail and
     anybody of another document, `titles` parts of titles, case-insensitively.

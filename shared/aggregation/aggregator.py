@@ -1,7 +1,7 @@
 """One side's state machine for a joint answer: events in, commands out (DRAGON, section 4.1, multi-step aggregation).
 
 Both sides run this class on the same terms. A token is settled once the rule has its inputs; as the rules are functions
-of seed, prefix and drafts, both sides settle the same tokens. Knows no clock: the caller sends `Lost` when `waits` has
+of seed, prefix and drafts, both sides settle the same tokens. Uses no clock: the caller sends `Lost` when `waits` has
 been true for too long, and after a ProtocolError.
 """
 
@@ -42,7 +42,7 @@ from shared.protocol.messages import CloseCode
 from shared.side import Side, other
 
 FETCHED: Final = 16
-"""With greedy drafts: tokens of a distribution that are sent with a draft; each fetch asks for this many times more."""
+"""The number of likeliest tokens sent with a greedy draft, and the factor by which each fetch asks for more."""
 
 
 class JointPhase(Enum):
@@ -54,7 +54,10 @@ class JointPhase(Enum):
 
 
 class Aggregator:
-    """One joint answer. `settled` are its tokens so far, the same on both sides except for tokens still in transit."""
+    """One side's state of a joint answer.
+
+    `settled` are the tokens so far, the same on both sides except those in transit.
+    """
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
@@ -89,12 +92,12 @@ class Aggregator:
 
     @property
     def waits(self) -> bool:
-        """Whether the next token needs something from the other side before it can be settled."""
+        """Whether the next token needs a message from the other side before it can be settled."""
         return self.phase is JointPhase.TOGETHER and (not self.aggregates or self._share is None or self._lacks())
 
     @property
     def judged(self) -> dict[Side, Judged]:
-        """The judged and accepted drafts of each side, as far as this side has seen them."""
+        """The numbers of judged and accepted drafts of each side, as far as this side has received them."""
         return {self.terms.side: self._own.judged, other(self.terms.side): self._others.judged}
 
     def receive(self, event: Event) -> list[Command]:

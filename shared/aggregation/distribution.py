@@ -1,4 +1,4 @@
-"""A side's next-token distribution, as both sides define it, and its wire format.
+"""A side's next-token distribution, in the form that both sides use, and its wire format.
 
 Sampling rules need exactly the distribution that the draft was drawn from: truncate, quantise, then draw. Greedy
 decoding needs the exact probabilities of the likeliest tokens, and a bound on the rest.
@@ -17,7 +17,7 @@ from shared.protocol.messages import CloseCode
 Ids = npt.NDArray[np.int64]
 
 TOTAL: Final = 65535
-"""The sum of a quantised distribution's counts: a certain token still fits 16 bits."""
+"""The sum of a quantised distribution's counts, so that even the count of a certain token fits 16 bits."""
 
 MOST_ENTRIES: Final = 4096
 """The most entries of a quantised distribution: at most 24 KiB on the wire."""
@@ -92,8 +92,9 @@ def top(probabilities: npt.NDArray[np.float32], count: int) -> Top:
 
 
 def encode(distribution: Distribution) -> bytes:
-    """Return the wire bytes: 5, plus 4 per token; 2 more per token for ids over 16 bits, 2 more for `Top`; 4 per token
-    if whole.
+    """Return the wire bytes of a distribution.
+
+    They are 5, plus 4 per token; 2 more per token for ids over 16 bits, 2 more for `Top`; only 4 per token if whole.
     """
     wide = bool(distribution.ids[-1] >= 2**16)
     exact = isinstance(distribution, Top)

@@ -14,7 +14,7 @@ from shared.protocol.messages import CloseCode
 
 @dataclass(slots=True)
 class Judged:
-    """How many drafts arrived in time to be compared with settled tokens, and how many of them were accepted."""
+    """The number of drafts that arrived in time for a comparison with settled tokens, and of accepted drafts."""
 
     drafts: int = 0
     accepted: int = 0
@@ -46,7 +46,7 @@ class Chain:
         self._tokens.append(token)
 
     def at(self, position: int) -> Draft | None:
-        """Return the draft at `position`, if there is one. Its distribution is dropped once the position is settled."""
+        """Return the draft at `position`, if any. Its distribution is dropped once the position is settled."""
         if not self.epoch <= position < self.end:
             return None
         return Draft(self.epoch, self._tokens[position - self.epoch], self._distributions.get(position))
@@ -65,7 +65,7 @@ class Chain:
         return tuple(self._tokens[span.start - self.epoch :]), kept
 
     def follow(self, position: int, token: int) -> None:
-        """Note the settled token; a different draft at its position is dropped, with all drafts after it."""
+        """Record the settled token; a different draft at its position is dropped, with all drafts after it."""
         held = self.at(position)
         if held is not None:
             self.judged.add(accepted=held.token == token)
@@ -90,7 +90,7 @@ class DraftQueue:
     """
 
     def __init__(self, rule: Rule, vocabulary: int, max_tokens: int, ahead: int) -> None:
-        """Create a queue for a side that drafts at most `ahead` tokens beyond the tokens it knows to be settled."""
+        """Create a queue for a side that drafts at most `ahead` tokens beyond the settled tokens that it knows."""
         self.epoch = 0
         self.judged = Judged()
         self._rule, self._vocabulary, self._max_tokens, self._ahead = rule, vocabulary, max_tokens, ahead
@@ -127,12 +127,12 @@ class DraftQueue:
             self._match(settled)
 
     def at(self, position: int) -> Draft | None:
-        """Return the draft at `position`, the next to settle, if its chain has been right so far; else None."""
+        """Return the draft at `position`, the next to settle, if its chain has been correct so far; else None."""
         held = self._entries.get(position)
         return held if self._matched == position and not self._broken else None
 
     def handed(self, epoch: int, position: int) -> None:
-        """Start at the chain `epoch` of a side that just handed over the aggregation, correct up to `position`."""
+        """Continue with the chain `epoch`, correct up to `position`, of a side that handed the aggregation over."""
         self._begin(epoch, position)
 
     def supply(self, position: int, distribution: Top) -> None:

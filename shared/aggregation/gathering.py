@@ -1,7 +1,6 @@
-"""Groups drafts and settled tokens that are ready within a short time into one message, as a frame costs more bytes
-than a token.
+"""Gathers drafts and settled tokens that are ready within a short time into one message.
 
-Knows no clock: the caller decides when to send.
+The reason is that a frame costs more bytes than a token. Uses no clock: the caller decides when to send.
 """
 
 from typing import Final
@@ -10,7 +9,7 @@ from shared.aggregation.messages import Drafts, Targets
 from shared.protocol.messages import MOST_SAID
 
 GATHER_S: Final = 0.025
-"""Seconds after a send in which further drafts are gathered. Slower decoders never wait."""
+"""Seconds after a send in which further drafts are gathered. Drafts of slower decoders are sent at once."""
 
 
 class Gathering:

@@ -1,4 +1,4 @@
-"""Measurements of both sides during a joint answer, and the decision to hand the aggregation over (section 5)."""
+"""Measurements of both sides during a joint answer, and the decision to hand aggregation over (DRAGON, section 5)."""
 
 from dataclasses import dataclass, field
 
@@ -11,9 +11,7 @@ from shared.side import Side, other
 
 @dataclass(slots=True)
 class Measured:
-    """One side's measurements: seconds per own draft and per draft of the other side, round-trip time, and
-    acceptance.
-    """
+    """One side's measurements: seconds per draft of its own and of the other side, round-trip time, acceptance."""
 
     side: Side
     own: Latency = field(default_factory=Latency)
@@ -40,9 +38,7 @@ class Measured:
         return Figures(decode, self.transmission.rtt, rates)
 
     def gives(self, machine: Aggregator) -> bool:
-        """Return whether the other side should aggregate from now on. Never if both sides aggregate or the side is
-        fixed.
-        """
+        """Return whether the other side should aggregate from now on; never if both sides do, or the side is fixed."""
         terms = machine.terms
         if not (machine.aggregates and self.known) or terms.place == "both" or terms.rule == "greedy":
             return False

@@ -1,4 +1,4 @@
-"""The messages between the two sides, a side's events, and the commands that result.
+"""The messages of a joint answer between the two sides, the events of a side, and the commands that result.
 
 A position is a token's absolute index in the answer, from 0. An epoch names a chain of drafts by its first position:
 all tokens before it are settled, and each draft follows the previous one. Each rejection ends a chain and starts one
@@ -16,7 +16,7 @@ Place = Literal["device", "server", "both"]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A token that a side drew at some position, and the distribution it was drawn from, if the rule needs it."""
+    """A token that a side drew as a draft, and the distribution it was drawn from, if the rule needs it."""
 
     epoch: int
     token: int
@@ -28,14 +28,17 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """The log weight of the sender's passages, log h = log Σ exp(score / T), sent once; -inf without passages."""
+    """The message with the sender's passage weight, log h = log Σ exp(score / T), sent once; -inf without passages."""
 
     log_h: float
 
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """The sender's drafts of chain `epoch` from `position` on, each with its distribution if the rule needs it."""
+    """The message with the sender's drafts of chain `epoch` from `position` on.
+
+    It includes the drafts' distributions if the rule needs them.
+    """
 
     epoch: int
     position: int
@@ -45,7 +48,10 @@ class Drafts:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Tokens that the aggregating side settled, from `position` on: they accept, reject and acknowledge drafts."""
+    """The message with tokens that the aggregating side settled, from `position` on.
+
+    They accept, reject and acknowledge drafts.
+    """
 
     position: int
     tokens: tuple[int, ...]
@@ -53,7 +59,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """Request the `count` likeliest tokens of the distribution at `position`."""
+    """The message that requests the `count` likeliest tokens of the distribution at `position`."""
 
     position: int
     count: int
@@ -61,7 +67,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The likeliest tokens of the distribution at `position`, in reply to a Fetch."""
+    """The message with the likeliest tokens of the distribution at `position`, in reply to a Fetch."""
 
     position: int
     distribution: Top
@@ -69,7 +75,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """Hand the aggregation over: the receiver settles the tokens from `position` on.
+    """The message that hands the aggregation over: the receiver settles the tokens from `position` on.
 
     `mine` is the epoch of the sender's chain, whose drafts from `position` on follow; `yours` is the epoch of the
     receiver's chain, as far as the sender knows.
@@ -82,7 +88,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The sender stops contributing: the answer was cancelled, or the sender cannot go on."""
+    """The message that the sender stops contributing: the answer was cancelled, or the sender cannot continue."""
 
 
 Message = Weight | Drafts | Targets | Fetch | Rest | Switch | Stop
@@ -93,14 +99,14 @@ Message = Weight | Drafts | Targets | Fetch | Rest | Switch | Stop
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """This side's passages were retrieved; `log_h` is their log weight."""
+    """The event that this side's passages were retrieved; `log_h` is their log weight."""
 
     log_h: float
 
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """This side's decoder drew a draft token; `epoch` is that of the decoder's last rollback."""
+    """The event that this side's decoder drew a draft token; `epoch` is that of the decoder's last rollback."""
 
     epoch: int
     position: int
@@ -110,7 +116,7 @@ class Drafted:
 
 @dataclass(frozen=True, slots=True)
 class Supplied:
-    """The likeliest tokens of this side's distribution at `position`, in reply to a Supply command."""
+    """The event with the likeliest tokens of this side's distribution at `position`, in reply to a Supply command."""
 
     position: int
     distribution: Top
@@ -118,17 +124,17 @@ class Supplied:
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """The scheduler decided that the other side should aggregate, that is settle the tokens."""
+    """The event that the scheduler chose the other side to aggregate, that is, to settle the tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """The answer was cancelled."""
+    """The event that the answer was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The other side is gone, broke the protocol, or was waited for too long."""
+    """The event that the other side is gone, broke the protocol, or exceeded its time limit."""
 
     reason: str
 
@@ -141,7 +147,7 @@ Event = Message | Weighed | Drafted | Supplied | HandOver | Cancelled | Lost
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Show the settled token at `position`."""
+    """The command to show the settled token at `position`."""
 
     position: int
     token: int
@@ -149,16 +155,16 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send a message to the other side."""
+    """The command to send a message to the other side."""
 
     message: Message
 
 
 @dataclass(frozen=True, slots=True)
 class RollBack:
-    """Keep the KV state of the answer's first `keep` tokens, prefill `tokens`, and continue drafting in `epoch`.
+    """The command to keep the KV state of the answer's first `keep` tokens, prefill `tokens`, and draft on in `epoch`.
 
-    `epoch` is `keep` + len(tokens). Without a rejection nothing is discarded: the decoder was behind and catches up.
+    `epoch` is `keep` + len(tokens). Without a rejection nothing is discarded: the decoder only catches up.
     """
 
     keep: int
@@ -168,7 +174,7 @@ class RollBack:
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """Provide the `count` likeliest tokens of this side's distribution at `position`, as a Supplied event."""
+    """The command to return the `count` likeliest tokens of this side's distribution at `position` as Supplied."""
 
     position: int
     count: int
@@ -176,7 +182,7 @@ class Supply:
 
 @dataclass(frozen=True, slots=True)
 class GoAlone:
-    """Write the answer on the device alone from `position` on, and tell the user the reason."""
+    """The command to write the answer on the device alone from `position` on, and to tell the user the reason."""
 
     position: int
     reason: str
@@ -184,7 +190,7 @@ class GoAlone:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """End the answer: end token, token limit, cancelled, or (on the server) device lost."""
+    """The command to end the answer: end token, token limit, cancelled, or (on the server) device lost."""
 
     reason: Literal["end", "length", "cancelled", "lost"]
 

@@ -1,6 +1,7 @@
 """The scheduler's inputs, estimated online: decoding latency, transmission time, acceptance (DRAGON, section 5).
 
-Immutable estimates; seconds of any one clock. Outliers from a busy machine or a bad network have little effect.
+The estimates are immutable; their times are seconds of any one clock. Outliers from a busy machine or a bad network
+have little effect.
 """
 
 from dataclasses import dataclass, replace
@@ -66,7 +67,7 @@ class Transmission:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """A side's acceptance rate: a mean with a prior, both decaying alike."""
+    """A side's acceptance rate: a mean with a prior, the weights of which decay at the same rate."""
 
     accepted: float = 12.8
     drafts: float = 16.0
@@ -77,7 +78,7 @@ class Acceptance:
         return self.accepted / self.drafts
 
     def observe(self, accepted: int, drafts: int) -> "Acceptance":
-        """Return the estimate with more drafts. Raises ValueError if more were accepted than drafted."""
+        """Return the estimate updated by more drafts. Raises ValueError if more were accepted than drafted."""
         if not 0 <= accepted <= drafts:
             raise ValueError(f"{accepted} of {drafts} drafts cannot have been accepted")
         kept = 0.5 ** (drafts / 256)

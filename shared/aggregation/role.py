@@ -1,4 +1,7 @@
-"""The aggregating role and its hand-over. One side holds it at a time, so that hand-overs cannot cross."""
+"""The role of the aggregating side, and its hand-over.
+
+One side has the role at a time, so that hand-overs cannot cross.
+"""
 
 from shared.aggregation.messages import Switch
 from shared.aggregation.terms import Terms
@@ -7,7 +10,7 @@ from shared.protocol.messages import CloseCode
 
 
 class Role:
-    """One side's role. A hand-over that arrives early waits for the tokens that were settled before it."""
+    """Whether a side aggregates. A hand-over that arrives early waits for the tokens that were settled before it."""
 
     def __init__(self, terms: Terms) -> None:
         self.aggregates = terms.place in (terms.side, "both")
@@ -18,8 +21,9 @@ class Role:
         self._taken = -1
 
     def give(self, position: int) -> bool:
-        """Hand over if allowed: once per position, as otherwise the sides could hand over forever without settling a
-        token.
+        """Give up the role if that is allowed, which it is once per position; return whether it was.
+
+        Otherwise the sides could hand over forever without settling a token.
         """
         if not self.aggregates or self.fixed or position == self._since:
             return False
@@ -42,7 +46,7 @@ class Role:
         self._waiting = switch
 
     def take(self, position: int) -> Switch | None:
-        """Take over at this position and return the hand-over, if one waits for it."""
+        """Take over the role at this position; return the hand-over if one waits for the position, else None."""
         if not self._waiting or self._waiting.position != position:
             return None
         self.aggregates, self._since = True, position

@@ -1,8 +1,9 @@
-"""The three rules that turn two drafts into one token, distributed as the mixture η^d p^d + η^s p^s (DRAGON, section
-4.1), where p are the next-token distributions of device (d) and server (s), and η their weights, which sum to 1.
+"""The three rules that turn two drafts into one token (DRAGON, section 4.1).
 
-Defined by device and server, not by local and remote: the same inputs give the same token on either side. The sampling
-rules accept arrays with leading shapes, so that tests on millions of draws run the production code.
+The token has the distribution of the mixture η^d p^d + η^s p^s, where p are the next-token distributions of device (d)
+and server (s), and η their weights, which sum to 1. The rules are defined by device and server, not by local and
+remote: the same inputs give the same token on either side. The sampling rules accept arrays with leading shapes, so
+that tests on millions of draws run the production code.
 """
 
 from functools import lru_cache
@@ -17,17 +18,17 @@ from shared.aggregation.noise import Stream, Uniforms, own, uniforms
 from shared.side import Side
 
 NOTHING: Final = Top(np.zeros(0, np.int64), np.zeros(0, np.float32), whole=False)
-"""A distribution of which nothing is known: any token may have probability 1."""
+"""A distribution without any information: any token may have probability 1."""
 
 VERDICTS: Final = 4
-"""Random numbers that `verdict` uses per position."""
+"""The number of random numbers that `verdict` uses per position."""
 
 
 def raced(weights: npt.NDArray[Any], chances: Uniforms) -> npt.NDArray[np.intp]:
-    """Return an index drawn along the last axis, with probability proportional to its weight w: the argmax of log w +
-    Gumbel noise, computed as the least of exponential waiting times.
+    """Return an index drawn along the last axis, with probability proportional to its weight w.
 
-    `weights` are positive and need not sum to 1; `chances` in [0, 1), one per entry. Shapes broadcast.
+    It is the argmax of log w + Gumbel noise, computed as the least of exponential waiting times. `weights` are positive
+    and need not sum to 1; `chances` in [0, 1), one per entry. Shapes broadcast.
     """
     places: npt.NDArray[np.intp] = np.argmin(-np.log1p(-chances) / weights, axis=-1)
     return places
@@ -48,8 +49,9 @@ def draft(rule: Rule, side: Side, seed: int, position: int, ids: Ids, weights: n
 
 @lru_cache(maxsize=4096)
 def author(seed: int, position: int, device_share: float) -> Side:
-    """Return the side whose draft is used at a position (coupled rule): a coin flip independent of the drafts, known to
-    both sides beforehand.
+    """Return the side whose draft is used at a position (coupled rule): a coin flip independent of the drafts.
+
+    Both sides know the result beforehand.
     """
     return "device" if uniforms(seed, position, Stream.COIN, 1)[0] < device_share else "server"
 
@@ -78,8 +80,9 @@ def decide(
 def algorithm1(
     seed: int, position: int, device: tuple[int, Quantised], server: tuple[int, Quantised], device_share: float
 ) -> int:
-    """Return the token of DRAGON's Algorithm 1 from each side's draft and its distribution. γ, the probability of using
-    the device's corrected draft instead of the server's, is 1/2.
+    """Return the token that DRAGON's Algorithm 1 decides from each side's draft and its distribution.
+
+    γ, the probability of using the device's corrected draft instead of the server's, is 1/2.
     """
     (token_d, from_d), (token_s, from_s) = device, server
     ids = np.union1d(from_d.ids, from_s.ids)
@@ -99,10 +102,10 @@ def verdict(
     device_share: float,
     chances: Uniforms,
 ) -> npt.NDArray[np.intp]:
-    """Apply Algorithm 1 to indices: drafts, shape (n,), counts over one support, shape (v,), chances, shape (n,
-    VERDICTS).
+    """Apply Algorithm 1 to indices of tokens; return the decided indices, shape (n,).
 
-    Uses only comparisons, products and quotients of exact numbers: the same result on every platform.
+    Inputs are drafts, shape (n,), counts over one support, shape (v,), and chances, shape (n, VERDICTS). Uses only
+    comparisons, products and quotients of exact numbers: the same result on every platform.
     """
     kept_d = _speculated(device, from_device, from_server, 1 - device_share, chances[:, 0], chances[:, 3])
     kept_s = _speculated(server, from_server, from_device, device_share, chances[:, 1], chances[:, 3])
@@ -127,7 +130,7 @@ def _speculated(
 
 
 def greedy(device: Top, server: Top, device_share: float) -> int | None:
-    """Return the argmax of the mixture (the lowest id on ties), if the known parts of both sides prove it; else None.
+    """Return the argmax of the mixture (the lowest id on ties) if both sides' known probabilities prove it, else None.
 
     A token that a side omitted is at most as likely there as the side's least likely listed token.
     """
@@ -143,10 +146,10 @@ def greedy(device: Top, server: Top, device_share: float) -> int | None:
 
 
 def _rivals(device: Top, server: Top, device_share: float) -> Ids:
-    """Return the tokens to compare. If one side is whole, only the likeliest of the tokens omitted by the other side
-    can win.
+    """Return the tokens that may be the argmax of the mixture.
 
-    Skipping the others, tens of thousands in a vocabulary, takes a twentieth of the time.
+    If one side is whole, only the likeliest of the tokens omitted by the other side can be. Skipping the others, tens
+    of thousands in a vocabulary, takes a twentieth of the time.
     """
     first, second = (side.ids[[side.probabilities.argmax()]] if side.whole else side.ids for side in (device, server))
     known = np.union1d(first, second)

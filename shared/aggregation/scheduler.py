@@ -1,9 +1,9 @@
 """The choice of the aggregating side (DRAGON, section 5): the side with the shorter expected wait per token.
 
 Corrects the paper: equation 7 writes c^l_trans + c^l_trans for the round trip, which is c^l_trans + c^r_trans: the
-seconds of transmission from the local and from the remote side. Applies only if
-one side aggregates at a time, as in the paper. If both sides aggregate, a rejection costs one way instead of two, and
-there is nothing to schedule: see `place` and `waiting_of_both`.
+seconds of transmission from the local and from the remote side. The choice applies only if one side aggregates at a
+time, as in the paper. If both sides aggregate, a rejection costs one way instead of two, and there is nothing to
+schedule: see `place` and `waiting_of_both`.
 """
 
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from shared.aggregation.messages import Place, Rule
 from shared.side import Side, other
 
 Aggregation = Literal["both", "device", "server", "scheduled"]
-"""The side that settles a joint answer's tokens; `scheduled` begins on the better side and changes it meanwhile."""
+"""The side that settles a joint answer's tokens; `scheduled` begins on the better side and may change later."""
 
 OFFERED: Final[tuple[Aggregation, ...]] = ("device", "server", "scheduled")
-"""The ways of aggregation that a server of this version offers besides `both`, which every server follows."""
+"""The ways of aggregation that a server of this version offers besides `both`, which every server supports."""
 
 _SIDES: Final[tuple[Side, Side]] = ("device", "server")
 _TIE: Final = 1e-9
@@ -33,8 +33,7 @@ class Figures:
 
 
 def place(rule: Rule, *, device_distributions: bool) -> Place:
-    """Return where to aggregate: on both sides, unless that would send device distributions that must stay on the
-    device.
+    """Return the sides that aggregate: both, unless that would send device distributions that must stay on the device.
 
     Coupled drafts are settled from tokens alone; with the greedy rule the device's distribution never leaves the
     device.
@@ -52,8 +51,8 @@ def waiting(figures: Figures, aggregator: Side) -> float:
 def waiting_of_both(figures: Figures) -> float:
     """Return the expected seconds between two settled tokens while both sides aggregate; the paper has no such mode.
 
-    A rejection delays the answer only if it falls to the other side than the one before, whose draft had to arrive
-    first: then both sides' drafts and both ways are waited for, within two tokens. Of rejections with probabilities a
+    A rejection delays the answer only if the side whose draft is rejected differs from the side of the rejection
+    before: then both sides' drafts and both ways are waited for, within two tokens. Of rejections with probabilities a
     and b, 2ab / (a + b) of the tokens are such.
     """
     left, right = (figures.decode[side] for side in _SIDES)
@@ -81,8 +80,8 @@ def speedup(figures: Figures, aggregation: Aggregation) -> float:
 def better(figures: Figures, aggregator: Side) -> Side:
     """Return the side with the smaller wait per token, Z (DRAGON, equation 8).
 
-    On a tie, returns the slower side, as its drafts are the most expensive to repeat. No hysteresis: a hand-over
-    travels with the verdict, and was never measured to cost more than it gained.
+    On a tie, returns the slower side, as its drafts are the most expensive to repeat. There is no hysteresis: a
+    hand-over travels with the verdict, and was never measured to cost more than it gained.
     """
     far = other(aggregator)
     here, far_wait = waiting(figures, aggregator), waiting(figures, far)

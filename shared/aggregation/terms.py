@@ -13,7 +13,7 @@ class Terms:
 
     `place`: the side that aggregates first, or both sides independently, without verdicts and hand-overs. `seed` has 64
     bits. `ends` are the end tokens. `ahead`: the most drafts beyond the tokens known to be settled. More than 8 gain
-    almost nothing even with a round trip of 0.3 s, and are wasted by a rejection.
+    almost nothing even with a round trip of 0.3 s, and are discarded after a rejection.
     """
 
     side: Side

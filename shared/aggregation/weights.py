@@ -1,9 +1,8 @@
 """The weight of each side's distribution (DRAGON, section 4.1): η^d of the device and η^s = 1 - η^d of the server.
 
-A side's η is its share of h^d + h^s, where h = Σ exp(score / T) over the side's passages and T is the temperature.
-
-Valid only if both sides score with the same embedder and temperature, which the caller checks on connecting. Only log h
-is sent.
+A side's η is its share of h^d + h^s, where h = Σ exp(score / T) over the side's passages and T is the temperature. The
+weights are valid only if both sides score with the same embedder and temperature, which the caller checks on
+connecting. Only log h is sent.
 """
 
 import math
@@ -22,10 +21,10 @@ RELEVANCE_TEMPERATURE = 0.05
 """The temperature T by which both sides divide cosines to weight passages."""
 
 LATEST_TOKENS = 64
-"""The most tokens of an answer, its latest, from which weights that follow the text are computed."""
+"""The most tokens at the end of an answer from which the rows' weights are computed again while it is written."""
 
 LEAST_LENGTH = 1e-6
-"""The length below which a sum of two unit vectors has no direction."""
+"""The length below which the sum of two unit vectors has no usable direction."""
 
 MOST_LOG = 1000.0
 """The limit of |log h|, a side's log weight; even the lowest sensible temperature stays far below it."""
@@ -55,8 +54,9 @@ def row_similarities(similarities: Sequence[float], rows: int) -> list[float]:
 
 
 def row_weights(similarities: Sequence[float]) -> npt.NDArray[np.float32]:
-    """Return the rows' log weights, shape (rows,): log softmax of similarity / RELEVANCE_TEMPERATURE (DRAGON, section
-    3).
+    """Return the rows' log weights, log softmax of similarity / RELEVANCE_TEMPERATURE; shape (rows,).
+
+    See DRAGON, section 3.
     """
     scaled = np.asarray(similarities, np.float32) / RELEVANCE_TEMPERATURE
     weights: npt.NDArray[np.float32] = scaled - np.logaddexp.reduce(scaled)
@@ -64,10 +64,10 @@ def row_weights(similarities: Sequence[float]) -> npt.NDArray[np.float32]:
 
 
 def basis(position: int, every: int) -> int:
-    """Return the number of an answer's first tokens by which the rows are weighted for the token at `position`.
+    """Return the number of first tokens of an answer by which the rows are weighted for the token at `position`.
 
     The weights are computed again after every `every` tokens and take effect `every` tokens later, which leaves time to
-    compute them; 0, the question alone, before that, and always if `every` is 0.
+    compute them. Before that, and always if `every` is 0, the number is 0: the question alone decides.
     """
     return max(position // every - 1, 0) * every if every else 0
 
@@ -75,8 +75,9 @@ def basis(position: int, every: int) -> int:
 def similarities_to_text(question: Vector, text: Vector, passages: npt.NDArray[np.float32]) -> list[float]:
     """Return each passage's relevance to the question and the text so far, R(d, x_<t) (DRAGON, equation 2).
 
-    It is the cosine of the passage and the sum of the two other vectors; all are unit vectors, of shapes (dimensions,),
-    (dimensions,) and (passages, dimensions). Where question and text point in opposite directions, the question counts.
+    The relevance is the cosine of the passage and the sum of the two other vectors; all are unit vectors, of shapes
+    (dimensions,), (dimensions,) and (passages, dimensions). If question and text point in opposite directions, the
+    question alone counts.
     """
     both = question + text
     length = float(np.linalg.norm(both))
@@ -85,17 +86,17 @@ def similarities_to_text(question: Vector, text: Vector, passages: npt.NDArray[n
 
 
 def checked(log_h: float) -> float:
-    """Return the other side's log weight, log h; -inf (no passages) is valid. Raises ProtocolError if it is invalid."""
+    """Return `log_h`, the other side's log weight, if it is valid; -inf means no passages. Else raise ProtocolError."""
     if not (log_h == -math.inf or abs(log_h) <= MOST_LOG):
         raise ProtocolError(CloseCode.MALFORMED, "The weight of the other side's passages is out of its bounds.")
     return log_h
 
 
 def device_share(device: float, server: float) -> float:
-    """Return the device's weight η in the mixture (the server's is 1 - η), from each side's log h, the log weight of
-    its passages; 1 if neither side has a passage.
+    """Return the device's weight η in the mixture (the server's is 1 - η), from each side's log weight log h.
 
-    Platforms may differ in the last bit of exp, which would change a coin flip once in 10^16 positions.
+    If neither side has a passage, η is 1. Platforms may differ in the last bit of exp, which would change a coin flip
+    once in 10^16 positions.
     """
     if server == -math.inf:
         return 1.0

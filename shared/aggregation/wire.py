@@ -16,9 +16,7 @@ from shared.protocol.messages import CloseCode
 def to_wire(
     request: int, message: a.Weight | a.Drafts | a.Targets | a.Switch, step_s: float = 0.0
 ) -> Iterator[m.Weight | m.Drafts | m.Targets | m.Switch]:
-    """Convert a message into link messages within their size limits; `step_s` is the seconds per draft, 0 for
-    unknown.
-    """
+    """Convert a message into link messages within their size limits; `step_s` is the seconds per draft, or 0."""
     match message:
         case a.Weight(log_h):
             yield m.Weight(request, None if log_h == -math.inf else log_h)
@@ -38,8 +36,9 @@ def to_wire(
 def from_wire(
     message: m.Weight | m.Drafts | m.Targets | m.Switch | m.Fetch, vocabulary: int
 ) -> a.Weight | a.Drafts | a.Targets | a.Switch | a.Fetch:
-    """Convert a link message into the aggregator's form. Raises ProtocolError for a distribution that does not fit the
-    vocabulary.
+    """Convert a link message into the aggregator's form.
+
+    Raises ProtocolError for a distribution that does not fit the vocabulary.
     """
     match message:
         case m.Weight(_, log_h):
@@ -57,12 +56,12 @@ def from_wire(
 
 
 def enough(count: int, vocabulary: int) -> int:
-    """Return how many of the likeliest tokens to send for a request of `count`: all, if that takes no more bytes."""
+    """Return the number of likeliest tokens to send for a request of `count`: all, if that takes no more bytes."""
     return count if count * (8 if vocabulary > 2**16 else 6) < 4 * vocabulary else vocabulary
 
 
 def pieces(request: int, position: int, distribution: Top) -> Iterator[m.Rest]:
-    """Yield the reply to a Fetch, in pieces."""
+    """Yield the reply to a Fetch in pieces of limited size."""
     data = encode(distribution)
     for offset in range(0, len(data), m.PIECE_BYTES):
         yield m.Rest(request, position, offset, len(data), data[offset : offset + m.PIECE_BYTES])
@@ -76,8 +75,9 @@ class Assembly:
         self._held = bytearray()
 
     def put(self, piece: m.Rest) -> a.Rest | None:
-        """Add a piece; return the distribution after the last piece. Raises ProtocolError for an invalid or
-        out-of-order piece.
+        """Add a piece; return the distribution after the last piece, else None.
+
+        Raises ProtocolError for an invalid or out-of-order piece.
         """
         if piece.offset == 0:
             self._held.clear()

@@ -1,6 +1,6 @@
 """Base classes of all commands: examples in the help, --json, lazy loading, default subcommands.
 
-Knows no command. Imports only click, so that `jackdaw --help` stays fast.
+Imports only click, so that `jackdaw --help` stays fast.
 """
 
 import importlib
@@ -13,11 +13,11 @@ import click
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 _PATHS = {"path", "paths", "to"}
-"""Arguments and options with file names, which are kept byte for byte, even if they are not UTF-8."""
+"""The types of arguments and options for file names, which stay byte for byte as typed, even if they are not UTF-8."""
 
 
 class Context(click.Context):
-    """A context whose help is as wide as the terminal, up to 80 columns. click's minimum is 50, and a phone has 40."""
+    """A context whose help is as wide as the terminal, up to 80 columns, also below click's minimum of 50 columns."""
 
     def make_formatter(self) -> click.HelpFormatter:
         """Return the formatter of every help text."""
@@ -38,9 +38,7 @@ class Command(click.Command):
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Convert every argument to valid UTF-8, as the store, the settings and the models require, except for file
-        names.
-        """
+        """Convert every argument but file names to valid UTF-8, as the store, the settings and the models require."""
         rest = super().parse_args(ctx, args)
         for name, value in ctx.params.items():
             if name not in _PATHS:
@@ -54,7 +52,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group that lists its commands in the order they were added. A default command runs if none is named."""
+    """A group that lists its commands in the order they were added, with an optional command that runs by default."""
 
     context_class = Context
     command_class = Command
@@ -75,8 +73,9 @@ class Group(click.Group):
         return list(self.commands)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert the default command before arguments that name no command; without a default, no arguments show the
-        help.
+        """Insert the default command before arguments without a command name.
+
+        A group without a default command shows its help if there are no arguments.
         """
         if not ctx.resilient_parsing:
             if self.default and (not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)):
@@ -106,7 +105,7 @@ class Lazy(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Return the loaded command's context, through which click continues with that command."""
+        """Return the loaded command's context, with which click continues."""
         return self.load().make_context(info_name, args, parent, **extra)
 
 

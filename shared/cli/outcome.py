@@ -26,7 +26,7 @@ def started(run: Callable[[Sequence[str]], int]) -> None:
 def outcome(program: click.Group, arguments: Sequence[str], given: object = None) -> int:
     """Run one command line and return its exit code. Errors are printed on stderr, with --json also on stdout.
 
-    `given` becomes the commands' context object `obj`.
+    `given` becomes `obj`, the object that click passes to the commands.
     """
     name = str(program.name)
     try:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
 NARROW = 60
-"""The terminal width below which a table that does not fit is printed as blocks, and a progress bar without its bar."""
+"""The terminal width below which a wide table is printed as blocks, and a progress bar as text alone."""
 
 MOST_FOLDED = 1_000
-"""The most rows of a table that are folded where it is too wide; of a longer one the terminal breaks the lines."""
+"""The most rows of a wide table whose cells are folded; the terminal breaks the lines of a longer table."""
 
 
 def age(moment: str) -> str:
@@ -49,7 +49,7 @@ def print_json(value: object) -> None:
 
 
 def console(stream: TextIO | None = None) -> "Console":
-    """Return a Rich console on stdout or on the stream, without markup: brackets in foreign text stay as they are.
+    """Return a Rich console on stdout or on the stream, without markup: brackets in foreign text stay unchanged.
 
     Lines are not folded if the output is not a terminal, unless COLUMNS is set.
     """
@@ -61,8 +61,11 @@ def console(stream: TextIO | None = None) -> "Console":
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows under titles. Cells are folded if the table is too wide; on a narrow terminal each row becomes a
-    block. Thousands of rows take a moment: Rich, which takes 0.2 ms a row, is left out where nothing is to be folded.
+    """Print rows under titles.
+
+    Cells are folded if the table is too wide; on a narrow terminal each row becomes a block.
+
+    Rich takes 0.2 ms a row, and is not used for tables without folding.
     """
     from rich.cells import cell_len
     from rich.table import Table
@@ -111,7 +114,7 @@ def print_blocks(blocks: Sequence[Sequence[tuple[str, object]]]) -> None:
 
 
 class Report(Protocol):
-    """A callback with the bytes done, the total bytes once known, and a new label if it changes."""
+    """A callback that takes the bytes done, the total bytes once known, and a new label if it changes."""
 
     def __call__(self, done: int, total: int | None = None, label: str | None = None, /) -> None: ...
 

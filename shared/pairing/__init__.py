@@ -1,3 +1,4 @@
-"""Pairing a device with a server: the code that the user carries over, and the exchange in which both sides prove
-knowledge of it.
+"""Pairing a device with a server, by a code that the user carries from the server to the device.
+
+In the exchange, both sides prove that they know the code.
 """

@@ -19,12 +19,14 @@ MOST_ADDRESSES = 4
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _READ_AS = str.maketrans("OIL", "011", "- ")
-"""As in Crockford's base 32, letters that look like digits are read as digits, and hyphens are ignored."""
+"""The translation of a typed code: letters that look like digits become digits (Crockford), hyphens are dropped."""
 
 _CODE = re.compile(f"[{_ALPHABET}]{{16}}")
 _CHECK_BITS, _CHECK = 10, 1021
-"""A valid code is a multiple of this prime. As 31 and 32 are not multiples of the prime, the check detects any single
-changed character and any two swapped neighbours. A random input passes once in 1021 times.
+"""The number of check bits, and the prime of which every valid code is a multiple.
+
+As 31 and 32 are not multiples of the prime, the check detects any single changed character and any two swapped
+neighbours. A random input passes once in 1021 times.
 """
 
 _LINK = re.compile(f"JACKDAW:([{_ALPHABET}]{{16}})\\.([{_ALPHABET}]{{52}})((?:/[^/]{{1,255}}){{1,{MOST_ADDRESSES}}})")
@@ -40,7 +42,7 @@ class Invitation:
     pin: str | None = None
 
     def link(self) -> str:
-        """Return the link, in characters that a QR code stores compactly. Needs the pin."""
+        """Return the link, in characters that a QR code stores compactly. The invitation must have a pin."""
         assert self.pin is not None
         code = typed(self.secret).replace("-", "")
         return f"jackdaw:{code}.{_base32(int(self.pin, 16), 52)}/{'/'.join(self.addresses)}".upper()
@@ -59,7 +61,7 @@ def typed(secret: int) -> str:
 
 
 def read_code(text: str) -> int:
-    """Return the secret of a typed code, in any case, with or without hyphens. Raises UsageError."""
+    """Return the secret of a code typed in upper or lower case, with or without hyphens. Raises UsageError."""
     plain = text.upper().translate(_READ_AS)
     if not _CODE.fullmatch(plain):
         raise UsageError(
@@ -89,7 +91,7 @@ def is_link(text: str) -> bool:
 
 
 def read_link(text: str) -> Invitation:
-    """Return the content of a link; its addresses are not checked. Raises UsageError."""
+    """Return the invitation in a link; its addresses are not checked. Raises UsageError."""
     match = _LINK.fullmatch(text.strip().upper())
     pin = _number(match[2]) if match else 1 << _PIN_BITS
     if not match or pin >> _PIN_BITS:

@@ -31,13 +31,15 @@ MOST_BYTES = 1024
 
 Bytes32 = Annotated[bytes, Meta(min_length=32, max_length=32)]
 Reason = Literal["wrong", "over", "busy", "version", "failed"]
-"""The reason for which the server ends the exchange: wrong proof; no open pairing; too many exchanges at once; another
-protocol version; the token could not be stored.
+"""The reason for which the server ends the exchange.
+
+It is a wrong proof, no open pairing, too many exchanges at once, another protocol version, or a token that could not be
+stored.
 """
 
 
 class Challenge(Struct, frozen=True, tag="challenge", forbid_unknown_fields=True):
-    """The server's first message."""
+    """The server's first message, with its nonce."""
 
     nonce: Bytes32
     version: int = VERSION
@@ -58,7 +60,7 @@ class Grant(Struct, frozen=True, tag="grant", forbid_unknown_fields=True):
 
 
 class Kept(Struct, frozen=True, tag="kept", forbid_unknown_fields=True):
-    """The device has checked the server's proof; `name` is the device's name."""
+    """The device's message that it has checked the server's proof; `name` is the device's name."""
 
     name: Annotated[str, Meta(max_length=64)]
 
@@ -84,7 +86,7 @@ _from_server = msgspec.json.Decoder(FromServer)
 
 
 def encoded(message: FromDevice | FromServer) -> bytes:
-    """Return the message as it is sent."""
+    """Return the message in its wire form."""
     return msgspec.json.encode(message)
 
 

@@ -8,8 +8,9 @@ import hashlib
 
 _SEQUENCE, _VERSION = 0x30, 0xA0
 _BEFORE_KEY = 5
-"""Fields of a certificate before the key: serial number, algorithm, issuer, validity, subject (RFC 5280,
-section 4.1).
+"""The number of fields before the key in a certificate (RFC 5280, section 4.1).
+
+They are the serial number, algorithm, issuer, validity and subject.
 """
 
 

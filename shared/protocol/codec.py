@@ -17,7 +17,7 @@ Decoded = TypeVar("Decoded")
 
 
 class _Versions(Struct, tag_field="type", tag="hello"):
-    """The field that the hello of every version has."""
+    """The field of a hello that is the same in every version: the versions that the sender speaks."""
 
     versions: tuple[int, ...]
 
@@ -47,7 +47,7 @@ _binary_from_server: Final[msgspec.msgpack.Decoder[_BinaryFromServer]] = msgspec
 def from_device(frame: Frame, version: int = m.VERSIONS[-1]) -> m.FromDevice:
     """Decode a device's frame, in a session of that version; hellos and closings are the same in every version.
 
-    Raises ProtocolError, with the code VERSION for a hello that offers no version of VERSIONS.
+    Raises ProtocolError, with the code VERSION for a hello without any version of VERSIONS.
     """
     if isinstance(frame, str):
         _within_limits(frame)
@@ -88,7 +88,7 @@ def server_frame(message: m.FromServer) -> Frame:
 
 
 def closing(error: ProtocolError, retry_after_s: float | None = None) -> str:
-    """Return the last frame to send after an error, before closing the connection with the error's code."""
+    """Return the last frame to send after an error, before the connection is closed with the error's code."""
     return _text.encode(m.Closing(error.code, str(error)[:500], retry_after_s, m.VERSIONS)).decode()
 
 
@@ -127,7 +127,7 @@ def _within_limits(frame: str) -> None:
 def _same_version(frame: str) -> None:
     """Raise ProtocolError for a hello without a common version.
 
-    Called before fields are read that other versions may define otherwise.
+    It is called before fields are read that other versions may define differently.
     """
     try:
         offered = _versions.decode(frame).versions

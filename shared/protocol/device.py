@@ -15,14 +15,14 @@ from shared.protocol.session import Session, SessionState
 
 ACKNOWLEDGE_EVENTS: Final = 32
 ACKNOWLEDGE_BYTES: Final = 64 * 1024
-"""The received events, or bytes, after which a device acknowledges: far fewer than a server keeps.
+"""The number of received events, and of their bytes, after which a device acknowledges: far fewer than a server keeps.
 
 A device also acknowledges at the end of each request.
 """
 
 
 class Lost(NamedTuple):
-    """A request that the server does not know: it restarted, forgot the session, or never received the request.
+    """The event that the server does not know a request: it restarted, forgot the session, or never received it.
 
     `why` is the server's protocol error, if the device closed the connection because of one; otherwise "".
     """
@@ -85,7 +85,7 @@ class DeviceSession(Session):
 
     @property
     def may_ask(self) -> bool:
-        """Whether the server accepts another request; without a connection, the request is sent on the next one."""
+        """Whether the server accepts another request, which without a connection is sent on the next one."""
         room = self.offer is not None and len(self._requests) < self.offer.requests
         return room and not self._going and self.state is not SessionState.BROKEN
 
@@ -104,7 +104,7 @@ class DeviceSession(Session):
         return [frame]
 
     def cut(self) -> None:
-        """Record that the connection is lost, and forget its pings."""
+        """Record that the connection is lost, and forget the pings sent on it."""
         super().cut()
         self._ponged = self._pinged
 
@@ -121,7 +121,7 @@ class DeviceSession(Session):
     def send(
         self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Ping | m.Closing
     ) -> list[Frame]:
-        """Return the frames for a message: none if it is too late, or has to wait for a connection.
+        """Return the frames for a message: none if the message is too late, or has to wait for a connection.
 
         Raises ProtocolError.
         """
@@ -235,7 +235,7 @@ class DeviceSession(Session):
         return Received([welcome, *map(Lost, lost)], list(self._again(welcome.asked)))
 
     def _again(self, asked: int) -> Iterator[Frame]:
-        """Yield the frames that restate every request after a reconnect, as unnumbered commands may have been lost."""
+        """Yield the frames that repeat every open request after a reconnect, as unnumbered commands may be lost."""
         for number, request in self._requests.items():
             for command in self._commands[number]:
                 if number > asked or not isinstance(command, m.Ask):

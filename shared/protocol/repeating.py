@@ -1,7 +1,7 @@
 """Selects the messages of a joint answer that a device sends again after a lost connection.
 
-These are all that the server may not have received. They have no numbers; the server's drafts and settled tokens show
-how much of the answer it knows, and thus which messages it has received.
+These are all messages that the server may not have received. They have no numbers; the server's drafts and settled
+tokens show how much of the answer the server knows, and thus which messages it has received.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from shared.protocol import messages as m
 
 
 def needed_again(ask: m.Ask, said: Sequence[m.JointFromDevice], event: m.Drafts | m.Targets) -> list[m.JointFromDevice]:
-    """Return the sent messages that would have to be sent again after a lost connection, given this server event."""
+    """Return the sent messages that have to be sent again after a lost connection, according to this server event."""
     end = event.position + len(event.ids)
     known = end if isinstance(event, m.Targets) else max(event.epoch, end - ask.ahead)
     newest = max((message.epoch for message in said if isinstance(message, m.Drafts)), default=0)

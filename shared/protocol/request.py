@@ -2,10 +2,10 @@
 
     Ask -> Queued* -> Sources -> [Start] -> Queued* -> Tokens* -> Finished, and Failed at any time
 
-In version 2, Round may come anywhere before the end.
-A joint answer: Sources -> Weight -> Queued* -> the messages that `Together` allows -> Finished.
+In version 2, Round may come anywhere before the end. For a joint answer, the order is: Sources -> Weight -> Queued* ->
+the messages that `Together` allows -> Finished.
 
-The sender checks each message here before sending, the receiver on receipt. Knows no frames and no numbering.
+The sender checks each message here before sending, the receiver on receipt.
 """
 
 from shared.errors import ProtocolError
@@ -34,7 +34,9 @@ from shared.protocol.together import Together
 
 
 class Request:
-    """The state of one request. `index` is the next token's; tokens from index `credit` on may not be sent yet.
+    """The state of one request.
+
+    `index` is the index of the next token; tokens from index `credit` on may not be sent yet.
 
     For a joint answer, `together` is set, and `index` is the position after the server's furthest draft.
     """
@@ -95,7 +97,7 @@ class Request:
         return 0 if over or self._round == MOST_ROUNDS else self._round + 1
 
     def start(self, start: Start) -> None:
-        """Process a Start: generate an answer from the sources. Raises ProtocolError."""
+        """Process a Start message: the request generates an answer from its sources. Raises ProtocolError."""
         if self.generate:
             raise ProtocolError(CloseCode.ILLEGAL, "A Start came for a request that generates already.")
         self._begin(start)
@@ -109,7 +111,7 @@ class Request:
         return True
 
     def on_message(self, said: JointFromDevice) -> bool:
-        """Process a device's message of a joint answer. Return False for one that changes nothing.
+        """Process a device's message of a joint answer. Return False for a message that changes nothing.
 
         Raises ProtocolError.
         """
@@ -120,7 +122,7 @@ class Request:
         return self.together.on_message(said)
 
     def advance(self, event: Event) -> None:
-        """Process the request's next event. Raises ProtocolError, and then changes nothing."""
+        """Process the request's next event. Raises ProtocolError, without any change."""
         if self.done:
             raise ProtocolError(CloseCode.ILLEGAL, "An event came for a request that had ended.")
         match event:

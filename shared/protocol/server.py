@@ -11,9 +11,9 @@ from shared.protocol.session import Session, SessionState
 
 MOST_KEPT_EVENTS: Final = 512
 MOST_KEPT_BYTES: Final = 256 * 1024
-"""The most bytes of unacknowledged events; beyond it, a server sends no more tokens.
+"""The most bytes of unacknowledged events; beyond this limit, a server sends no more tokens.
 
-The few other events of each request are added to it.
+The few other events of each request may exceed it.
 """
 
 Arrived = m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Acknowledge | m.Closing
@@ -91,7 +91,7 @@ class ServerSession(Session):
             raise
 
     def sendable(self, request: int) -> int:
-        """Return how many of the request's tokens or drafts may be sent now; a Credit or Acknowledge allows more."""
+        """Return how many tokens or drafts of the request may be sent now; a Credit or Acknowledge allows more."""
         standing = self._requests.get(request)
         return standing.sendable if standing and self._room() else 0
 
@@ -106,7 +106,7 @@ class ServerSession(Session):
         return standing.next_round if standing and self._room() else 0
 
     def send(self, message: m.Event | m.Goaway | m.Closing) -> list[Frame]:
-        """Return the frames for a message; none without a connection, for which events are kept. Raises ProtocolError.
+        """Return the frames for a message; none without a connection, when events are only kept. Raises ProtocolError.
 
         Events of a cancelled request are dropped, except for its end.
         """

@@ -1,9 +1,10 @@
 """The part of a session that both sides share: requests in their legal order, over one or more connections.
 
 Both sides keep a session after `cut`: the server numbers its events and keeps them until they are acknowledged, and the
-device restates its requests; a new connection resumes where the old one was lost. A received message that breaks the
-rules ends the session (ProtocolError, then `codec.closing`); an illegal `send` raises and changes nothing. Knows no
-clock: the callers decide how long a session outlives its connection, how soon a hello must come and who may resume.
+device repeats its requests; a new connection resumes at the point where the old one was lost. A received message that
+breaks the rules ends the session (ProtocolError, then `codec.closing`); an illegal `send` raises and changes nothing.
+Uses no clock: the callers decide how long a session outlives its connection, how soon a hello must come and who may
+resume.
 """
 
 from enum import IntEnum
@@ -30,7 +31,7 @@ class Session:
     __slots__ = ("_by_text", "_comparable", "_last", "_requests", "offer", "state", "version")
 
     def __init__(self, offer: m.Offer | None) -> None:
-        """Create a session. `offer` is the server's; a device passes None and learns it from the welcome."""
+        """Create a session. `offer` is the server's; a device passes None and receives the offer in the welcome."""
         self._requests: dict[int, Request] = {}
         self._last = 0
         self._by_text = False
@@ -41,7 +42,7 @@ class Session:
 
     @property
     def handover(self) -> Literal["tokens", "text"]:
-        """How an answer is handed over: as token ids, or as text if the two vocabularies differ."""
+        """The form in which an answer is handed over: token ids, or text if the two vocabularies differ."""
         return "text" if self._by_text else "tokens"
 
     @property
@@ -79,7 +80,7 @@ class Session:
         self._last = ask.request
 
     def _change(self, message: m.Start | m.Credit | m.Cancel | m.JointFromDevice) -> bool:
-        """Apply a message to its request. Return False if it changes nothing, as after the request's end."""
+        """Apply a message to its request. Return False for a message without effect, as after the request's end."""
         if message.request > self._last:
             raise ProtocolError(
                 CloseCode.ILLEGAL, f"A message came for request {message.request}, which was never asked."

@@ -1,4 +1,4 @@
-"""The legal order of a joint answer's messages, by its rule and the place that settles its tokens.
+"""The legal order of a joint answer's messages, by its rule and the side that settles its tokens.
 
     from the server   Weight -> (Drafts | Targets | Switch | Rest)*
     from the device   (Weight | Drafts | Targets | Switch | Fetch | RoundTrip)*
@@ -30,7 +30,7 @@ class Together:
     __slots__ = ("_ask", "_fetched", "_fetches", "_pending_rests", "_rest", "index", "weighed")
 
     def __init__(self, ask: Ask, *, by_text: bool) -> None:
-        """Begin a joint answer. Raises ProtocolError for an Ask that does not allow one."""
+        """Begin a joint answer. Raises ProtocolError for an Ask that does not permit a joint answer."""
         if by_text or ask.accepted or ask.sources or ask.pipeline or not ask.generate:
             raise ProtocolError(
                 CloseCode.ILLEGAL,
@@ -49,7 +49,7 @@ class Together:
         self._rest = (-1, 0, 0)  # the distribution in transit: position, next offset, total bytes
 
     def on_message(self, said: JointFromDevice) -> bool:
-        """Process a device's message. Return False if it changes nothing. Raises ProtocolError."""
+        """Process a device's message. Return False if the message changes nothing. Raises ProtocolError."""
         match said:
             case Drafts():
                 if self._ask.rule == "greedy":
@@ -98,7 +98,7 @@ class Together:
             )
 
     def _settles(self, said: Targets | Switch) -> None:
-        """Check settled tokens, or a hand-over of the settling. Raises ProtocolError."""
+        """Check a message with settled tokens or a hand-over of settling. Raises ProtocolError."""
         if self._ask.place == "both" or (self._ask.rule == "greedy" and isinstance(said, Switch)):
             raise ProtocolError(
                 CloseCode.ILLEGAL,

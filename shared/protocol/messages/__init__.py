@@ -1,4 +1,4 @@
-"""Every message of the link and the bounds of its fields, which the codec enforces before it builds anything.
+"""Every message of the link and the bounds of its fields, which the codec checks before it creates a message.
 
 Text frames (JSON, in all versions) introduce the sides and announce the end; binary frames (msgpack arrays) carry
 requests and their events. A token's index counts from the start of the answer, handed-over tokens included.

@@ -25,7 +25,7 @@ from shared.protocol.messages.bounds import (
 
 
 class Sampling(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
-    """The sampling settings of an answer, as in `models.sampling.SamplingSettings`."""
+    """The sampling settings of an answer, the same as in `models.sampling.SamplingSettings`."""
 
     temperature: Annotated[float, Meta(ge=0, le=100)] = 0.0
     top_k: Count = 0
@@ -36,7 +36,7 @@ class Sampling(Struct, frozen=True, array_like=True, forbid_unknown_fields=True,
 
 
 class AskV1(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1, gc=False):
-    """An Ask as encoded in version 1. Only the codec makes and reads it."""
+    """An Ask as encoded in version 1 of the protocol. Only the codec creates and reads it."""
 
     request: RequestNumber
     question: Annotated[str, Meta(max_length=8192)]
@@ -56,11 +56,11 @@ class AskV1(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, ta
 
 
 class Ask(AskV1, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1, gc=False):
-    """A question. The server retrieves up to `passages` passages, or uses those named in `sources`, and answers if
-    `generate` is set.
+    """A question to the server, which retrieves up to `passages` passages, or uses those named in `sources`.
 
-    To continue an answer, `accepted` holds its tokens so far or, if the vocabularies differ, `accepted_text` their
-    text. `max_tokens` is the length of the whole answer; tokens below index `credit` may be sent at once.
+    The server answers if `generate` is set. To continue an answer, `accepted` holds its tokens so far or, if the
+    vocabularies differ, `accepted_text` their text. `max_tokens` is the length of the whole answer; tokens below index
+    `credit` may be sent at once.
 
     With `ahead` above 0, the answer is a joint one, by `rule` and the sampling's seed: each side drafts up to `ahead`
     tokens beyond those it knows to be settled; credit does not apply. `place` is the side that settles tokens first,
@@ -79,8 +79,9 @@ class Ask(AskV1, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1
 
 
 class Start(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=2, gc=False):
-    """Generate an answer from the sources of a request that was asked without `generate`: from the answer's start, or
-    after the accepted tokens.
+    """Generate an answer from the sources of a request that was asked without `generate`.
+
+    The answer begins at its start, or after the accepted tokens.
     """
 
     request: RequestNumber
@@ -97,7 +98,7 @@ class Credit(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Cancel(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=4, gc=False):
-    """Stop working on a request. Its Finished still comes, with its usage."""
+    """Stop working on a request. Its Finished event still comes, with its usage."""
 
     request: RequestNumber
 

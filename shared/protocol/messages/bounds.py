@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 VERSIONS: Final = (1, 2)
-"""The supported versions of the protocol, rising. A session uses the highest that both sides speak, to its end."""
+"""The supported versions of the protocol, ascending. A session uses the highest version of both sides, to its end."""
 
 SUBPROTOCOL = "jackdaw.v1"
 """The WebSocket subprotocol, the same in every version: hello and welcome negotiate the version."""
@@ -18,34 +18,34 @@ MOST_TEXT_BYTES = 16 * 1024
 """The most bytes of a text frame."""
 
 MOST_BRACKETS = 64
-"""The most opening brackets in a text frame, which bounds how deeply any version's JSON can be nested."""
+"""The most opening brackets in a text frame, which limits the nesting of any version's JSON."""
 
 MOST_REQUESTS = 64
-"""The most requests that may be alive at once in a session, whatever the server offers."""
+"""The most open requests at once in a session, whatever the server offers."""
 
 MOST_TOKENS = 8192
 """The most tokens of an answer."""
 
 MOST_AHEAD = 32
-"""The most tokens that a side may draft beyond those it knows to be settled, in a joint answer."""
+"""The most tokens that a side may draft beyond the settled tokens it knows, in a joint answer."""
 
 MOST_ROWS = 16
 """The most rows (separate prompts) among which one side may divide its passages."""
 
 MOST_SAID = 8
-"""The most distributions in one message, and so the most drafts in it if each needs a distribution."""
+"""The most distributions in one message; if each draft needs a distribution, also the most drafts."""
 
 MOST_TARGETS = 64
 """The most settled tokens in one message."""
 
 MOST_VOCABULARY = 2**20
-"""The largest vocabulary whose whole distribution can be sent, in a joint answer."""
+"""The largest vocabulary, in tokens, whose whole distribution can be sent in a joint answer."""
 
 MOST_FETCHES = 8
 """The most Fetch messages for one position; each requests more tokens than the one before."""
 
 PIECE_BYTES = 32 * 1024
-"""The bytes of a distribution in each Rest message but the last."""
+"""The bytes of a distribution in each Rest message except the last."""
 
 
 MOST_QUEUED = 1000
@@ -65,7 +65,7 @@ MOST_PASSAGES = 16
 
 
 class CloseCode(IntEnum):
-    """Why a connection ends, in the WebSocket close frame and in `Closing`."""
+    """The reason for which a connection ends, in the WebSocket close frame and in `Closing`."""
 
     DONE = 1000
     TOO_LARGE = 1009
@@ -111,7 +111,7 @@ RestBytes = Annotated[int, Meta(ge=1, le=4 * MOST_VOCABULARY + 5)]
 Rule = Literal["coupled", "algorithm1", "greedy"]
 Place = Literal["device", "server", "both"]
 Pipeline = Literal["plain", "hyde", "subquestion", "iterative", "iter_retgen", "flare", "self_rag"]
-"""The name of a server's method of getting from a question to its answer."""
+"""The name of a server's pipeline: the steps from a question to its answer."""
 
 ChosenPipeline = Literal["", Pipeline]
 """The pipeline that an Ask names; empty if the server decides."""

@@ -18,7 +18,7 @@ from shared.protocol.messages.bounds import (
 
 
 class Resume(Struct, frozen=True):
-    """The session to resume, and the number of its last event that arrived."""
+    """The session to resume, and the number of the last event received in it."""
 
     session: SessionId
     last_seq: LastNumber
@@ -37,14 +37,14 @@ class Hello(Struct, frozen=True, tag_field="type", tag="hello"):
 
 
 class Offer(Struct, frozen=True):
-    """A server's properties and limits. `context`: the most tokens of a prompt and its answer together; `requests`: the
-    most requests alive at once.
+    """A server's properties and limits.
 
+    `context`: the most tokens of a prompt and its answer together; `requests`: the most open requests at once.
     `receives` lists the personal data that the server accepts: questions, answers to continue, and drafts of joint
     answers. `pipelines` are the names that an Ask may use, in version 2; a later server may offer unknown names.
-    `aggregation` names who may settle a joint answer's tokens besides both sides: one side throughout, or `scheduled`,
-    with hand-overs by the device's RoundTrip. An older server names none.
-    `model_only`: the model also answers alone, if an Ask wants no passages, with the question as the whole prompt.
+    `aggregation` names the sides that may settle a joint answer's tokens, besides both sides: one side throughout, or
+    `scheduled`, with hand-overs by the device's RoundTrip. An older server names none. `model_only`: the model also
+    answers alone, if an Ask wants no passages, with the question as the whole prompt.
     """
 
     model: Name
@@ -75,8 +75,9 @@ class Welcome(Struct, frozen=True, tag_field="type", tag="welcome"):
 
 
 class Goaway(Struct, frozen=True, tag_field="type", tag="goaway"):
-    """The server shuts down soon: send it no new requests. Running answers may end, or be resumed on another connection
-    within `resume_for_s`.
+    """The server shuts down soon and takes no new requests.
+
+    Running answers may end, or be resumed on another connection within `resume_for_s`.
     """
 
     reason: Sentence

@@ -1,4 +1,4 @@
-"""Events of a request, which the session numbers and sends again after a lost connection, and Pong."""
+"""The events of a request, and Pong. The session numbers events and sends them again after a lost connection."""
 
 from typing import Annotated, Literal
 
@@ -25,8 +25,9 @@ from shared.protocol.messages.joint import JointFromServer
 
 
 class PublicPassage(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
-    """A passage of the server's corpus. `similarity`: the cosine of question and passage. `score`: its relevance, 0 to
-    1.
+    """A passage of the server's corpus.
+
+    `similarity`: the cosine of question and passage. `score`: the passage's relevance, 0 to 1.
     """
 
     id: PassageId
@@ -47,7 +48,7 @@ class Usage(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc
 
 
 class Queued(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=16, gc=False):
-    """The request waits behind `position` others, for about `wait_ms`."""
+    """The request waits behind `position` other requests, for about `wait_ms`."""
 
     request: RequestNumber
     position: Count
@@ -55,8 +56,9 @@ class Queued(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Sources(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=17, gc=False):
-    """The retrieved passages, best first; empty if the request named its sources or asked for none. Sent once, before
-    any token.
+    """The retrieved passages, best first; empty if the request named its sources or asked for none.
+
+    Sent once, before any token.
     """
 
     request: RequestNumber
@@ -64,7 +66,7 @@ class Sources(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, 
 
 
 class Round(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=21, gc=False):
-    """A round of retrieval: its search queries and the passages they found, which the answer may use as sources.
+    """A round of retrieval: its search queries and the passages returned, which the answer may use as sources.
 
     Comes before or after Sources, also between tokens; `number` counts from 1 in a request. Only in version 2, and not
     for joint answers.
@@ -78,8 +80,9 @@ class Round(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, ta
 
 
 class Tokens(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=18, gc=False):
-    """The answer's next tokens, the first of them at `index`. `text`: the text they complete, if the vocabularies
-    differ.
+    """The answer's next tokens; `index` is the index of the first.
+
+    `text`: the text that they complete, if the vocabularies differ.
     """
 
     request: RequestNumber
@@ -89,8 +92,9 @@ class Tokens(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Finished(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=19, gc=False):
-    """The last event of a request that did not fail. `text`: the replacement of an incomplete last character, if the
-    vocabularies differ.
+    """The last event of a request that did not fail.
+
+    `text`: the replacement of an incomplete last character, if the vocabularies differ.
     """
 
     request: RequestNumber
@@ -103,8 +107,10 @@ FailureCode = Literal["busy", "limit", "too_long", "no_source", "invalid", "goin
 
 
 class Failed(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=20, gc=False):
-    """The last event of a request that failed. `busy`: too many requests, or a paused answer whose place others need;
-    `invalid`: `accepted` holds a token outside the server's vocabulary.
+    """The last event of a request that failed.
+
+    `busy`: there are too many requests, or other requests need the place of a paused answer; `invalid`: `accepted`
+    holds a token outside the server's vocabulary.
     """
 
     request: RequestNumber
@@ -114,7 +120,7 @@ class Failed(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Pong(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=32, gc=False):
-    """The reply to a Ping, not numbered: after a reconnect it is not sent again."""
+    """The reply to a Ping. It has no event number and is not sent again after a reconnect."""
 
     number: PingNumber
 

@@ -21,8 +21,9 @@ from shared.protocol.messages.bounds import (
 
 
 class Weight(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=7, gc=False):
-    """The weight of the sender's passages for the question: log h, where h = Σ exp(similarity / T) over the passages
-    and T = 0.05; None without passages.
+    """The weight of the sender's passages for the question; None without passages.
+
+    The weight is log h, where h = Σ exp(similarity / T) over the passages and T = 0.05.
     """
 
     request: RequestNumber
@@ -53,7 +54,7 @@ class Targets(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, 
 
 
 class Switch(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=10, gc=False):
-    """Hand over: the receiver settles tokens from `position` on.
+    """The hand-over of settling: the receiver settles the tokens from `position` on.
 
     `mine` is the epoch of the sender's drafts; `yours` that of the receiver's, as far as the sender knows.
     """
@@ -65,8 +66,9 @@ class Switch(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Fetch(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=11, gc=False):
-    """Request the `count` likeliest tokens of the server's distribution at `position`. A lower count than before, or an
-    earlier position, has no effect.
+    """Request the `count` likeliest tokens of the server's distribution at `position`.
+
+    A lower count than before, or an earlier position, has no effect.
     """
 
     request: RequestNumber
@@ -75,8 +77,9 @@ class Fetch(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, ta
 
 
 class Rest(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=12, gc=False):
-    """A piece of the reply to a Fetch: its bytes from `offset` on, of `size` in total. All but the last have 32,768
-    bytes.
+    """A piece of the reply to a Fetch: its bytes from `offset` on, of `size` in total.
+
+    All pieces but the last have 32,768 bytes.
     """
 
     request: RequestNumber
@@ -87,7 +90,7 @@ class Rest(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag
 
 
 class RoundTrip(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=13, gc=False):
-    """The device's current round-trip time, by which a server that settles tokens decides when the device should.
+    """The device's current round-trip time, by which a server that settles tokens decides when to hand over.
 
     Sent only to a server that offers the aggregation `scheduled`. A newer message replaces an older one.
     """
