@@ -14,7 +14,7 @@ MOST_FURTHER: Final = 32
 
 @dataclass(slots=True)
 class Rounds:
-    """The server's rounds for one answer.
+    """The server's rounds of retrieval for one answer.
 
     `further` are the passages of later rounds that were not among the sources.
     """

@@ -16,25 +16,25 @@ class WaitLimits:
     """
 
     connect_s: float = 3.0
-    """Limit for a connection, while an answer is waiting for it."""
+    """Seconds to wait for a connection while an answer is waiting for it."""
 
     check_s: float = 4.0
-    """Limit for a connection, while a person looks at its state."""
+    """Seconds to wait for a connection while a person looks at its state."""
 
     pair_s: float = 15.0
-    """Limit for a connection, while a person connects a server that may still be starting."""
+    """Seconds to wait for a connection while a person connects a server that may still be starting."""
 
     passages_s: float = 4.0
-    """Limit for passages that the answer can do without."""
+    """Seconds to wait for passages that the answer can do without."""
 
     sources_s: float = 10.0
-    """Limit for passages that the answer needs."""
+    """Seconds to wait for passages that the answer needs."""
 
     rounds_s: float = 30.0
-    """Limit for all rounds of a server's pipeline together, before its passages."""
+    """Seconds for all rounds of a server's pipeline together, before its passages."""
 
     token_s: float = 5.0
-    """Limit for the next token, beyond the start that the server promised; after that, the device writes."""
+    """Seconds to wait for the next token, beyond the start that the server promised; after that, the device writes."""
 
 
 LIMITS = WaitLimits()

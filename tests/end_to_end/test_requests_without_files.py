@@ -119,7 +119,7 @@ def test_a_server_whose_answers_are_too_short_only_finds_passages(home: Home) ->
 def test_too_small_a_device_leaves_it_to_the_server(home: Home) -> None:
     answer = home.ask(POEM, unsuited="Too small.", **SENT)
     assert (answer.origin, answer.found) == ("cloud", True)
-    assert "the server alone: the model of this device is too small for this" in answer.decided
+    assert "the server alone: the model of this device is too small for this question" in answer.decided
     home.public.prices = replace(DEVICE_FREE, day=DayLimits(money=1e-9))
     declined = home.ask(POEM, unsuited="Too small.", **SENT)
     assert (declined.found, declined.egress.bytes) == (False, 0)

@@ -114,7 +114,7 @@ def test_the_server_answers_by_the_pipeline_that_was_named(home: Home, monkeypat
     home.public.prices = DEVICE_FREE
     answer = home.ask(pipeline=home.public.check_pipeline("plain"))
     assert (answer.text, answer.origin) == (TEXT, "cloud")
-    assert answer.decided == ("the server answers by plain, as was asked for",)
+    assert answer.decided == ("the server answers by plain, as requested",)
     assert home.searches == 1
     home.ask(pipeline="plain")  # what is kept does not serve
     assert home.searches == 2

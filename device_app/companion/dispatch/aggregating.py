@@ -39,8 +39,7 @@ class SideTimes:
 class Work:
     """Token counts: the device's own prompt to read, the server's passages, and the expected answer.
 
-    `mixing` is the extra cost, in prompt tokens, if the device writes an answer from both sides' passages in several
-    prompts.
+    `mixing` is the extra cost, in prompt tokens, of writing an answer from both sides' passages in several prompts.
     """
 
     own: float
@@ -57,7 +56,7 @@ class Forecast:
     token: float
 
     def whole(self, answer: float, reading_rate: float) -> float:
-        """Return the seconds until a reader of `reading_rate` tokens a second has read an answer of `answer` tokens."""
+        """Return the seconds until a reader of `reading_rate` tokens a second has read `answer` tokens."""
         return self.first + answer * max(self.token, 1 / reading_rate)
 
 
@@ -95,7 +94,7 @@ class Limits:
 
     @property
     def forbids_joint(self) -> bool:
-        """Whether no joint answer may be written, even if it would be faster."""
+        """Whether a joint answer is ruled out, even if it would be faster."""
         return not self.agreed or bool(self.incompatible or self.spared or self.used_up)
 
 
@@ -114,8 +113,9 @@ class Choice:
 def choose(known: SideTimes, work: Work, reading_rate: float, limits: Limits, aggregation: AggregationChoice) -> Choice:
     """Choose the plan for a question that goes beyond the files, when a server can be asked.
 
-    The plan is together if the reader finishes within `WORTH` of the time with fetching, or if fetched passages do not
-    fit; and only if the person agreed, the sides are compatible, and the server's tokens need not be saved.
+    The plan is a joint answer if the reader finishes within `WORTH` of the time with fetched passages, or if fetched
+    passages do not fit; and only if the person agreed, the sides are compatible, and the server's tokens need not be
+    saved.
     """
     by_plan = forecasts(known, work, aggregation)
     fetch, both = (by_plan[plan].whole(work.answer, reading_rate) for plan in ("fetch", "together"))
@@ -125,7 +125,7 @@ def choose(known: SideTimes, work: Work, reading_rate: float, limits: Limits, ag
         (limits.incompatible, f"a joint answer would be faster, but {limits.incompatible}"),
         (limits.spared, "a joint answer would be faster, but link.spare saves money on the server"),
         (limits.used_up, f"a joint answer would be faster, but {limits.used_up}"),
-        (not limits.agreed, f"{times}; a joint answer sends drafts, which needs: {AGREE}"),
+        (not limits.agreed, f"{times}; a joint answer sends drafts, which needs the setting {AGREE}"),
     ]
     if limits.fits:
         objection = next((why for holds, why in against if holds), None)

@@ -98,7 +98,7 @@ class AggregationChoice:
 
     @property
     def is_free(self) -> bool:
-        """Whether another way could have been chosen."""
+        """Whether the limits left a choice between several ways of aggregation."""
         return len(self.token_s) > 1
 
 

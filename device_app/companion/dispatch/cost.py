@@ -18,7 +18,7 @@ class ServerPrice:
     decode: float
 
     def of(self, prompt: float, decode: float) -> float:
-        """Return the money for `prompt` tokens of prompts and `decode` tokens of answers."""
+        """Return the price of `prompt` tokens of prompts and `decode` tokens of answers."""
         return (self.prompt * prompt + self.decode * decode) / MILLION
 
 
@@ -45,7 +45,7 @@ class ModelShape:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Costs in money per token, with energy already converted to money by λ."""
+    """The costs of prompt and answer tokens on both sides, in money per token, with energy converted to money by λ."""
 
     device_prompt: float
     device_decode: float
@@ -72,7 +72,7 @@ def costs(
 ) -> Costs:
     """Return both sides' costs for a prompt and an answer of these lengths; `rate` (λ) is money per joule.
 
-    λ is applied here, so that all later comparisons are of money.
+    All later comparisons are of money, as λ is applied in this function.
     """
     per_operation = joules_per_gflop / 1e9 * rate
     return Costs(

@@ -21,7 +21,7 @@ from shared.trace import Trace
 
 
 class DeviceSide:
-    """The model on this device, with one stream at a time: a new one waits until the last has left the engine."""
+    """The model on this device, with one stream of tokens at a time; a new stream waits for the end of the last."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class DeviceSide:
         question: Question,
         inbox: Inbox,
     ) -> None:
-        """Prepare the side; `source` may still wait for the model to load."""
+        """Prepare the device's side of a race; `source` may have to wait until the model is loaded."""
         self.trace = Trace()
         self._source, self._question = source, question
         self._sampling, self._max_tokens, self._inbox = question.sampling, question.max_tokens, inbox
@@ -48,19 +48,19 @@ class DeviceSide:
         self._thread.start()
 
     def allow(self, upto: int | None) -> None:
-        """Allow tokens below the index `upto`; None lifts the limit."""
+        """Allow the model to write tokens below the index `upto`; None lifts the limit."""
         with self._more:
             self._allowed = float("inf") if upto is None else upto
             self._more.notify()
 
     def stop(self) -> None:
-        """Stop the stream, which ends within a batch."""
+        """Stop the stream of tokens, which ends within a batch."""
         self._stopped.set()
         with self._more:
             self._more.notify()
 
     def close(self) -> None:
-        """Stop the stream, and wait until the engine is free."""
+        """Stop the stream of tokens, and wait until the engine is free."""
         self.stop()
         if self._thread:
             self._thread.join()
@@ -100,7 +100,7 @@ class DeviceSide:
             raise
 
     def _fitted(self, passages: Sequence[m.PublicPassage], source: LocalSource) -> Prompt:
-        """Return the prompt with as many passages as leave room for a short answer, at least a part of the first."""
+        """Return the prompt with the passages that leave room for a short answer, at least a part of the first."""
         needed = min(self._max_tokens, SHORT_ANSWER)
         while True:
             prompt = self._question.prompt(passages, source.template)
@@ -114,7 +114,7 @@ class DeviceSide:
 
 
 def _ids(accepted: Sequence[Piece], source: LocalSource) -> list[int]:
-    """Return the token ids of the accepted text for this model: the pieces' own, or the text tokenized again."""
+    """Return the token ids of the accepted text for this model: those of the pieces, or of the text tokenized again."""
     if all(piece.token >= 0 for piece in accepted):
         return [piece.token for piece in accepted]
     return source.engine.tokenize(spelled(accepted, source.engine.detokenize))

@@ -45,7 +45,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Learned estimates for one server and one model of this device.
+    """Learned estimates of response times and costs, for one server and one model of this device.
 
     `energy` is updated from the battery's readings.
     """
@@ -79,19 +79,19 @@ class Estimates:
         )
 
     def policy(self, constraint: Side, name: PolicyName = "ours") -> Optimal | Waiting | Routing:
-        """Return a policy for these estimates: ours or the paper's; building ours takes about 2 ms."""
+        """Return a policy for these estimates: `Optimal`, or the one of DiSCo; building `Optimal` takes about 2 ms."""
         if name == "ours":
             return Optimal.build(constraint, self.server, self.device, self.prompts)
         return Waiting.build(self.server, self.prompts) if constraint == "device" else Routing.build(self.prompts)
 
     def ready_s(self, side: Side, length: int, round_trip_s: float = 0.0) -> float:
-        """Return the seconds to a side's first token, with probability .95, after `length` prompt tokens."""
+        """Return the 95th percentile of the seconds to a side's first token after `length` prompt tokens."""
         if side == "server":
             return round_trip_s + self.server.quantile(0.95)
         return self.device(length) * float(self.device.scenarios(20)[-1])
 
     def remaining(self, written: int, most: int) -> float:
-        """Return the expected number of tokens left in an answer of which `written` exist and `most` are allowed."""
+        """Return the expected number of remaining tokens of an answer with `written` tokens, if `most` are allowed."""
         return self.answers.remaining(written, most)
 
     def as_json(self) -> dict[str, Any]:

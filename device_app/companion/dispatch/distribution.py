@@ -25,7 +25,7 @@ _EDGES: Array = np.array(
     + [_STEPS * (2.0**_OCTAVES - 1)]
 )
 _TYPICAL: Array = (_EDGES[:-1] + _EDGES[1:] - 1) / 2
-"""The typical value in each bin of whole numbers, in units."""
+"""The typical value in each bin of whole numbers, as a multiple of the unit."""
 
 _TYPICAL[0] = 0.5
 _PRIOR_WEIGHT = 2.0
@@ -53,7 +53,10 @@ class Distribution:
         return cls(unit, median, spread, half_life, np.zeros(BINS), np.zeros(BINS))
 
     def observe(self, value: float, *, censored: bool = False) -> "Distribution":
-        """Add a value or, with `censored`, a lower bound. Raises ValueError if it is negative or not finite."""
+        """Return the distribution with one more value or, with `censored`, a lower bound of a value.
+
+        Raises ValueError if the value is negative or not finite.
+        """
         if not (value >= 0 and math.isfinite(value)):
             raise ValueError(f"an observation must be finite and not negative, not {value}")
         kept = 0.5 ** (1 / self.half_life)
@@ -62,7 +65,10 @@ class Distribution:
         return replace(self, events=events, censored=cut)
 
     def observe_all(self, values: npt.ArrayLike, censored: npt.ArrayLike | None = None) -> "Distribution":
-        """Call `observe` for each value in order, newest last; shapes (n,). Values older than `WINDOW` are left out."""
+        """Return the distribution with these values, in order, the newest last; shapes (n,).
+
+        Values older than `WINDOW` half-lives are left out.
+        """
         window = math.ceil(WINDOW * self.half_life)
         seen = np.asarray(values, float)[-window:]
         if seen.size and not (seen.min() >= 0 and seen.max() < math.inf):
@@ -76,7 +82,7 @@ class Distribution:
 
     @property
     def weight(self) -> float:
-        """The total weight of the observations; a new one weighs 1."""
+        """The total weight of the observations, of which a new one weighs 1."""
         return float(self.events.sum() + self.censored.sum())
 
     @property
@@ -110,7 +116,7 @@ class Distribution:
         return float(self.quantiles(np.array([share]))[0])
 
     def quantiles(self, shares: Array) -> Array:
-        """Return the `quantile` of each share; any shape."""
+        """Return the `quantile` of each share, in the same shape."""
         # Interpolate from the right, since S is flat where nothing was observed.
         values: Array = np.interp(shares, *self._steps)
         return values
@@ -120,7 +126,7 @@ class Distribution:
         return float(self.beyond[0])
 
     def remaining(self, past: float, most: float = math.inf) -> float:
-        """Return E[min(X, most) - past | X ≥ past]: the expected rest of a quantity that has reached `past`."""
+        """Return E[min(X, most) - past | X ≥ past]: the expected remainder of a quantity that has reached `past`."""
         if past >= most:
             return 0.0
         alive = float(np.interp(past, self.edges, self.survival))
@@ -147,7 +153,7 @@ class Distribution:
         }
 
     def restored(self, kept: Mapping[str, Any]) -> "Distribution":
-        """Return this prior with the observations of an `as_json`. Raises ValueError if the data is damaged."""
+        """Return this prior with the observations stored by `as_json`. Raises ValueError if the data is damaged."""
         try:
             if kept["unit"] != self.unit:
                 raise ValueError(f"the stored distribution has another unit: {kept['unit']}")
@@ -161,7 +167,7 @@ class Distribution:
 
     @cached_property
     def _steps(self) -> tuple[Array, Array]:
-        """Return ascending shares and the least value for each, for interpolation."""
+        """Return ascending shares and the smallest value for each share, for interpolation."""
         shares = 1 - self.survival
         rises = np.flatnonzero(np.diff(shares) > 0)
         at = np.unique(np.concatenate([rises, rises + 1]))
@@ -169,7 +175,7 @@ class Distribution:
 
 
 def tail_integral(edges: Array, heights: Array) -> Array:
-    """Integrate the line through the heights, from each edge to the last; same shape."""
+    """Return the integral of the line through the heights, from each edge to the last; same shape."""
     areas = np.diff(edges) * (heights[1:] + heights[:-1]) / 2
     return np.concatenate([np.cumsum(areas[::-1])[::-1], [0.0]])
 
@@ -186,7 +192,7 @@ _FIRST = int(np.array(_STEPS, np.float32).view(np.int32)) >> 18
 
 @lru_cache(maxsize=8)
 def _prior(median: float, spread: float) -> Array:
-    """Return the weights of a log-normal, with its tail in the last bin; shape (BINS,)."""
+    """Return the weights of a log-normal distribution in each bin, its tail in the last bin; shape (BINS,)."""
     scale = spread * math.sqrt(2)
     below = [0.5 + math.erf(math.log(edge / median) / scale) / 2 for edge in _EDGES[1:-1]]
     return _PRIOR_WEIGHT * np.diff([0.0, *below, 1.0])

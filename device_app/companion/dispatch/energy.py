@@ -11,7 +11,10 @@ from typing import Any
 from device_app.system.battery import Reading
 
 LEAST_S, MOST_S = 60.0, 1800.0
-"""The least and most seconds of a period: long enough to average the screen's power, short enough to be uniform."""
+"""The fewest and the most seconds of a usable period.
+
+It is long enough to average the screen's power, and short enough to be uniform.
+"""
 
 LEAST_STEPS = 5
 """The fewest steps of the battery's counter in a usable period; a smaller difference is mostly rounding."""
@@ -70,7 +73,7 @@ def between(before: Reading, after: Reading, gflops: float) -> Stretch | None:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Joules per GFLOP. The share `measured` comes from the counted periods, the rest from the setting."""
+    """An estimate in joules per GFLOP. Its share `measured` comes from the periods, the rest from the setting."""
 
     joules_per_gflop: float
     measured: float = 0.0
@@ -79,10 +82,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """The sums over all periods. `held` is the estimate in joules per GFLOP; 0 before the first period.
+    """The state of the estimate: sums over all periods.
 
-    `sums` are of s·s, s·g, g·g, s·j and g·j over seconds s, GFLOPs g and joules j of each period, weighted by its
-    certainty and age.
+    `held` is the estimate in joules per GFLOP; 0 before the first period. `sums` are of s·s, s·g, g·g, s·j and g·j over
+    seconds s, GFLOPs g and joules j of each period, weighted by its certainty and age.
     """
 
     sums: tuple[float, ...] = (0.0,) * 5
@@ -126,7 +129,7 @@ class Energy:
 
     @classmethod
     def restored(cls, kept: Mapping[str, Any]) -> "Energy":
-        """Restore from `as_json`. Raises ValueError if the data is damaged."""
+        """Restore the sums from the result of `as_json`. Raises ValueError if the data is damaged."""
         try:
             ss, sg, gg, sj, gj = (float(total) for total in kept["sums"])
             energy = cls((ss, sg, gg, sj, gj), float(kept["held"]), int(kept["count"]))

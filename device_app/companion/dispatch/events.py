@@ -1,6 +1,6 @@
 """The events of both sides of a running answer, and the commands to the sides.
 
-Each start of a side has an epoch, a number.
+An epoch is the number of one start of a side.
 """
 
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Doubtful:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """The event that time has passed; the tokens due have been shown to the reader."""
+    """The event that time has passed, after the tokens that were due have been shown to the reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The command to end this side's stream, which is not needed any more."""
+    """The command to end this side's stream, because it is not needed any more."""
 
     side: Side
     epoch: int
@@ -82,14 +82,14 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The command to finish, as the answer is complete."""
+    """The command to finish the answer, which is complete."""
 
     side: Side
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """The command to give up, as no side can continue; the tokens in the buffer are the answer, incomplete."""
+    """The command to give up, as no side can continue; the tokens in the buffer are the incomplete answer."""
 
 
 Event = Token[T] | Ended | Failed | Doubtful | Tick

@@ -29,7 +29,7 @@ def server() -> Distribution:
 
 
 def lengths(median: float) -> Distribution:
-    """Return the prior of lengths in tokens, of prompts or answers. An answer cut at its limit is censored."""
+    """Return the prior of the lengths of prompts or answers, in tokens. A cut answer is observed as censored."""
     return Distribution.prior(unit=1.0, median=median, spread=0.8, half_life=HALF_LIFE)
 
 
@@ -80,7 +80,7 @@ class DeviceFirstToken:
         return {"slope": self.slope, "start": self.start, "records": self.records}
 
     def restored(self, kept: Mapping[str, Any]) -> "DeviceFirstToken":
-        """Restore from `as_json`. Raises ValueError if the data is damaged."""
+        """Restore the line from the result of `as_json`. Raises ValueError if the data is damaged."""
         try:
             records = tuple((float(length), float(seconds)) for length, seconds in kept["records"])
             line = float(kept["slope"]), float(kept["start"])
@@ -92,7 +92,7 @@ class DeviceFirstToken:
 
 
 def _line(records: Array, slope: float) -> tuple[float, float]:
-    """Fit slope and start to the records, shape (n, 2); keep the slope where their lengths do not determine one."""
+    """Return slope and start of a line fitted to the records, shape (n, 2); keep `slope` if all lengths are alike."""
     lengths, seconds = records.T
     age = 0.5 ** (np.arange(len(lengths))[::-1] / (RECORDS / 2))
     first, second = np.triu_indices(len(lengths), 1)

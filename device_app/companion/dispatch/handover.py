@@ -61,11 +61,11 @@ def plan_handover(terms: Terms, source: Side, written: int, waiting: int = 0) ->
     """
     target = other(source)
     if target not in terms.allowed:
-        return f"the {target} may not continue an answer"
+        return f"the {target} is not allowed to continue this answer"
     if target in terms.used_up:
         return f"today's budget of the {target} is used up"
     if target in terms.unsuited:
-        return f"the model of the {target} is too small for this"
+        return f"the model of the {target} is too small for this question"
     for side in (source, target):
         if terms.rates[side] <= terms.reading_rate:
             return f"the {side} writes no faster than you read"

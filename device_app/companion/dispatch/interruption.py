@@ -62,7 +62,7 @@ class Interruption(Generic[T]):
             self.until = None
 
     def passed(self, now: float, *, connected: bool) -> list[Command]:
-        """Handle the time `now`: once the wait is over, a server without a connection counts as failed."""
+        """Process the time `now`: once the time limit is over, a server without a connection counts as failed."""
         if self.until is None or now < self.until:
             return []
         self.until = None  # the wait is over, whichever side writes

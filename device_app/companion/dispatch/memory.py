@@ -39,7 +39,7 @@ class Held:
     profile: Profile = field(default_factory=Profile)
 
     def at_rates(self, seen: Mapping[Side, float]) -> "Held":
-        """Return the figures updated by the rates of one more answer."""
+        """Return the figures updated by the tokens per second of one more answer."""
         new = {side: self.rates[side] + MEMORY * (rate - self.rates[side]) for side, rate in seen.items()}
         return replace(self, rates={**self.rates, **new})
 

@@ -33,7 +33,7 @@ class MigrationPhase(Enum):
 
     WRITING = "one side writes"
     HANDING_OVER = "frozen at an index: the target starts, the source is paused and then writes on as insurance"
-    OVER = "whole, or given up"
+    OVER = "complete, or given up"
 
 
 class Migration(Generic[T]):

@@ -102,7 +102,7 @@ class Optimal:
         return cls(constraint, prompts, device, waits, costs, int(first), gains, prices, shares)
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Decide when each side starts, as in `Policy.decide`.
+        """Return when each side starts, as `Policy.decide` does.
 
         Between two prices the coin decides, so that the expected token share equals the budget.
         """
@@ -117,7 +117,7 @@ class Optimal:
         return self._decision(length, at if net[at] > 0 else len(net) - 1)
 
     def thresholds(self, budget: float) -> Thresholds:
-        """Return the price μ: the seconds of felt waiting that a thousand prompt tokens must save."""
+        """Return the rule at this budget: the seconds of felt waiting that a thousand prompt tokens must save."""
         if end := at_an_end(self.constraint, budget):
             return end
         saved = 1000 * self._price(budget, 0.0)
@@ -127,7 +127,7 @@ class Optimal:
         )
 
     def _price(self, budget: float, coin: float) -> float:
-        """Return the price of a token at this budget: the seconds of felt waiting that prefilling it has to save."""
+        """Return the price of a token at this budget: the seconds of felt waiting that prefilling has to save."""
         at = int(self.shares.searchsorted(budget, "right"))
         if at == len(self.shares):
             return float(self.prices[-1])
@@ -151,9 +151,9 @@ class Optimal:
 
 
 def _by_device(server: Distribution, waits: Array, takes: Array, tail_weight: float) -> Array:
-    """Return the expected gain g(w) of a device that starts at w and takes `takes` seconds to its first token.
+    """Return the expected gain g(w) of a device that starts after w and takes `takes` seconds to its first token.
 
-    Shape (takes, waits); 0 for the last wait, which is never.
+    Shape (takes, waits); 0 for the last wait, which means never.
     """
     late = server.edges >= server.quantile(_LATE)
     felt = tail_integral(server.edges, server.survival * (1 + tail_weight * late))

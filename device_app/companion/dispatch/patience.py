@@ -31,7 +31,7 @@ class ServerPatience:
         return self._from + self.limit_s
 
     def begin(self, now: float) -> None:
-        """Start the wait now."""
+        """Start the wait at the time `now`."""
         self.since = self._from = now
 
     def received(self, now: float) -> None:

@@ -13,7 +13,7 @@ from device_app.companion.dispatch.distribution import Array, Distribution, toke
 from shared.side import Side
 
 TAIL_SHARE = 0.05
-"""DiSCo's α: the part of the budget reserved for the slowest answers; the paper leaves its value open."""
+"""DiSCo's α: the part of the budget reserved for the slowest answers; the paper does not give its value."""
 
 HORIZON = 48
 """The number of prompts over which use beyond the budget is paid back."""
@@ -44,11 +44,11 @@ def at_an_end(constraint: Side, budget: float) -> Thresholds | None:
 
 
 class Policy(Protocol):
-    """Decides for each question when each side starts."""
+    """A policy, which decides for each question when each side starts."""
 
     @property
     def constraint(self) -> Side:
-        """The side whose tokens are saved."""
+        """The constrained side, whose tokens are to be saved."""
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
         """Return when each side starts for a prompt of `length` tokens.
@@ -110,7 +110,10 @@ class Waiting:
         return cls(server, prompts, token_shares(prompts), tail)
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Decide when each side starts, as in `Policy.decide`. The coin is not used: the boundary's wait is exact."""
+        """Return when each side starts, as `Policy.decide` does.
+
+        The coin is not used, as the boundary's wait is exact.
+        """
         del coin
         if budget >= 1:
             return Decision(0.0, 0.0, "both sides at once: the budget spares neither side")
@@ -131,7 +134,7 @@ class Waiting:
         )
 
     def thresholds(self, budget: float) -> Thresholds:
-        """Return the longest prompt, in tokens, for which the device starts at once, and w_tail for longer ones."""
+        """Return the rule: the longest prompt for which the device starts at once, and w_tail for longer ones."""
         if end := at_an_end(self.constraint, budget):
             return end
         tail = min(self.tail, budget)
@@ -163,7 +166,7 @@ class Routing:
         return cls(prompts, token_shares(prompts))
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Decide when each side starts, as in `Policy.decide`."""
+        """Return when each side starts, as `Policy.decide` does."""
         at = self.prompts.bin(length)
         shorter, own = float(self.shares[at]), float(self.shares[at + 1] - self.shares[at])
         chance = (shorter + own - (1 - budget)) / own if own > 0 else float(shorter > 1 - budget)
@@ -174,7 +177,7 @@ class Routing:
         )
 
     def thresholds(self, budget: float) -> Thresholds:
-        """Return l_th, in tokens: the length from which prompts are sent to the server."""
+        """Return the rule: l_th, the length in tokens from which prompts are sent to the server."""
         if end := at_an_end(self.constraint, budget):
             return end
         at = int(self.shares.searchsorted(1 - budget, "right")) - 1

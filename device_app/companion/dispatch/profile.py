@@ -1,6 +1,6 @@
 """Measured times and acceptance rates for planning joint answers, kept across restarts (DRAGON, section 5).
 
-Reads no file. Restored data is checked as strictly as data from a stranger.
+Reads no file. Restored data is checked as strictly as untrusted data.
 """
 
 from collections.abc import Mapping
@@ -77,8 +77,8 @@ class Profile:
     def known(self, position: float, first_s: float, server_s: float, round_trip_s: float | None) -> SideTimes:
         """Return both sides' times for tokens at about this position, counted over prompt and answer.
 
-        `first_s` is from a question to the server's first token; `server_s` is per token of the server, as learned from
-        answers that it wrote alone. A current round trip takes precedence over the stored one.
+        `first_s` is from a question to the server's first token; `server_s` is the server's seconds per token, learned
+        from answers that it wrote alone. A current round trip takes precedence over the stored one.
         """
         rtt = self.trip.rtt if round_trip_s is None else round_trip_s
         decode: dict[Side, float] = {"device": self.device(position), "server": server_s}
@@ -92,7 +92,7 @@ class Profile:
 
     @classmethod
     def from_json(cls, kept: object) -> "Profile":
-        """Restore from `as_json`; a way of aggregation that this version does not know is left out.
+        """Restore the profile from the result of `as_json`, without unknown ways of aggregation.
 
         Raises ValueError if the data is damaged.
         """

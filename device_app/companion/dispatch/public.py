@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _WORD_TOKENS = 1.4
 
-SERVER_BEGINS = Decision(None, 0.0, "the server alone: the model of this device is too small for this")
+SERVER_BEGINS = Decision(None, 0.0, "the server alone: the model of this device is too small for this question")
 """The decision for a request that is too hard for this device's model."""
 
 
@@ -121,7 +121,7 @@ class PublicQuestions:
                 raise LinkError(self.link.blamed(few) if few else weighed.server_refused)
             decision = SERVER_BEGINS
         if question.pipeline:
-            decision = Decision(None, 0.0, f"the server answers by {question.pipeline}, as was asked for")
+            decision = Decision(None, 0.0, f"the server answers by {question.pipeline}, as requested")
         if few:
             decision = Decision(0.0, None, self.link.blamed(few))
 
@@ -187,7 +187,7 @@ class PublicQuestions:
         )
 
     def read(self, side: Side, hits: Sequence[Hit], answer_tokens: int, *, cut: bool) -> None:
-        """Record which side read the server's passages for a private answer: the budgets count those tokens too."""
+        """Record which side read the server's passages for a private answer, as the budgets count those tokens too."""
         source, held = self.source(), self.memory.held
         prompt = sum(len(source.engine.tokenize(hit.passage.text)) for hit in hits if hit.side == "server")
         outcome = Outcome(
@@ -223,7 +223,10 @@ class PublicQuestions:
             self.days.add(gflops * estimate.joules_per_gflop, money)
 
     def learn(self, race: Race, answer_tokens: int, *, cut: bool) -> None:
-        """Learn from a finished race. Figures that cannot be written to the file are kept until the program ends."""
+        """Update the estimates by a finished race.
+
+        Figures that cannot be written to the file are kept until the program ends.
+        """
         outcome = race.report.outcome
         if outcome is None:
             return
@@ -284,9 +287,9 @@ class PublicQuestions:
 
 
 def _shape(source: LocalSource) -> ModelShape:
-    """Return the shape of this device's model, for its energy.
+    """Return the sizes of this device's model, from which its energy is computed.
 
-    With shared key and value heads, only their width is known.
+    If heads share keys and values, only the width of these is known.
     """
     info = source.engine.info
     return ModelShape(info.parameters, layers=1, width=info.kv_bytes_per_token // 4)

@@ -64,7 +64,7 @@ class Race:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop both sides; `report` is complete afterwards."""
+        """Stop both sides and complete `report`."""
         self._sides.close()
         self._note()
 
@@ -190,7 +190,7 @@ class Race:
                         self._fail("server", "the connection was lost", waits)
 
     def _fail(self, side: Side, why: str, waits: dict[Side, float | None]) -> None:
-        """Record that a side failed, and let the other side start now."""
+        """Record that a side failed, and let the other side start at once."""
         waits[other(side)] = 0.0
         self._blame(side, why)
         self._failed[side] = self.report.reasons[-1]

@@ -95,7 +95,7 @@ class RaceReport:
 
 
 def pace(times: Sequence[float]) -> float | None:
-    """Return the tokens per second from their arrival times; None for fewer than 8."""
+    """Return the tokens per second from the tokens' arrival times; None for fewer than 8."""
     return (len(times) - 1) / max(times[-1] - times[0], 1e-6) if len(times) >= 8 else None
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """An event: the connection to the server changed."""
+    """The event that the connection to the server changed."""
 
     connected: bool
 
@@ -72,7 +72,7 @@ class RaceSides:
         self._watch = ExitStack()
 
     def __enter__(self) -> Self:
-        """Start to queue the link's state changes as events of the race."""
+        """Start to put the link's state changes into the race's queue."""
         self._watch.enter_context(self._link.watched(lambda state: self._inbox.put(Linked(state.answering))))
         return self
 
@@ -93,7 +93,7 @@ class RaceSides:
         return self._server.sent_bytes
 
     def search(self, *, generate: bool) -> None:
-        """Ask the server for passages and, with `generate`, to write from them at once. Raises LinkError."""
+        """Ask the server for passages and, with `generate`, for an answer from them. Raises LinkError."""
         if generate:
             self.started["server"] = time.monotonic()
             self.server_starts.append(0)
@@ -122,11 +122,11 @@ class RaceSides:
         self._server.begin(epoch, accepted, text)
 
     def allow(self, side: Side, upto: int | None) -> None:
-        """Allow a side tokens below the index `upto`; None lifts the limit."""
+        """Allow a side to write tokens below the index `upto`; None lifts the limit."""
         (self._device if side == "device" else self._server).allow(upto)
 
     def stop(self, side: Side) -> None:
-        """Stop a side's stream, which is not needed any more."""
+        """Stop a side's stream, because it is not needed any more."""
         (self._device if side == "device" else self._server).stop()
 
     def stop_both(self) -> None:

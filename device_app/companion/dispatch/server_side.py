@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from device_app.companion.link.link import Link
 
 WINDOW = 48
-"""Tokens that a server may send beyond those received: at 50 ms each way and 200 tokens/s, 20 are in flight."""
+"""The tokens that a server may send beyond those received: at 50 ms each way and 200 tokens/s, 20 are in flight."""
 
 MOST_CHARACTERS = 256
 """The most characters per token on average: the longest tokens of known vocabularies have 128."""
@@ -33,7 +33,7 @@ class ServerSide:
     """
 
     def __init__(self, link: Link, ask: m.Ask, inbox: Inbox) -> None:
-        """Prepare the side; `ask` is the template of every request."""
+        """Prepare the server's side of a race; `ask` is the template of every request."""
         self.usage: list[m.Usage] = []
         self._link, self._ask, self._inbox = link, ask, inbox
         self._requests: list[RemoteRequest] = []
@@ -80,7 +80,7 @@ class ServerSide:
             self._inbox.put(Broke(Failed("server", epoch), str(error), time.monotonic()))
 
     def allow(self, upto: int | None) -> None:
-        """Allow tokens below the index `upto`; None lifts the limit."""
+        """Allow the server to write tokens below the index `upto`; None lifts the limit."""
         self._streams[-1].limit(upto)
 
     def stop(self) -> None:
@@ -170,7 +170,7 @@ class _Stream:
         return [Piece(-1, "")] * (len(tokens.ids) - 1) + [Piece(-1, tokens.text, end >= self._most)]
 
     def _allow(self) -> None:
-        """Allow the server a window of tokens ahead, with one message for every third of the window."""
+        """Allow the server to send a window of tokens ahead, with one message for every third of the window."""
         upto = min(self._next + WINDOW, self._upto)
         if not self._stopped and (upto - self._granted >= WINDOW // 3 or self._granted < upto == self._upto):
             self._granted = upto

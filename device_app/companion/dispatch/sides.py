@@ -1,6 +1,6 @@
 """The events of a race's two sides, sent through one queue.
 
-Tokens are `Piece`s: an id of this device's model or, from a server with another vocabulary, -1 and the text.
+A token is a `Piece`: an id of this device's model or, from a server with another vocabulary, -1 and the text.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ class Broke:
 
 @dataclass(frozen=True, slots=True)
 class Wrote:
-    """The event that a side wrote a token, at this time of the monotonic clock."""
+    """The event that a side wrote a token at a time of the monotonic clock."""
 
     token: Token[Piece]
     at: float

@@ -37,7 +37,7 @@ class HeatLimits:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRate:
-    """λ, money per joule, and the reason for it as shown to the person."""
+    """The exchange rate λ, in money per joule, and its reason as shown to the person."""
 
     per_joule: float
     reason: str

@@ -1,6 +1,6 @@
-"""A buffer of tokens for the reader (DiSCo §4.3, figure 4), released at reading pace only while a buffer is needed.
+"""A buffer of tokens for the reader (DiSCo §4.3, figure 4), shown at reading pace only while a buffer is needed.
 
-Independent of the sides and of a clock: times are arguments, in seconds of any one clock.
+It is independent of the sides and of a clock: times are arguments, in seconds of any one clock.
 """
 
 from typing import Generic, TypeVar
@@ -42,17 +42,17 @@ class TokenBuffer(Generic[T]):
 
     @property
     def waiting(self) -> int:
-        """The number of tokens in the buffer: received, and not yet passed on."""
+        """The number of buffered tokens: received, but not yet shown to the reader."""
         return len(self._held) - self._given
 
     def put(self, index: int, token: T) -> None:
-        """Append the token. Raises ValueError if `index` is not the next one."""
+        """Append the token. Raises ValueError if `index` is not the index of the next token."""
         if index != len(self._held):
             raise ValueError(f"the next token has index {len(self._held)}, not {index}")
         self._held.append(token)
 
     def due(self, now: float) -> list[T]:
-        """Pass on the tokens that are due, in order."""
+        """Return the tokens that are due, in order, and count them as shown to the reader."""
         start = self._given
         if not self.paced:
             self._given = len(self._held)

@@ -48,7 +48,7 @@ class Weighed:
 
     @property
     def allowed(self) -> float:
-        """The share of prompt tokens that the constrained side may read, after what earlier answers used."""
+        """The share of prompt tokens that the constrained side may read, adjusted for earlier use."""
         return self.knowledge.ledger.allowed(self.budget.share)
 
     @property
@@ -58,7 +58,7 @@ class Weighed:
         return self.used_up.get("server", "link.spare saves money on the server" if spared else "")
 
     def decide(self, coin: float) -> Decision:
-        """Decide when each side starts; `coin` is uniform over [0, 1)."""
+        """Return when each side starts; `coin` is uniform over [0, 1)."""
         return self._forced or self._policy.decide(self.prompt, self.allowed, coin)
 
     def decisions(self) -> tuple[Decision, ...]:
@@ -115,7 +115,7 @@ class Weighed:
         """
         terms = self.terms(round(self.prompt))
         ahead = max(1 - terms.reading_rate / terms.rates[source], 0.0)
-        planned: Handover | str = "the answer ends before a move would pay"
+        planned: Handover | str = "the answer ends before moving it would save money"
         for written in range(1, self.most):
             waiting = int(written * ahead)
             planned = plan_handover(terms, source, written, waiting)

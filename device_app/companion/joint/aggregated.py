@@ -50,7 +50,7 @@ PACE_S: Final = 1.0
 LATE: Final = "the server took too long"
 
 MOST_WAITING: Final = 512
-"""The most queued messages; for drafts without distributions, twice the answer's tokens if that is more."""
+"""The most queued messages of the server; for drafts without distributions, at least twice the answer's tokens."""
 
 
 class Aggregated:

@@ -39,7 +39,7 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """The device's model failed."""
+    """The event that the device's model failed."""
 
     error: JackdawError
 
@@ -64,7 +64,7 @@ class Errand:
 
     @property
     def result(self) -> Any:
-        """The call's return value; raises what the call raised."""
+        """The return value of the call; raises the call's error."""
         if self._error:
             raise self._error
         return self._given
@@ -208,7 +208,7 @@ class _TreeElsewhere:
 
 
 def _one_of(first: a.RollBack, second: a.RollBack) -> a.RollBack:
-    """Merge two corrections into one, so that tokens between them are read once."""
+    """Merge two corrections into one, so that the model reads the tokens between them once."""
     if second.keep <= first.keep:
         return second
     tokens = first.tokens[: second.keep - first.keep] + second.tokens

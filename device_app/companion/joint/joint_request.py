@@ -55,7 +55,7 @@ class JointQuestion:
 
     @property
     def at(self) -> a.Place:
-        """The side that settles tokens first."""
+        """The side that settles tokens first: the chosen one or the default."""
         return self.place or scheduler.place(self.by, device_distributions=self.open)
 
     def ask(self, terms: Terms, round_trip_s: float | None) -> m.Ask:
@@ -100,7 +100,7 @@ class JointReport:
 
     @property
     def sources(self) -> tuple[m.PublicPassage, ...]:
-        """The server's passages, if a token was drawn from them."""
+        """The server's passages, if any token of the answer was drawn from them."""
         return self.passages if self.together else ()
 
     @property
@@ -164,7 +164,7 @@ class JointRequest:
                 self._say(message)
 
     def ended(self) -> None:
-        """Note that the server ended the request: nothing more is sent."""
+        """Record that the server ended the request, so that nothing more is sent."""
         self._over = True
 
     def cancel(self) -> None:

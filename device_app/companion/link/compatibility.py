@@ -1,4 +1,4 @@
-"""Whether a device and a server can write a joint answer."""
+"""Checks whether a device and a server can write a joint answer."""
 
 from shared.protocol import messages as m
 

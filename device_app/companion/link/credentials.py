@@ -1,4 +1,4 @@
-"""The companion server that this device is connected to, and its token: one file, mode 0600."""
+"""The companion server to which this device is connected, and its token: one file, mode 0600."""
 
 import re
 from dataclasses import dataclass, field
@@ -17,8 +17,10 @@ _PIN = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A server and the token it issued. `authority` is a file of certificates to trust besides the system's; `pin`
-    names the one key that is trusted instead, from pairing (`shared.pairing.pin`).
+    """The address of a server, and the token that the server issued.
+
+    `authority` is a file of certificates to trust besides the system's; `pin` is the hash of the one key that is
+    trusted instead, from pairing (`shared.pairing.pin`).
     """
 
     url: str
@@ -28,10 +30,10 @@ class Credentials:
 
 
 def server_url(text: str) -> str:
-    """Return the server's WebSocket address from what a person typed. Raises UsageError.
+    """Return the server's WebSocket address from the text that a person typed. Raises UsageError.
 
-    Only this machine may be addressed without TLS, which would leave the token and the questions readable on the
-    network.
+    Only this machine may be addressed without TLS, as otherwise others on the network could read the token and the
+    questions.
     """
     scheme, _, rest = text.strip().rpartition("://")
     try:

@@ -18,7 +18,7 @@ from shared.protocol import messages as m
 CONNECT_S = 10.0
 
 MOST_REFUSED_S = 3600.0
-"""The longest time for which a server may tell this device to stay away."""
+"""The longest time, in seconds, for which a server may keep this device from connecting again."""
 
 
 class Parted(NamedTuple):
@@ -38,7 +38,7 @@ class NoAuthority(OSError):
 
 
 class _Direct(ClientConnection):
-    """A connection that follows no redirect, which could lead the question to any host."""
+    """A connection that follows no redirect, as a redirect could lead the question to any host."""
 
     def handshake(self, *arguments: Any, **named: Any) -> None:
         try:

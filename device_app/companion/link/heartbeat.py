@@ -8,10 +8,10 @@ PING_S, SILENT_S = 1.0, 2.0
 """While a request is open: seconds between pings, and seconds of silence after which the connection counts as lost."""
 
 IDLE_PING_S, IDLE_SILENT_S = 20.0, 60.0
-"""While no request is open: the same two durations."""
+"""While no request is open: seconds between pings, and seconds of silence after which the connection counts as lost."""
 
 WELCOME_S = 10.0
-"""The seconds within which a server has to send its welcome."""
+"""The most seconds between the connection and the server's welcome."""
 
 MOST_PINGED: Final = 64
 """The most unanswered pings remembered, for a server that sends other messages but no pongs."""
@@ -22,7 +22,7 @@ SMOOTHING: Final = 0.2
 
 @dataclass(slots=True)
 class Heartbeat:
-    """The pings of successive connections. Times are of any one clock, in seconds."""
+    """The pings on one connection after another. Times are of any one clock, in seconds."""
 
     received_at: float = 0.0
     round_trip_s: float | None = None
@@ -30,7 +30,7 @@ class Heartbeat:
     _pending: dict[int, float] = field(default_factory=dict)
 
     def restart(self, now: float) -> None:
-        """Start with a new connection."""
+        """Forget the pings of the last connection, and start with a new one."""
         self.received_at = now
         self._pending.clear()
 

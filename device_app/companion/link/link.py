@@ -152,7 +152,7 @@ class Link:
             self._forget_all()
 
     def _stay_connected(self) -> LinkState:
-        """Connect again and again until the server refuses for good or the link is closed; return the last state."""
+        """Connect repeatedly until the server refuses for good or the link is closed; return the last state."""
         backoff = Backoff()
         while not self._closing.is_set():
             started, received = time.monotonic(), self._session.received
@@ -232,7 +232,7 @@ class Link:
         return self._broke
 
     def _take(self, event: Arrived) -> Parted | None:
-        """Handle an event; return how the connection ended if the server says goodbye, else None."""
+        """Handle an event; return how the connection ended if the server closes it, else None."""
         match event:
             case m.Welcome():
                 offer = msgspec.structs.replace(event.offer, model=safe_line(event.offer.model) or "an unnamed model")

@@ -107,7 +107,7 @@ def _exchange(connection: ClientConnection, key: bytes, name: str) -> tuple[str,
 
 
 def _reply(connection: ClientConnection, kind: type[Message]) -> Message:
-    """Return the server's next message, which has to be of this kind. Raises NotPaired, WebSocketException, OSError."""
+    """Return the server's next message, which must be of this type. Raises NotPaired, WebSocketException, OSError."""
     said = x.from_server(connection.recv(timeout=ANSWER_S))
     if isinstance(said, kind):
         return said
@@ -124,8 +124,7 @@ def _reply(connection: ClientConnection, kind: type[Message]) -> Message:
 def _signed(url: str, pin: str) -> bool:
     """Return whether an authority that the system trusts has signed that key's certificate for this address.
 
-    If so, the authority is trusted from now on instead of the key, since such certificates get new keys every few
-    weeks.
+    If so, the authority is trusted from now on, and not the key, since such certificates get new keys every few weeks.
     """
     parts = urlsplit(url)
     try:

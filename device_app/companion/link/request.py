@@ -24,7 +24,7 @@ class SentTokens:
     settled: set[int] = field(default_factory=set)
 
     def add(self, said: m.FromDevice) -> None:
-        """Record a message that was sent."""
+        """Record the tokens in a message that was sent."""
         match said:
             case m.Weight():
                 self.weighed = True
@@ -60,12 +60,12 @@ class RemoteRequest:
         self._credit = credit
 
     def start(self, credit: int, accepted: Sequence[int] = (), accepted_text: str = "") -> None:
-        """Let the server generate, after a request that only searched."""
+        """Let the server generate an answer, after a request that only searched."""
         self._credit = max(self._credit, credit)
         self._link.send(self, m.Start(self.number, credit, tuple(accepted), accepted_text))
 
     def allow(self, upto: int) -> None:
-        """Allow tokens below this absolute index."""
+        """Allow the server to send tokens below this absolute index."""
         if upto > self._credit:
             self._credit = upto
             self._link.send(self, m.Credit(self.number, upto))

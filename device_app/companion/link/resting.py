@@ -17,7 +17,7 @@ from shared.errors import NotWritable
 from storage.private import write_private
 
 FIRST_REST_S, MOST_REST_S = 60.0, 3600.0
-"""The first rest and the longest; a rest within `MOST_REST_S` of the last one is twice as long."""
+"""The seconds of the first and of the longest rest; a rest within `MOST_REST_S` of the last one is twice as long."""
 
 _MOST_BYTES = 10_000
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class _Rest(Struct, frozen=True):
-    """A rest: the server it is for, its end, its length, and its reason."""
+    """A period in which a server is avoided: the server, the end, the length, and the reason."""
 
     server: str
     until: float
@@ -34,7 +34,7 @@ class _Rest(Struct, frozen=True):
 
 
 class Resting:
-    """The rests of one server and token, stored in a file; without a file, kept as long as the process runs."""
+    """The periods in which one server is avoided with one token, stored in a file or, without one, in memory."""
 
     def __init__(self, credentials: Credentials, file: Path | None = None) -> None:
         # Keyed by a hash, as the token is a secret; with another token there is no rest.
@@ -49,7 +49,7 @@ class Resting:
         return (left, last.why) if last and left > 0 else (0.0, "")
 
     def begin(self, why: str) -> float:
-        """Begin a rest, and record it; return its seconds."""
+        """Begin a rest, and record it; return its length in seconds."""
         last, now = self._noted(), time.monotonic()
         again = last is not None and now - last.until < MOST_REST_S
         seconds = min(2 * last.seconds, MOST_REST_S) if last and again else FIRST_REST_S
@@ -78,5 +78,5 @@ class Resting:
 
 
 def in_words(why: str, seconds: float) -> str:
-    """Return why a server is avoided and for how long, for a person."""
+    """Return why a server is avoided and for how long, as a phrase for the person."""
     return f"{why}; the server is not asked for {seconds:.0f} s"

@@ -54,7 +54,7 @@ class CurrentState:
     """The latest state of a link, to read, wait for or watch."""
 
     def __init__(self, server: str, lock: threading.RLock) -> None:
-        """Start as connecting; `server` is host and port, `lock` the link's lock, which the publisher may hold."""
+        """Begin in the state of connecting; `server` is host and port, `lock` the link's lock, which may be held."""
         self.state = LinkState("connecting", server=server)
         self._server, self._lock = server, lock
         self._settled = threading.Event()
@@ -67,7 +67,7 @@ class CurrentState:
 
     @contextmanager
     def watched(self, changed: Callable[[LinkState], None]) -> Iterator[None]:
-        """While in this context, call `changed` with every state, on the publishing thread and under its lock."""
+        """While in this context, call `changed` with every new state, on the publishing thread and under its lock."""
         with self._lock:
             self._watchers = (*self._watchers, changed)
         try:

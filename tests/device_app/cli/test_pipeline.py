@@ -80,7 +80,7 @@ def test_a_server_that_is_gone_is_asked_by_no_pipeline(connected: Served, jackda
 def test_the_pipeline_that_was_named_answers_and_its_rounds_are_told(connected: Served, jackdaw: Any) -> None:
     answer = json.loads(jackdaw("ask", "--json", "--pipeline", "hyde", DANUBE).out)
     assert (answer["answer"], answer["origin"]) == (FACTS[0][1], "cloud")
-    assert answer["trace"]["decided"] == ["the server answers by hyde, as was asked for"]
+    assert answer["trace"]["decided"] == ["the server answers by hyde, as requested"]
     assert answer["trace"]["rounds"] == [
         {"pipeline": "hyde", "queries": ["The Danube[31m flows through ten countries."], "passages": [0, 1]},
         {"pipeline": "hyde", "queries": ["Who pairs for life?", "Where?"], "passages": [0, 2]},

@@ -70,7 +70,7 @@ SHORT = Work(40, 140, 50)
     ("limits", "plan", "why"),
     [
         (AGREED, "together", "a joint answer is read"),
-        (Limits(), "fetch", "which needs: "),
+        (Limits(), "fetch", "which needs the setting "),
         (replace(AGREED, incompatible="it has another vocabulary"), "fetch", "another vocabulary"),
         (replace(AGREED, spared=True), "fetch", "link.spare"),
         (replace(AGREED, used_up="today's money is used up"), "fetch", "but today's money is used up"),
