@@ -20,10 +20,10 @@ FEW: Final = 100
 """If the files have fewer passages than this, one more missing word is required, as many are missing by chance."""
 
 NEAR: Final = 10
-"""The most relevant passages that are searched for the words, best first."""
+"""The number of most relevant passages that are searched for the words, best first."""
 
 _OTHERS = 1000
-"""A word counts as missing if at most 1 + total / 1000 passages have it."""
+"""The divisor in the limit for a missing word, which at most 1 + total / 1000 passages may contain."""
 
 
 def words(question: str, passages: Sequence[StoredPassage], held: Callable[[str, int], int], total: int) -> list[str]:

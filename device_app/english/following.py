@@ -90,7 +90,7 @@ def is_follow_up(query: Query) -> bool:
 
 
 def _points(before: str, word: str, after: str, content: Container[str]) -> bool:
-    """Return whether the word refers to something said before, unlike in "there is" and "this week"."""
+    """Return whether the word refers to an earlier statement, unlike in "there is" and "this week"."""
     stands_for_nothing = {
         "this": after in _SPANS,
         "that": before in content,  # a conjunction: "the drill that Petra has"

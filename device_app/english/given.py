@@ -46,8 +46,8 @@ _WORD = re.compile(r"[^\W_]+")
 def may_hold_text(text: str) -> bool:
     """Return whether a request may hold a given text.
 
-    Signs of one are a further line, a colon, quotation marks, an instruction that mentions or changes a text, and
-    length.
+    Signs of a given text are a further line, a colon, quotation marks, an instruction that mentions or changes a text,
+    and length.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if len(text) > MOST_CHARACTERS or len(lines) > 1 or _MARK.search(text) or _QUOTATION.search(text):

@@ -61,7 +61,7 @@ _IS_KNOWN = re.compile(
     r"summary|overview|recap|timeline|record|report|account|transcript|minutes|reply|response|answer) (?:of|on|to)\b",
     re.IGNORECASE,
 )
-"""Matches the beginning of a known object, or the rest of a heading such as "Draft of the contract"."""
+"""Matches the beginning of an object that files may hold, or the rest of a heading: "Draft of the contract"."""
 
 _INDEFINITE = re.compile(
     r"(?:(?:me|us|out|about|on|simply|briefly) )*(?:an?|some|several|few|any|different|various|possible|key|common|"
@@ -83,7 +83,7 @@ _LISTED = re.compile(
     r"seven|several|six|some|ten|things to|three|tips|two|various|ways|words)\b)",
     re.IGNORECASE,
 )
-"""Matches the beginning of a list of known items, such as "a list of invoices"."""
+"""Matches the beginning of a list of items that files may hold, such as "a list of invoices"."""
 
 _NUMBERED = re.compile(
     r"\b(?:article|bill|chapter|contract|document|file|invoice|letter|line|mail|message|note|order|page|paragraph|photo|"
@@ -103,7 +103,7 @@ _CONCEPT = re.compile(
 """Matches the beginning of an object that is a concept."""
 
 _NOUNS = word_set("code design draft program")
-"""Verbs that may be nouns, as in "Code of the garage"; the verb is followed by an indefinite object."""
+"""Words that are verbs only before an indefinite object, and else nouns, as in "Code of the garage"."""
 
 _FACTS = re.compile(
     r"\bfrom the (?!point|perspective)[a-z]|\b(?:when|where|how much|how many) (?:the|he|she|they|it|i|we)\b"
@@ -155,7 +155,7 @@ _HOW_MANY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A request's instructions, and the given text; "" if there is none. `quoted`: it is in quotation marks."""
+    """A request's instructions and the given text, "" if there is none. `quoted`: the text is in quotation marks."""
 
     instructions: str
     given: str = ""

@@ -158,7 +158,7 @@ _NO_MEANING: frozenset[tuple[int, int]] = frozenset()
 
 
 def synonymous(stem: str, other: str) -> bool:
-    """Return whether two stems are equal, or listed as meaning the same."""
+    """Return whether two stems are equal or listed as synonyms."""
     return stem == other or bool(_MEANINGS.get(stem, _NO_MEANING) & _MEANINGS.get(other, _NO_MEANING))
 
 

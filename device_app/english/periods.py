@@ -73,7 +73,7 @@ class Period:
 
     @property
     def days(self) -> int:
-        """The number of its days; 0 if it is open."""
+        """The number of the period's days; 0 if the period is open."""
         return (self.last - self.first).days + 1 if self.first and self.last else 0
 
     @property

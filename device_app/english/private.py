@@ -61,7 +61,7 @@ _ABOUT_PHONE = re.compile(
     r"|\d(?:[ ()./-]{0,2}\d){5}",
     re.IGNORECASE,
 )
-"""Words of questions about messages, calls and contacts, or a number of six digits or more."""
+"""Matches words of questions about messages, calls and contacts, or a number of six digits or more."""
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _WORDS_INSIDE = re.compile(r"(?<=[\w,;] )[^\W\d_][\w'’-]*")

@@ -80,7 +80,7 @@ def stated(passage: StoredPassage, mine: Collection[str] = ()) -> Iterator[tuple
 
 
 def said_about(passage: StoredPassage) -> Iterator[str]:
-    """Yield questions for statements about the passage's topics, which quotes answer."""
+    """Yield questions about what was said on the passage's topics, to be answered by quotes."""
     if not _is_foreign(passage.text):
         lines = list(spoken(passage))
         about = topics if any(speaker for speaker, _ in lines) else subjects

@@ -41,7 +41,7 @@ FILTERS = (
     FilterHelp("in", "in:taxes", "in a folder or file with this name", ("folder", "path", "file")),
     FilterHelp("title", "title:invoice", "with this in the title or subject", ("subject",)),
 )
-"""All filters, in the order in which help lists them."""
+"""All filters, in the order in which the help lists them."""
 
 DAYS = ("after", "before", "on")
 

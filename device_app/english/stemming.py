@@ -33,7 +33,7 @@ _VOWEL = re.compile("[aeiouy]")
 
 @lru_cache(maxsize=8192)
 def stemmed(word: str) -> str:
-    """Return the word without its English ending, in a form shared by related words."""
+    """Return the word without its English ending, in a form that related words share."""
     word = _IRREGULAR.get(word, word)
     for endings in (_OF_FORMS, _OF_RELATIVES):
         word = _without(word, endings)

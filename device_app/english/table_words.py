@@ -130,7 +130,7 @@ CURRENCY_COLUMNS: Final = _keys("currency curr ccy")
 BIRTHDAYS: Final = _keys("birthday born birth birthdate dob")
 
 LATER: Final = _keys("until till expiry expires warranty guarantee due end ends next")
-"""Names of columns of future days, by which no row is older or newer than another."""
+"""Names of columns of future days, such as expiry, which do not say which row is older."""
 
 SPENDING: Final = _keys("expense spending cost budget payment transaction ledger account bank outgoing")
 """Words in the names of tables that hold expenses."""

@@ -1,4 +1,4 @@
-"""The keywords for searching passages: the words of a question, and whether a text has a word in any form."""
+"""The keywords of a question for searching passages, and a test whether a text has a word in any form."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ _ACCENTS = re.compile("[\u0300-\u036f]")  # of Latin, Greek and Cyrillic; other 
 
 
 def terms(question: str) -> list[str]:
-    """Return the keywords, each once: without stop words, unless there are no others."""
+    """Return the keywords of a question, each once: without stop words, unless there are no others."""
     words = list(dict.fromkeys(_WORD.findall(plain(question))))
     return ([word for word in words if word not in STOP_WORDS] or words)[:_MOST_TERMS]
 

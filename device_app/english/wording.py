@@ -206,12 +206,12 @@ def normal(question: str) -> str:
 
 
 def _is_name(raw: str, opens: bool) -> bool:
-    """Return whether the word is a name: it has a capital inside, or a first capital without opening a sentence."""
+    """Return whether the word is a name: with a capital inside, or with a first capital but not opening a sentence."""
     return raw != "I" and (raw[1:] != raw[1:].lower() or (raw[0].isupper() and not opens))
 
 
 def _asked(words: Sequence[str]) -> set[str]:
-    """Return the kinds of answer that the question asks for; none if that is unclear."""
+    """Return the kinds of answer that the question asks for (such as a person or a time); none if that is unclear."""
     for place, word in enumerate(words[:3]):
         rest = words[place + 1 :]
         if word in _KINDS:
