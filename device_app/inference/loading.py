@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def engine(weights: catalog.Weights, settings: Model) -> LlamaCppEngine:
-    """Load the model, without features that would change answers on this device, or if the settings turn them off.
+    """Load the model with the setting that changes its answers least on this device (`models.exact_loading`).
 
     Raises WeightsMissing, WeightsDamaged.
     """

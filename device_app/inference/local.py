@@ -56,7 +56,7 @@ class LocalSource(Prefilling):
         return sum(len(self.tokens(part)) for part in parts)
 
     def room(self, prompt: Prompt) -> int:
-        """Return the answer tokens that fit in each row of the prompt; 0 or less if the prompt does not fit."""
+        """Return how many answer tokens fit in each row of the prompt; 0 or less if the prompt does not fit."""
         rows = max(len(prompt.passages), 1)
         info = self.engine.info
         return (info.context - self.count(prompt)) // rows if rows <= info.sequences else 0
@@ -165,7 +165,7 @@ class LocalSource(Prefilling):
     def go_on(
         self, prompt: Prompt, accepted: Sequence[int], sampling: SamplingSettings, *, max_tokens: int, trace: Trace
     ) -> Generator[int, None, None]:
-        """Yield the token ids of an answer, in one row, that follow the `accepted` ones.
+        """Yield the token ids that follow the `accepted` ones in an answer from one row.
 
         Tokens that the engine still holds are not computed again. `max_tokens` includes the accepted ones.
         """
@@ -229,7 +229,7 @@ class LocalSource(Prefilling):
         threshold: float | None,
         sureness: Sureness | None,
     ) -> Judged:
-        """Decide whether to abstain after the prompt; never without a threshold or without room for the abstention."""
+        """Decide whether to abstain after the prompt; never without a threshold or room for the abstention's text."""
         tokens = self.engine.tokenize(NOT_FOUND) if threshold is not None else []
         if threshold is None or max_tokens < len(tokens):
             return Judged(False)
@@ -252,7 +252,7 @@ class LocalSource(Prefilling):
         return self.uncached(prompt, tree) * self.engine.info.kv_bytes_per_token
 
     def cost(self, prompt: Prompt, tree: QKVTree) -> float:
-        """Return the predicted cost of answering the prompt, in tokens prefilled."""
+        """Return the predicted cost of answering the prompt, in prompt tokens of equal prefill time."""
         rows = len(prompt.passages)
         return forecast(
             self.uncached(prompt, tree) + rows * len(self.tokens(prompt.tail)),

@@ -23,7 +23,7 @@ class Prefilling:
         return [token for segment in segments for token in self.engine.tokenize(segment.text, special=segment.special)]
 
     def paths(self, prompt: Prompt) -> list[list[Node]]:
-        """Return each row's nodes: the head, then one node per passage."""
+        """Return each row's nodes: one for the common beginning of all rows (the head), then one per passage."""
         head = Node(prompt.head, self.tokens(prompt.head))
         return [
             [head, *(Node((segment,), self.tokens((segment,))) for segment in passages)]

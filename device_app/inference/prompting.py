@@ -18,7 +18,7 @@ SHORT_ANSWER = 64
 
 
 def too_few(offer: Offer, max_tokens: int) -> str:
-    """Return why a server with this offer cannot write an answer of `max_tokens` tokens; "" if it can."""
+    """Return why a server with this offer cannot write an answer of `max_tokens` tokens; "" if the server can."""
     if offer.max_tokens >= min(max_tokens, SHORT_ANSWER):
         return ""
     return f"the server writes {counted(offer.max_tokens, 'token')} at most"
