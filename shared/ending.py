@@ -54,7 +54,7 @@ class Speller:
         return piece
 
     def rest(self) -> Piece | None:
-        """Return the last piece with the replacement text of an incomplete final character; None if there is none."""
+        """Return the replacement for an incomplete character at the end, as the last piece; None if there is none."""
         text = self._decoder.decode(b"", final=True)
         return replace(self._last, text=text) if text and self._last else None
 
@@ -94,7 +94,7 @@ class Ending:
         self._sentence = ""
 
     def feed(self, piece: Piece) -> list[Piece]:
-        """Add a piece. Return the pieces that may be shown now."""
+        """Add a piece; return the pieces that may be shown now."""
         self._tokens.append(piece.token)
         self._held.append(piece)
         ready: list[Piece] = []

@@ -49,7 +49,7 @@ class JackdawError(Exception):
 
 
 class UsageError(JackdawError):
-    """The request itself is wrong."""
+    """The request itself is wrong: an unknown command or option, or an invalid value."""
 
     exit_code = ExitCode.USAGE
 
@@ -101,11 +101,11 @@ class GaveWay(JackdawError):
 
 
 class WeightsError(JackdawError):
-    """A problem with model files."""
+    """The base class of errors with model files."""
 
 
 class WeightsMissing(WeightsError):
-    """The weights have not been pulled yet."""
+    """The model's weights have not been downloaded yet."""
 
 
 class WeightsDamaged(WeightsError):
@@ -154,7 +154,10 @@ class ContextFull(EngineError):
 
 
 class EngineLost(EngineError):
-    """The model runtime can compute nothing any more, or its state cannot be repaired. It has to be loaded again."""
+    """The model runtime can compute nothing any more, or its state cannot be repaired.
+
+    The model has to be loaded again.
+    """
 
 
 class NothingWritten(EngineError):

@@ -1,4 +1,4 @@
-"""Public passages as prompt input: device and server must build the same prompt from the same passages."""
+"""Turns public passages into prompts: device and server must build the same prompt from the same passages."""
 
 from collections.abc import Sequence
 

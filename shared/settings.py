@@ -24,7 +24,7 @@ Value = bool | int | float | str
 
 
 class Layer(IntEnum):
-    """The possible origins of a value; a higher one overrides a lower one."""
+    """The possible origins of a setting's value; a higher origin overrides a lower one."""
 
     DEFAULT = 0
     FILE = 1
@@ -42,7 +42,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One declared setting. `key` is "section.name"; `prefix` begins the program's environment variables."""
+    """One declared setting.
+
+    `key` is "section.name"; `prefix` begins the names of the program's environment variables.
+    """
 
     key: str
     type: Any
@@ -57,7 +60,7 @@ class Setting:
 
     @property
     def variable(self) -> str:
-        """The setting's environment variable."""
+        """The name of the setting's environment variable."""
         return _variable(self.key, self.prefix)
 
     @property

@@ -49,8 +49,8 @@ class JointPhase(Enum):
     """The phase of a joint answer on one side."""
 
     TOGETHER = "both sides write"
-    ALONE = "the device writes on without the server"
-    OVER = "whole, cancelled or left"
+    ALONE = "the device continues without the server"
+    OVER = "complete, cancelled, or without the other side"
 
 
 class Aggregator:
@@ -73,17 +73,17 @@ class Aggregator:
 
     @property
     def aggregates(self) -> bool:
-        """Whether this side decides tokens itself, instead of receiving decided tokens."""
+        """Whether this side decides tokens itself, rather than receiving decided tokens."""
         return self._role.aggregates
 
     @property
     def epoch(self) -> int:
-        """The epoch of the drafts that this side's decoder makes."""
+        """The epoch of the chain of drafts that this side's decoder extends."""
         return self._own.epoch
 
     @property
     def next_draft(self) -> int | None:
-        """The position that this side's decoder should draft next; None if it has nothing to draft."""
+        """The position that this side's decoder should draft next; None if no draft is needed now."""
         end = self._own.end
         if self.phase is JointPhase.OVER or end >= min(len(self.settled) + self.terms.ahead, self.terms.max_tokens):
             return None
@@ -101,8 +101,9 @@ class Aggregator:
         return {self.terms.side: self._own.judged, other(self.terms.side): self._others.judged}
 
     def receive(self, event: Event) -> list[Command]:
-        """Process an event and return the commands to carry out, in order. Raises ProtocolError for an illegal
-        message.
+        """Process an event and return the commands to carry out, in order.
+
+        Raises ProtocolError for an illegal message.
         """
         if self.phase is JointPhase.OVER:
             return []
@@ -131,7 +132,7 @@ class Aggregator:
         return self._shown(drafted.position)
 
     def _shown(self, position: int) -> list[Command]:
-        """Send this side's drafts from `position` on, if the other side needs them to settle tokens."""
+        """Return the command to send this side's drafts from `position` on, if the other side needs them."""
         tokens, distributions = self._own.since(position)
         if self.phase is not JointPhase.TOGETHER or not tokens or (self.aggregates and self.terms.place != "both"):
             return []
@@ -215,9 +216,7 @@ class Aggregator:
         return [Send(Rest(supplied.position, supplied.distribution))]
 
     def _settle(self) -> list[Command]:
-        """Settle all tokens that can be settled now; announce them to the other side and roll the decoder back if
-        necessary.
-        """
+        """Settle all tokens that can be settled; return the commands to announce them and roll the decoder back."""
         commands: list[Command] = []
         tells = self.phase is JointPhase.TOGETHER and self.terms.place != "both"
         mine: list[int] = []

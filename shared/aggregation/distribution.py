@@ -29,8 +29,9 @@ HEAD_BYTES: Final = _HEAD.size
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantised:
-    """A distribution as ascending token ids, shape (n,), and positive counts, shape (n,), in units of 1/65535 that sum
-    to 1.
+    """A distribution as ascending token ids and positive counts, both of shape (n,).
+
+    The counts are in units of 1/65535 and sum to 1.
     """
 
     ids: Ids
@@ -63,7 +64,7 @@ Distribution = Quantised | Top
 
 
 def quantise(ids: npt.ArrayLike, probabilities: npt.ArrayLike) -> Quantised:
-    """Quantise to counts that sum to 65535, rounding the largest remainders up; tokens with count 0 are dropped.
+    """Return the distribution as counts that sum to 65535, with the largest remainders rounded up, without counts of 0.
 
     `ids` ascend; probabilities are non-negative, need not sum to 1, and at least one is positive; shapes (n,). Keeps
     the 4,096 likeliest tokens. Raises ValueError for an invalid distribution.

@@ -36,7 +36,7 @@ class Chain:
 
     @property
     def end(self) -> int:
-        """The position of the next draft."""
+        """The position after this chain's last draft."""
         return self.epoch + len(self._tokens)
 
     def append(self, token: int, distribution: Distribution | None) -> None:
@@ -52,7 +52,7 @@ class Chain:
         return Draft(self.epoch, self._tokens[position - self.epoch], self._distributions.get(position))
 
     def supply(self, position: int, distribution: Top) -> bool:
-        """Extend the stored distribution at `position`. Return False if it is no longer needed."""
+        """Extend the stored distribution at `position`. Return False if the distribution is no longer needed."""
         if position not in self._distributions:
             return False
         self._distributions[position] = distribution

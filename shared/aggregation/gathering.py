@@ -21,7 +21,7 @@ class Gathering:
         self._waiting: list[Drafts | Targets] = []
 
     def __bool__(self) -> bool:
-        """Return whether a message is queued."""
+        """Return whether a message waits to be sent."""
         return bool(self._waiting)
 
     def add(self, message: Drafts | Targets) -> None:
@@ -35,7 +35,7 @@ class Gathering:
     def take(self) -> list[Drafts | Targets]:
         """Return and clear the queue, without drafts that a newer chain replaces.
 
-        A chain is wrong from some position before the newer chain's start; its drafts from that start on are never
+        A chain is wrong from some position before the newer chain's start, so its drafts from that start on are never
         used.
         """
         taken, self._waiting = self._waiting, []

@@ -24,11 +24,11 @@ class Measured:
 
     @property
     def known(self) -> bool:
-        """Whether there are enough measurements to decide."""
+        """Whether there are enough measurements for a decision."""
         return self.own.weight > 0 and self.others_s > 0 and self.transmission.known
 
     def figures(self, machine: Aggregator) -> Figures:
-        """Return the scheduler's inputs at the next position to settle."""
+        """Return the scheduler's inputs (times and acceptance) at the next position to settle."""
         for side, judged in machine.judged.items():
             accepted, drafts = self._judged[side]
             self._judged[side] = judged.accepted, judged.drafts

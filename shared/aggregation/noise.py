@@ -18,7 +18,7 @@ _STREAMS = 8
 
 
 class Stream(IntEnum):
-    """The uses of random numbers, each a stream of its own. The streams of one position are independent."""
+    """The uses of random numbers, each with a stream of its own. The streams of one position are independent."""
 
     TOKENS = 0  # one number per token id, from which both sides draw their coupled drafts
     COIN = 1  # which side's draft is used at a position

@@ -13,7 +13,7 @@ _SURPRISE = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Seconds per decoding step as a line, k·position + b, fitted by least squares with decaying weights.
+    """The seconds per decoding step as a line, k·position + b, fitted by least squares with decaying weights.
 
     `position` counts prompt and answer tokens; `b` alone is the estimate before the first step.
     """
@@ -31,7 +31,7 @@ class Latency:
         return self.k * position + self.b
 
     def observe(self, position: float, seconds: float) -> "Latency":
-        """Return the estimate with one more step. Raises ValueError for an invalid position or duration."""
+        """Return the estimate updated by one more step. Raises ValueError for an invalid position or duration."""
         if not (0 <= position < float("inf") and 0 <= seconds < float("inf")):
             raise ValueError(f"a decoding step cannot take {seconds} s at position {position}")
         if self.weight >= 4:
@@ -56,7 +56,7 @@ class Transmission:
     known: bool = False
 
     def observe(self, seconds: float) -> "Transmission":
-        """Return the estimate with one more round trip. Raises ValueError for an invalid duration."""
+        """Return the estimate updated by one more round trip. Raises ValueError for an invalid duration."""
         if not 0 <= seconds < float("inf"):
             raise ValueError(f"a round trip cannot take {seconds} s")
         if not self.known:

@@ -31,8 +31,9 @@ class Role:
         return True
 
     def on_switch(self, switch: Switch, settled: int, own_epoch: int, others_epoch: int) -> None:
-        """Accept a hand-over. Raises ProtocolError if the other side did not aggregate, or the position is
-        impossible.
+        """Accept a hand-over from the other side.
+
+        Raises ProtocolError if the other side did not aggregate, or the position is impossible.
         """
         if switch == self._waiting or switch.position <= self._taken:
             return  # a duplicate

@@ -59,7 +59,7 @@ def author(seed: int, position: int, device_share: float) -> Side:
 def decide(
     rule: Rule, seed: int, position: int, device_share: float, device: Draft | None, server: Draft | None
 ) -> int | None:
-    """Return the token at a position, or None if the drafts known so far do not decide it."""
+    """Return the token that the rule decides for a position, or None if the known drafts do not decide it."""
     if rule == "coupled":
         chosen = device if author(seed, position, device_share) == "device" else server
         return None if chosen is None else chosen.token

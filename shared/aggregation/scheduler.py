@@ -25,7 +25,7 @@ _TIE: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Seconds per draft on each side, seconds per round trip, and each side's acceptance rate."""
+    """The scheduler's inputs: seconds per draft on each side and per round trip, and acceptance rates."""
 
     decode: Mapping[Side, float]
     rtt: float
@@ -52,8 +52,8 @@ def waiting_of_both(figures: Figures) -> float:
     """Return the expected seconds between two settled tokens while both sides aggregate; the paper has no such mode.
 
     A rejection delays the answer only if the side whose draft is rejected differs from the side of the rejection
-    before: then both sides' drafts and both ways are waited for, within two tokens. Of rejections with probabilities a
-    and b, 2ab / (a + b) of the tokens are such.
+    before: then both sides' drafts and both ways are waited for, within two tokens. With rejection probabilities a and
+    b, this is so for the share 2ab / (a + b) of the tokens.
     """
     left, right = (figures.decode[side] for side in _SIDES)
     a, b = (1 - figures.acceptance[side] for side in _SIDES)

@@ -1,4 +1,4 @@
-"""The terms that both sides agree on before a joint answer."""
+"""The parameters (terms) that both sides agree on before a joint answer."""
 
 from collections.abc import Container
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Terms:
     ahead: int = 8
 
     def __post_init__(self) -> None:
-        """Raise ValueError for invalid terms."""
+        """Raise ValueError if the terms contradict each other or are out of range."""
         if self.rule == "greedy" and self.place != "device":
             raise ValueError("with the greedy rule, `place` must be 'device': the device's distribution stays there")
         if not (0 <= self.seed < 2**64 and min(self.vocabulary, self.max_tokens, self.ahead) > 0):

@@ -46,7 +46,7 @@ class Command(click.Command):
         return rest
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, then the epilog."""
+        """Write the command's examples, then its epilog."""
         _write_examples(self.examples, formatter)
         super().format_epilog(ctx, formatter)
 
@@ -84,7 +84,7 @@ class Group(click.Group):
         return super().parse_args(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, then the epilog."""
+        """Write the group's examples, then its epilog."""
         _write_examples(self.examples, formatter)
         super().format_epilog(ctx, formatter)
 
@@ -110,7 +110,7 @@ class Lazy(click.Command):
 
 
 def _utf8(value: Any) -> Any:
-    """Return the parameter with invalid UTF-8 replaced by a replacement character."""
+    """Return the parameter with each invalid UTF-8 sequence replaced by a replacement character."""
     if isinstance(value, tuple):
         return tuple(map(_utf8, value))
     return re.sub(r"[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value

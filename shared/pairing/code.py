@@ -35,7 +35,7 @@ _PIN_BITS = 256
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """The data for pairing a device: the secret, the server's addresses (HOST:PORT), and its key's pin if known."""
+    """The data for pairing: the secret, the server's addresses (HOST:PORT), and the server key's pin if known."""
 
     secret: int = field(repr=False)
     addresses: tuple[str, ...]
@@ -49,12 +49,12 @@ class Invitation:
 
 
 def new_secret() -> int:
-    """Return 70 random bits."""
+    """Return a new secret of 70 random bits."""
     return secrets.randbits(SECRET_BITS)
 
 
 def typed(secret: int) -> str:
-    """Return the code as text, in four groups."""
+    """Return the code for typing, in four groups of characters."""
     number = secret << _CHECK_BITS
     text = _base32(number + -number % _CHECK, 16)
     return "-".join(text[start : start + 4] for start in range(0, 16, 4))

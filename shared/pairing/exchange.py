@@ -66,7 +66,7 @@ class Kept(Struct, frozen=True, tag="kept", forbid_unknown_fields=True):
 
 
 class Done(Struct, frozen=True, tag="done", forbid_unknown_fields=True):
-    """The server's last message: the token is valid and listed under this name."""
+    """The server's last message: the token is valid, and the device is listed under this name."""
 
     name: Annotated[str, Meta(max_length=80)]
 
@@ -91,7 +91,7 @@ def encoded(message: FromDevice | FromServer) -> bytes:
 
 
 def from_device(data: str | bytes) -> FromDevice | None:
-    """Decode a device's message; None if it is invalid."""
+    """Decode a device's message; return None if the message is invalid."""
     try:
         return _from_device.decode(data) if len(data) <= MOST_BYTES else None
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -99,7 +99,7 @@ def from_device(data: str | bytes) -> FromDevice | None:
 
 
 def from_server(data: str | bytes) -> FromServer | None:
-    """Decode a server's message; None if it is invalid."""
+    """Decode a server's message; return None if the message is invalid."""
     try:
         return _from_server.decode(data) if len(data) <= MOST_BYTES else None
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -120,7 +120,7 @@ def derived(secret: int, pin: str) -> bytes:
 
 
 def new_nonce() -> bytes:
-    """Return 32 random bytes."""
+    """Return a new random nonce of 32 bytes."""
     return secrets.token_bytes(32)
 
 

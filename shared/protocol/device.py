@@ -35,7 +35,7 @@ Arrived = m.Welcome | m.Goaway | m.Closing | m.Event | m.Pong | Lost
 
 
 class Received(NamedTuple):
-    """The events in a received frame, and the frames to send in reply."""
+    """The events in a frame from the server, and the frames to send in reply."""
 
     events: list[Arrived]
     frames: list[Frame]
@@ -59,7 +59,10 @@ class DeviceSession(Session):
     )
 
     def __init__(self, hello: m.Hello) -> None:
-        """Create a session. `hello` describes the device; the session adds `resume` to it when it reconnects."""
+        """Create a session.
+
+        `hello` describes the device; after a lost connection, the session adds `resume` to `hello`.
+        """
         super().__init__(None)
         self._hello = hello
         self._id: str | None = None
@@ -75,7 +78,7 @@ class DeviceSession(Session):
 
     @property
     def next_request(self) -> int:
-        """The request number of the next Ask."""
+        """The number for the next Ask message."""
         return self._last + 1
 
     @property

@@ -104,7 +104,7 @@ class Request:
         self.generate = True
 
     def grant(self, upto: int) -> bool:
-        """Allow tokens below the index `upto` to be sent. Return whether that changed anything."""
+        """Allow tokens below the index `upto` to be sent. Return whether that raised the limit."""
         if upto <= self.credit:
             return False
         self.credit = upto

@@ -20,7 +20,7 @@ Arrived = m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Acknowle
 
 
 class Received(NamedTuple):
-    """The messages in a received frame, and the frames to send in reply."""
+    """The messages in a frame from the device, and the frames to send in reply."""
 
     events: list[Arrived]
     frames: list[Frame]
@@ -32,10 +32,7 @@ class ServerSession(Session):
     __slots__ = ("_acknowledged", "_ends", "_id", "_kept", "_kept_bytes", "_offer", "_pinged", "_sent", "_welcomed")
 
     def __init__(self, session: str, offer: m.Offer) -> None:
-        """Create a session.
-
-        `session` is its id, which must be unguessable, as knowing it allows resuming the session.
-        """
+        """Create a session with the id `session`, which must be unguessable, as its holder can resume the session."""
         super().__init__(offer)
         self._offer = offer
         self._id = session
@@ -58,8 +55,8 @@ class ServerSession(Session):
     def accept(self, hello: m.Hello) -> list[Frame]:
         """Begin a connection with its received hello; return the frames of the welcome and all unacknowledged events.
 
-        Frames of an older connection must not be passed in any more. Raises ProtocolError, and then changes nothing,
-        for a device that resumes another session, or after an event that was never sent.
+        Frames of an older connection must not be passed in any more. Raises ProtocolError, without any change, for a
+        device that resumes another session, or after an event that was never sent.
         """
         self._not_broken()
         by_text = hello.vocabulary != self._offer.vocabulary

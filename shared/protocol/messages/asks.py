@@ -91,7 +91,7 @@ class Start(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, ta
 
 
 class Credit(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=3, gc=False):
-    """Allow tokens below index `upto` to be sent. A lower value than before changes nothing."""
+    """Allow the server to send tokens below index `upto`. A lower value than before changes nothing."""
 
     request: RequestNumber
     upto: Index
@@ -104,12 +104,12 @@ class Cancel(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Acknowledge(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=5, gc=False):
-    """Acknowledge all events up to number `seq`. Sent by the session itself."""
+    """Acknowledge all events up to number `seq`. The session itself sends this message."""
 
     seq: SequenceNumber
 
 
 class Ping(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=6, gc=False):
-    """A ping, answered by a Pong of the same number. Each ping has a greater number than the one before."""
+    """A ping, answered by a Pong of the same number. Each ping's number is greater than the last ping's."""
 
     number: PingNumber

@@ -1,4 +1,4 @@
-"""The versions of the protocol, the codes of a close, and the bounds of every field."""
+"""The versions of the protocol, the codes for closing a connection, and the bounds of every field."""
 
 from enum import IntEnum
 from typing import Annotated, Final, Literal
