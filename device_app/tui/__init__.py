@@ -1,1 +1,4 @@
-"""The terminal app: one folder or file for each region of the screen. Only `edge/` uses models and the store."""
+"""The terminal app: one folder or file for each region of the screen.
+
+Only modules in `edge/` use models and the store.
+"""

@@ -1,6 +1,6 @@
-"""All actions of the app, each declared once: keys, slash commands, palette, help and footer are made from them.
+"""All actions of the app, each declared once; keys, slash commands, palette, help and footer are built from them.
 
-Pure: knows no widget. An action `regen` of the chat is implemented by `ChatScreen.action_regen`.
+Pure: uses no widget. An action `regen` of the chat is implemented by `ChatScreen.action_regen`.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -11,7 +11,7 @@ from shared.errors import UsageError
 
 
 class Place(StrEnum):
-    """The screen that implements an action; `APP` actions work on every screen."""
+    """The screen that implements an action; actions of `APP` work on every screen."""
 
     APP = "app"
     CHAT = "chat"
@@ -23,7 +23,7 @@ class Place(StrEnum):
 
 
 class AppState(StrEnum):
-    """States of the app; an action lists the states that it needs."""
+    """The possible states of the app; an action lists the states that it needs."""
 
     ANSWERING = "answering"
     IDLE = "idle"
@@ -43,8 +43,8 @@ class Action:
 
     Keys of a screen other than the chat work only there; its commands open that screen first. `slash` is the command,
     followed by the argument that it `takes`. `key` works everywhere on the screen, `letter` while the transcript has
-    the focus. With `hint`, the footer shows the key under this word while all states in `needs` hold, or under `again`
-    while repeating the action would undo it.
+    the focus. With `hint`, the footer shows the key with this word while all states in `needs` hold, or with the word
+    `again` while repeating the action would undo it.
     """
 
     id: str
@@ -61,7 +61,7 @@ class Action:
 
     @property
     def call(self) -> str:
-        """The call, as text, that the action's key binding or a click on it makes."""
+        """The text of the call that the action's key binding or a click on the action makes."""
         if self.place is Place.CHAT:
             return f"screen.perform('{self.id}')"
         return f"{'app' if self.place is Place.APP else 'screen'}.{self.id}"
@@ -88,8 +88,8 @@ ACTIONS = (
     Action("model_only", "model-only", "Ask the model alone", "Let the model answer alone: no file is read, no source "
     "is given.",
            takes="[question]", letter="o", needs=frozenset({AppState.IDLE})),
-    Action("send", "send", "Send to the server", "Let the companion server's model answer too, whatever it names; "
-    "asks first.",
+    Action("send", "send", "Send to the server", "Let the companion server's model answer too, even if the "
+    "request names your files; asks first.",
            takes="[question]", letter="p", needs=frozenset({AppState.IDLE})),
     Action("edit", "edit", "Edit the question", "Change a question and ask it again; later turns are deleted.",
            letter="e", needs=_SETTLED),
@@ -109,9 +109,9 @@ ACTIONS = (
     Action("remove", "remove", "Remove from the knowledge",
            "Forget a folder or file and its passages; your files stay.", place=Place.KNOWLEDGE, letter="d",
            hint="remove", needs=frozenset({AppState.HELD})),
-    Action("filter", "filter", "Filter what is known", "List the folders and files whose names contain these words.",
+    Action("filter", "filter", "Filter the files", "List the folders and files whose names contain these words.",
            place=Place.KNOWLEDGE, takes="[words]", letter="/", hint="filter", needs=frozenset({AppState.HELD})),
-    Action("update", "update", "Read what has changed", "Read new and changed files in the folders you added.",
+    Action("update", "update", "Read changed files", "Read new and changed files in the folders you added.",
            place=Place.KNOWLEDGE, letter="u", hint="update", needs=frozenset({AppState.HELD})),
     Action("pause", "pause", "Pause reading", "Pause reading files; passages read so far stay.",
            place=Place.KNOWLEDGE, letter="p", hint="pause", needs=frozenset({AppState.INGESTING})),
@@ -121,7 +121,7 @@ ACTIONS = (
            takes="[words]", key="ctrl+f"),
     Action("side", "side", "Where to search", "Search in files, in conversations, or in both.", place=Place.SEARCH,
            takes="[files|conversations|both]", key="ctrl+o", hint="where"),
-    Action("order", "order", "Order of results", "Sort what was found by relevance or by date.", place=Place.SEARCH,
+    Action("order", "order", "Order of results", "Sort the results by relevance or by date.", place=Place.SEARCH,
            takes="[relevance|date]", key="ctrl+s", hint="order"),
     Action("add", "add", "Add files", "Read a file, or a folder and everything in it.", place=Place.APP, takes="[path]",
            letter="a", hint="add"),
@@ -167,7 +167,7 @@ ACTIONS = (
 )  # fmt: skip
 
 BROWSERS_OWN = frozenset({"ctrl+n", "ctrl+q", "ctrl+t", "ctrl+w"})
-"""Keys that a browser keeps for itself: in `jackdaw web` the command is shown instead."""
+"""Keys that a browser keeps for itself; in `jackdaw web`, the command is shown in place of such a key."""
 
 BY_ID = {action.id: action for action in ACTIONS}
 
@@ -175,14 +175,14 @@ USUAL = (
     "add", "help", "search", "new", "conversations", "sources", "why", "knowledge", "copy", "regen", "edit", "wrong",
     "model", "settings", "export", "cache", "private", "theme", "model_only", "forget", "quit",
 )  # fmt: skip
-"""The actions whose commands are offered first to somebody who has used none yet, in this order."""
+"""The actions whose commands are offered first to a person who has not used any command, in this order."""
 
 RARE = ("fetch", "suspend", "send", "together")
 """The actions whose commands are offered last."""
 
 
 def available(action: Action, states: Collection[AppState]) -> bool:
-    """Return whether all needed states hold; `READING` counts for the footer's hint alone."""
+    """Return whether all needed states hold, except `READING`, which matters for the footer's hint alone."""
     return action.needs - {AppState.READING} <= set(states)
 
 
@@ -202,12 +202,12 @@ def hint_of(action: Action, states: Collection[AppState]) -> str:
 
 
 def of(place: Place) -> tuple[Action, ...]:
-    """Return the actions of one place, in order."""
+    """Return the actions of one screen, in order."""
     return tuple(action for action in ACTIONS if action.place is place)
 
 
 def letters(place: Place) -> dict[str, Action]:
-    """Return the letters that act as keys on a screen while nothing is typed: its own actions' and the app's.
+    """Return the letters that act as keys while nothing is typed: the screen's own and the app's.
 
     In the chat a letter may begin a question, so of the app's actions only those with a non-letter key such as "?"
     count.
@@ -217,7 +217,7 @@ def letters(place: Place) -> dict[str, Action]:
 
 
 def key_of(action: Action, states: Collection[AppState], place: Place = Place.CHAT, *, in_browser: bool = False) -> str:
-    """Return the label of the action's key now; for a key that the browser keeps for itself, the slash command."""
+    """Return the label of the action's present key; for a key that the browser keeps for itself, the slash command."""
     letter = AppState.READING in states and letters(place).get(action.letter) is action
     key = action.letter if letter else action.key
     if in_browser and key in BROWSERS_OWN:
@@ -239,8 +239,8 @@ def is_command(text: str) -> bool:
 def completions(text: str, uses: Mapping[str, int] = {}) -> list[Action]:
     """Return the actions whose command begins with the text after the slash.
 
-    First the one that it spells out, then those that the person has used most, by the ids in `uses`; then the usual
-    ones.
+    The order is: the command that equals the text, those that the person has used most, by the ids in `uses`, then the
+    usual ones.
     """
     if not text.startswith("/") or "\n" in text:
         return []
@@ -252,7 +252,10 @@ def completions(text: str, uses: Mapping[str, int] = {}) -> list[Action]:
 
 
 def parse(text: str) -> tuple[Action, str]:
-    """Return the action and the argument of a typed command. Raises UsageError, which names the nearest command."""
+    """Return the action and the argument of a typed command.
+
+    Raises UsageError, which names the most similar command.
+    """
     typed = text.strip()[1:].lstrip()
     for action in sorted(ACTIONS, key=lambda candidate: -len(candidate.slash)):
         if typed.lower() == action.slash or typed.lower().startswith(action.slash + " "):
@@ -272,7 +275,7 @@ def parse(text: str) -> tuple[Action, str]:
 
 
 def _rank(action: Action) -> int:
-    """Return the place of an action among those that were never used; those without an own place are in between."""
+    """Return the sort rank of an action that was never used; actions in neither `USUAL` nor `RARE` are in between."""
     if action.id in RARE:
         return len(USUAL) + 1 + RARE.index(action.id)
     return USUAL.index(action.id) if action.id in USUAL else len(USUAL)

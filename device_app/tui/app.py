@@ -1,4 +1,4 @@
-"""The app: its themes, its screens, and the actions that work on all of them. Knows no model and no database."""
+"""The app: its themes, its screens, and the actions that work on all screens. Uses no model and no database."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HARMLESS = Harmless()
 
 
 class JackdawApp(ChoosingApp):
-    """The terminal app of one person."""
+    """The terminal app. It has one user."""
 
     TITLE = "Jackdaw"
     CSS_PATH: ClassVar = ["jackdaw.tcss"]
@@ -51,7 +51,7 @@ class JackdawApp(ChoosingApp):
     ]
 
     reading: reactive[Reading] = reactive(Reading())
-    """The progress of reading files."""
+    """The progress of reading files, which widgets watch."""
 
     def __init__(
         self,
@@ -68,30 +68,33 @@ class JackdawApp(ChoosingApp):
         self._dress(look)
         self._clock = clock
         self.is_swiped = is_phone(environment) and not look.mouse
-        """Whether the terminal sends Up and Down for a swipe."""
+        """Whether the terminal sends the keys Up and Down for a swipe."""
         self._chat = ChatScreen(self.parts.answers, self.parts.records, self._suggest, clock)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return the filters that every drawn line passes before the terminal."""
+        """Return the filters that every drawn line passes on its way to the terminal."""
         return [*super().get_line_filters(), _HARMLESS]
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy the text without control characters, as it may be pasted into a shell."""
+        """Copy the text without control characters, because it may be pasted into a shell."""
         super().copy_to_clipboard(safe(text))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return values for variables of our style sheet that other themes do not define."""
+        """Return values for variables of the app's style sheet that foreign themes do not define."""
         return {"quiet": "#8f9bac"}
 
     def refresh_css(self, animate: bool = True) -> None:
-        """Update the colours; before there is a screen, only store them, so that the style sheet is parsed once."""
+        """Update the colours. Before the first screen, only store them, so that the style sheet is parsed once."""
         if self.screen_stack:
             super().refresh_css(animate)
         else:
             self.stylesheet.set_variables(self.get_css_variables())
 
     async def on_event(self, event: events.Event) -> None:
-        """Remove control characters from pasted text; report keys typed in the composer, so that other work pauses."""
+        """Remove control characters from pasted text, and report keys typed in the composer.
+
+        Background work pauses for these keys.
+        """
         if isinstance(event, events.Paste):
             event.text = safe(event.text)
         if isinstance(event, events.Key) and event.is_printable and self.focused is self._chat.composer:
@@ -103,20 +106,20 @@ class JackdawApp(ChoosingApp):
         return self._chat
 
     def on_mount(self) -> None:
-        """Repaint after a suspension, as the shell has painted over the screen."""
+        """Repaint after the app was suspended, as the shell has painted over the screen."""
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def _handle_exception(self, error: Exception) -> None:
-        """Ignore missing widgets while the app ends: a screen that is removed while being built lacks some."""
+        """Ignore missing widgets while the app ends, as a screen that is removed during its construction lacks some."""
         if self.return_code is None or not isinstance(error, (QueryError, MountError)):
             super()._handle_exception(error)
 
     def on_unmount(self) -> None:
-        """Stop the threads; they end within a batch of the model."""
+        """Stop the app's threads, which end within one batch of the model."""
         self.parts.close()
 
     def available(self) -> list[Action]:
-        """Return the actions that are possible now, here or on a screen that they would open."""
+        """Return the actions that are possible now, on this screen or on a screen that they would open."""
         area = next((screen for screen in reversed(self.screen_stack) if isinstance(screen, AreaScreen)), None)
         states = self._chat.states() | (area.status.states if area else frozenset())
         states |= (
@@ -125,7 +128,7 @@ class JackdawApp(ChoosingApp):
         return [action for action in ACTIONS if available(action, states)]
 
     async def perform(self, action_id: str, given: str = "") -> None:
-        """Run an action that was typed or chosen, after opening its screen."""
+        """Run an action that the person typed or chose, after opening its screen."""
         action = BY_ID[action_id]
         if action.place in (Place.APP, Place.CHAT):
             if action.place is Place.CHAT:
@@ -137,7 +140,7 @@ class JackdawApp(ChoosingApp):
         await self.run_action(("", action.id, (given,) if action.takes else ()), screen)
 
     async def open_area(self, place: Place) -> AreaScreen:
-        """Show the screen of a place in place of any other screens over the chat."""
+        """Show the screen of a place, replacing any other screens above the chat."""
         while self.screen is not self._chat:
             if isinstance(self.screen, AreaScreen) and self.screen.PLACE is place:
                 return self.screen
@@ -147,7 +150,7 @@ class JackdawApp(ChoosingApp):
         return screen
 
     def _area(self, place: Place) -> AreaScreen:
-        """Return a new screen of that place, after importing its module."""
+        """Return a new screen of that place, and import the screen's module for that."""
         if place is Place.KNOWLEDGE:
             from device_app.tui.knowledge.screen import KnowledgeScreen
 
@@ -175,12 +178,12 @@ class JackdawApp(ChoosingApp):
         await self.open_area(Place.KNOWLEDGE)
 
     async def action_search(self, words: str = "") -> None:
-        """Open the search, with these words."""
+        """Open the search screen, with these words in its field."""
         screen = await self.open_area(Place.SEARCH)
         screen.begin(words)  # type: ignore[attr-defined]
 
     async def action_add(self, typed: str = "") -> None:
-        """Read a file or folder; without a path, let the person type one."""
+        """Read a file or folder; without a path, show the field for one."""
         if not typed:
             screen = await self.open_area(Place.KNOWLEDGE)
             screen.call_after_refresh(screen.type_path)  # type: ignore[attr-defined]
@@ -220,7 +223,7 @@ class JackdawApp(ChoosingApp):
 
     @on(Suggestions.Chosen)
     async def _suggested(self, event: Suggestions.Chosen) -> None:
-        """Ask the question in a new conversation: follow-ups are not answered from kept answers."""
+        """Ask the suggested question in a new conversation, as follow-ups are not answered from kept answers."""
         while self.screen is not self._chat:
             self.pop_screen()
         await self._chat.ask_anew(event.question)

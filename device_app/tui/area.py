@@ -1,4 +1,4 @@
-"""The base class of all screens but the chat: a title, a body, and a footer with the keys of the screen's actions.
+"""The base class of all screens except the chat: a title, a body, and a footer with the keys of the screen's actions.
 
 Esc returns to the chat. Letter keys work while no input field has the focus.
 """
@@ -23,7 +23,9 @@ from shared.errors import JackdawError
 
 
 class AreaScreen(Screen[None]):
-    """A screen other than the chat. Subclasses set their place, compose `body` and define `action_ID` methods.
+    """The base of a screen other than the chat.
+
+    Subclasses set their place, compose `body` and define `action_ID` methods.
 
     Blocking work runs in a worker, through `records` or another part of `tui/edge`; `trying` shows its errors.
     """
@@ -52,7 +54,7 @@ class AreaScreen(Screen[None]):
         yield self.status
 
     def body(self) -> ComposeResult:
-        """Yield the content of the area."""
+        """Yield the widgets of the screen's body."""
         yield Widget()
 
     def on_mount(self) -> None:
@@ -61,7 +63,7 @@ class AreaScreen(Screen[None]):
         self.status.states = self.states()
 
     def states(self) -> frozenset[AppState]:
-        """Return the initial states; READING makes letters act as keys unless an input has the focus."""
+        """Return the initial states. READING lets letters act as keys unless an input has the focus."""
         return frozenset({AppState.READING})
 
     def action_back(self) -> None:
@@ -69,7 +71,7 @@ class AreaScreen(Screen[None]):
         self.dismiss()
 
     async def trying(self, work: Awaitable[object]) -> bool:
-        """Await the work; return whether it succeeded. On an error, show the reason and what to do."""
+        """Await the work; return whether it succeeded. On an error, show the reason and the next step."""
         try:
             await work
         except JackdawError as error:
@@ -78,7 +80,7 @@ class AreaScreen(Screen[None]):
         return True
 
     async def following(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Await repeated work; show an error once until another one occurs or the work succeeds."""
+        """Await repeated work; show an error once until another error occurs or the work succeeds."""
         try:
             await work()
         except JackdawError as error:
@@ -89,5 +91,5 @@ class AreaScreen(Screen[None]):
             self._problem = ""
 
     def carry_out(self, work: Callable[..., Awaitable[object]], *given: Any) -> None:
-        """Run work that the person requested to its end, even if they leave the screen meanwhile."""
+        """Complete the work that the person requested, even if the person leaves the screen meanwhile."""
         self.app.run_worker(partial(work, *given))

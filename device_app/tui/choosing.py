@@ -1,4 +1,4 @@
-"""Choices that affect the whole app: settings, the model, the theme."""
+"""The actions for choices that affect the whole app: settings, the model, the theme."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ChoosingApp(KeyedApp):
-    """The part of the app that applies the person's choices. Subclasses open areas."""
+    """The part of the app that applies the person's choices. Subclasses implement `open_area`."""
 
     def __init__(self, parts: Parts, environment: Mapping[str, str]) -> None:
         super().__init__()
@@ -36,10 +36,10 @@ class ChoosingApp(KeyedApp):
 
     @abstractmethod
     async def open_area(self, place: Place) -> AreaScreen:
-        """Show the screen of a place."""
+        """Show the screen of a place, such as the settings."""
 
     async def setting_changed(self, key: str) -> None:
-        """Apply a setting that was written."""
+        """Apply a setting that was written to the settings file."""
         section = key.partition(".")[0]
         if section == "app":
             self._dress(await self.parts.preferences.look())
@@ -47,12 +47,12 @@ class ChoosingApp(KeyedApp):
             self.parts.reopen()
 
     def _dress(self, look: settings.App) -> None:
-        """Apply theme and motion; TEXTUAL_ANIMATIONS may reduce the motion, but not add any."""
+        """Apply theme and motion. The variable TEXTUAL_ANIMATIONS can reduce the motion, but not add any."""
         self.theme = look.theme
         self.animation_level = constants.TEXTUAL_ANIMATIONS if look.motion else "none"
 
     async def action_settings(self, words: str = "") -> None:
-        """Show every setting, or those that contain these words."""
+        """Show every setting, or only the settings that contain these words."""
         from device_app.tui.settings.screen import SettingsScreen
 
         screen = await self.open_area(Place.SETTINGS)
@@ -60,7 +60,7 @@ class ChoosingApp(KeyedApp):
         screen.filter(words)
 
     async def action_model(self, name: str = "") -> None:
-        """Show the models; with a name, use that model from now on."""
+        """Show the models; with a name, use the model of that name from now on."""
         from device_app.tui.settings.models import ModelsScreen
 
         screen = await self.open_area(Place.MODELS)
@@ -69,13 +69,13 @@ class ChoosingApp(KeyedApp):
             screen.run_worker(screen.pick(name))
 
     def action_private(self) -> None:
-        """Show what left the device."""
+        """Show which data left the device."""
         from device_app.tui.settings.private import PrivateScreen
 
         self.push_screen(PrivateScreen(self.parts.preferences))
 
     async def _begin_use(self, model: Model) -> None:
-        """Use the model, after downloading it if needed; this continues when its screen is left."""
+        """Use the model, after downloading it if needed; the download continues when the person leaves the screen."""
         self.run_worker(self._use(model), group="model")
 
     async def _use(self, model: Model) -> None:
@@ -102,7 +102,7 @@ class ChoosingApp(KeyedApp):
                 await cast("ModelsScreen", screen).reload()
 
     async def edit(self, source: Mapping[str, Any]) -> None:
-        """Open a source's file in the person's editor, at its line, while the app is suspended."""
+        """Open a source's file in the person's editor, at the passage's line, while the app is suspended."""
         if source["side"] == "server" or self.is_web:
             self.notify("Only files on this device open in an editor, and not from a browser.", markup=False)
             return

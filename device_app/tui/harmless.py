@@ -1,6 +1,6 @@
 """A filter for all drawn text: removes control characters and marks that reorder text.
 
-Untrusted text is sanitised where it is formatted; this filter catches what was missed there, and what the person types.
+Untrusted text is sanitised where it is formatted; this filter catches text that was missed, and the person's own input.
 """
 
 from rich.segment import Segment
@@ -11,7 +11,7 @@ from device_app.tui.wording import safe
 
 
 class Harmless(LineFilter):
-    """A line filter that removes unprintable characters, which take no columns: the line's width is unchanged."""
+    """A line filter that removes unprintable characters. As these take no columns, the line's width stays the same."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002  (as Textual calls it)
         """Return the segments with printable text only."""

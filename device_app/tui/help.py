@@ -1,4 +1,4 @@
-"""The help: every command and key by screen, from their declarations; the current screen comes first."""
+"""The help: every command and key by screen, from the declarations of the actions; the current screen comes first."""
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -35,7 +35,7 @@ NAMES = {
 
 
 class HelpScreen(ModalScreen[None]):
-    """The help window; the usual keys close it. `place` is that of the screen below it."""
+    """The help window; the usual keys close it. `place` is the screen below the window."""
 
     BINDINGS = [Binding("escape,q,question_mark", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
 
@@ -52,7 +52,7 @@ class HelpScreen(ModalScreen[None]):
                 yield Static(_text(self._place, in_browser=self.app.is_web), markup=False)
 
     def on_mount(self) -> None:
-        """Focus the text, so that it can be scrolled."""
+        """Focus the text, so that keys scroll the text."""
         self.query_one(VerticalScroll).focus()
 
 

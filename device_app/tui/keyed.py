@@ -1,4 +1,4 @@
-"""Handles keys before the screen: confirmations with y, and typed text that belongs to an input field."""
+"""Handles keys before the screen does: confirmations with y, and typed text that belongs to an input field."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from textual.widgets import Input, OptionList
 from device_app.tui.notices import TellingApp
 
 CONFIRM_S = 6.0
-"""Seconds in which y confirms."""
+"""Seconds in which a press of y confirms."""
 
 READ_S = 0.7
-"""Seconds in which nobody can have read the prompt: a y that comes sooner belongs to a typed word."""
+"""Seconds in which nobody can have read the prompt; a y in this time belongs to a typed word."""
 
 _Then = Callable[[], Coroutine[Any, Any, None]]
 
@@ -25,12 +25,15 @@ class Forwards(Widget):
     """A widget that takes no text itself and passes typed text on to an input field."""
 
     def forward(self, event: events.Key | events.Paste) -> bool:
-        """Handle an event before it is passed on, so that it can move the focus; return whether it is used up."""
+        """Handle an event before the focused widget does; return whether the event is used up.
+
+        The widget can thus move the focus first.
+        """
         raise NotImplementedError
 
 
 class FilteredList(OptionList, Forwards):
-    """A list below a field that filters it: typed letters go to the field."""
+    """A list below a field that filters the list; typed letters go to the field."""
 
     def __init__(self, field: Input, id: str | None = None) -> None:
         super().__init__(markup=False, compact=True, id=id)
@@ -38,19 +41,19 @@ class FilteredList(OptionList, Forwards):
         field.select_on_focus = False
 
     def forward(self, event: events.Key | events.Paste) -> bool:
-        """Move the focus to the field, which then gets the event."""
+        """Move the focus to the field, which then receives the event."""
         if isinstance(event, events.Paste) or event.is_printable:
             self.screen.set_focus(self._field)
         return False
 
 
 class KeyedApp(TellingApp):
-    """An app that asks for confirmation before it deletes something, so that a typed letter never deletes."""
+    """An app that asks for confirmation before it deletes anything, so that a typed letter never deletes."""
 
     _asked: tuple[_Then, float] | None = None
 
     def confirm(self, doing: str, then: _Then) -> None:
-        """Ask, then run `then` if the person presses y in time, but not at once; other keys, clicks and time cancel."""
+        """Ask, and run `then` if the person presses y in time, but not too soon; other keys, clicks and time cancel."""
         self.notify(f"Press y to {doing}. Any other key: no.", severity="warning", markup=False, timeout=CONFIRM_S)
         self._asked = then, monotonic()
 
@@ -65,7 +68,7 @@ class KeyedApp(TellingApp):
         await super().on_event(event)
 
     def _answers(self, event: events.Event) -> bool:
-        """Answer the open confirmation, if any; return whether the event is used up by that."""
+        """Answer the open confirmation, if there is one; return whether that used the event up."""
         if self._asked is None:
             return False
         then, asked_at = self._asked

@@ -1,4 +1,4 @@
-"""The state of the link to the companion server, and its wording for the status line. Pure."""
+"""The state of the link to the companion server, and its text for the status line. Pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ Phase = Literal["none", "off", "connecting", "connected", "leaving", "waiting", 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The state of the link. In phase `off` nothing may be sent to the server.
+    """The state of the link to the companion server. In phase `off` nothing may be sent to the server.
 
-    `why` says what is wrong, `cause` its kind. `retry_at` is the time of the next attempt, by the monotonic clock.
+    `why` says what is wrong, `cause` is the kind of problem. `retry_at` is the time of the next attempt, by the
+    monotonic clock.
     """
 
     phase: Phase = "none"
@@ -32,7 +33,7 @@ _WORDS: dict[Phase, tuple[str, str]] = {
     "connecting": ("server …", "server …"),
     "leaving": ("the server ends", "server …"),
 }
-"""The text for a wide and for a narrow status line."""
+"""For each phase, the text for a wide and for a narrow status line."""
 
 _CAUSES: dict[Cause, str] = {
     "token": "token refused",
@@ -49,11 +50,11 @@ _CAUSES: dict[Cause, str] = {
     "failing": "server fails",
     "crashed": "link failed",
 }
-"""The text on a wide status line for these causes; other causes show "no server"."""
+"""The text on a wide status line for each of these causes; other causes show "no server"."""
 
 
 def words(standing: Standing, now: float, *, roomy: bool) -> Content:
-    """Return the state of the link for the status line; empty without a server."""
+    """Return the text for the status line about the link; empty without a server."""
     if standing.phase == "connected":
         return Content.assemble(("server ", "$quiet"), ("✓", "$success"))
     if standing.phase == "waiting":

@@ -1,4 +1,4 @@
-"""Messages from the threads of `tui/edge` to the screens: plain facts without behaviour."""
+"""Messages from the threads of `tui/edge` to the screens: plain values without behaviour."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
 
 @dataclass
 class Event(Message):
-    """An event of the question with this ticket."""
+    """A message about the question with this ticket number."""
 
     ticket: int
 
 
 @dataclass
 class FoundSources(Event):
-    """The sources of the answer, as in its record; sent again if more are found."""
+    """The sources of the answer, as in the answer's record; sent again if more are found."""
 
     sources: Sequence[Mapping[str, Any]]
 
 
 @dataclass
 class LookedUp(Event):
-    """A round of retrieval on the server for the answer, as in its record."""
+    """A round of retrieval on the server for the answer, as in the answer's record."""
 
     round: Mapping[str, Any]
 
 
 @dataclass
 class Wrote(Event):
-    """A part of the answer's text."""
+    """A part of the answer's text was written."""
 
     text: str
 
 
 @dataclass
 class Finished(Event):
-    """The answer is complete. `advice` says why nothing was found, if that is known."""
+    """The answer is complete. `advice` says why no answer was found, if that is known."""
 
     turn: Turn
     advice: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Stopped(Event):
 
 @dataclass
 class Failed(Event):
-    """The answer failed; the reason says what to do next. `turn` is the text written until then, if any."""
+    """The answer failed; `reason` names the next step. `turn` holds the text written until then, if any."""
 
     reason: str
     turn: Turn | None
@@ -67,14 +67,14 @@ class Failed(Event):
 
 @dataclass
 class Troubled(Message):
-    """Other work failed; the reason says what to do next."""
+    """Work other than an answer failed; `reason` names the next step."""
 
     reason: str
 
 
 @dataclass
 class Ready(Message):
-    """The model is loaded. `refused` says why its adapter is not used; "" if it is used or there is none."""
+    """The model is loaded. `refused` says why its adapter is not used; "" if it is used or there is no adapter."""
 
     model: str
     refused: str = ""

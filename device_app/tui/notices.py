@@ -1,4 +1,4 @@
-"""Notices: the latest is shown on a line of its own, which covers nothing."""
+"""Notices to the person: the latest is shown on a line of its own, which covers nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARKS = {"information": ("· ", "$primary"), "warning": ("! ", "$warning"), "er
 
 
 class NoticeLine(Static):
-    """The line with the latest notice while it is valid. Over a modal window it is shown as a toast instead."""
+    """The line that shows the latest notice while it is valid. Over a modal window the notice is shown as a toast."""
 
     def __init__(self) -> None:
         super().__init__(markup=False, classes="notice")
@@ -29,7 +29,7 @@ class NoticeLine(Static):
 
 
 class TellingApp(App[None]):
-    """An app in which a new notice replaces the last one, so that the same one is never shown twice."""
+    """An app in which a new notice replaces the last one, so that no notice is shown twice."""
 
     notice: reactive[Content | None] = reactive[Content | None](None)
     _until: Timer | None = None

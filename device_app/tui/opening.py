@@ -1,6 +1,6 @@
 """The screen shown while the app is imported: the title, an empty composer, and "opening".
 
-Keys typed meanwhile are kept for the app, without echo. Imports only the standard library, to appear at once.
+Keys typed meanwhile are kept for the app, without echo. The module imports only the standard library, to start at once.
 """
 
 import os
@@ -19,12 +19,12 @@ COLOURS = {
     "light": ("#faf9f6", "#f1efe9", "#1f5f99", "#5b6673"),
     "contrast": ("#000000", "#000000", "#00e5ff", "#e0e0e0"),
 }
-"""For each theme: background, surface, primary and quiet."""
+"""The colours of each theme: background, surface, primary and quiet."""
 
 
 @dataclass(slots=True)
 class Opening:
-    """The terminal's original modes, and whether the app has taken over the screen."""
+    """The state of the opening screen: the terminal's original modes, and whether the app has taken over."""
 
     found: list[Any]
     taken: bool = False
@@ -32,7 +32,7 @@ class Opening:
 
 @contextmanager
 def opening(theme: str) -> Iterator[Opening]:
-    """Show the screen while in this context, and restore the terminal at its end, even after an error."""
+    """Show the opening screen in this context, and restore the terminal at its end, even after an error."""
     coloured = os.environ.get("COLORTERM") in ("truecolor", "24bit") and "NO_COLOR" not in os.environ
     shown = Opening(termios.tcgetattr(0))
     handlers = [
@@ -53,7 +53,7 @@ def opening(theme: str) -> Iterator[Opening]:
 
 
 def frame(columns: int, rows: int, colours: Sequence[str]) -> str:
-    """Return the text that draws the app's empty screen; without colours, in the terminal's own."""
+    """Return the text that draws the app's empty screen; without `colours`, in the terminal's own colours."""
     paper, bar, line, quiet = (";".join(map(str, bytes.fromhex(colour[1:]))) for colour in colours or ["#"] * 4)
     title, body, status = (
         f"\x1b[0;{more}{f';38;2;{fore};48;2;{back}' if colours else ''}m"

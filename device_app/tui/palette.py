@@ -1,4 +1,4 @@
-"""The command palette: every action that is possible now, with its command and help."""
+"""The command palette, a list of every action that is possible now, with its command and help."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Actions(Provider):
-    """The provider of the possible actions."""
+    """The provider of the command palette, which offers the possible actions."""
 
     async def discover(self) -> Hits:
         """Yield all actions, before anything is typed."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from device_app.tui.opening import Opening
 
 LEAVE_S = 3.0
-"""Seconds that the app's threads have to end. A thread that parses a large file cannot be interrupted."""
+"""The seconds that the app's threads have to end. A thread that parses a large file cannot be interrupted."""
 
 
 def run(look: App, opening: Opening | None, make: MakeDevice | None = None) -> int:
@@ -48,7 +48,7 @@ def run(look: App, opening: Opening | None, make: MakeDevice | None = None) -> i
 
 
 async def _run(app: JackdawApp, ending: Ending, *, mouse: bool) -> None:
-    """Run the app, and meanwhile check that it responds."""
+    """Run the app, and check meanwhile that it responds."""
     ending.begin(asyncio.get_running_loop(), has_beats=pumps.on_each_message(ending.beat))
     watching = asyncio.create_task(_watch(app, ending))
     await app.run_async(mouse=mouse)
@@ -69,7 +69,7 @@ async def _watch(app: JackdawApp, ending: Ending) -> None:
 def leave(before: Collection[threading.Thread], code: int, seconds: float) -> None:
     """Wait for the threads started since `before`; if one is still alive, end the process with the code.
 
-    That returns the shell to the person. Finished work is stored, whatever is cut off here.
+    The person thus gets the shell back. Finished work is stored, even if other work is interrupted.
     """
     end = time.monotonic() + seconds
     started = [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]

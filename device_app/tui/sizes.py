@@ -1,8 +1,8 @@
-"""The widths and heights where the layout changes. The style sheet uses the classes, the code this one width."""
+"""The widths and heights at which the layout changes. The style sheet uses the classes; code uses `PANEL_COLUMNS`."""
 
 PANEL_COLUMNS = 100
-"""From this width on, the list of conversations is shown beside the transcript."""
+"""The width in columns from which on the list of conversations is shown beside the transcript."""
 
 BY_WIDTH = [(0, "-narrow"), (60, "-medium"), (PANEL_COLUMNS, "-wide")]
 BY_HEIGHT = [(0, "-tiny"), (12, "-low"), (22, "-tall")]
-"""The class of a screen from this number of columns or rows on."""
+"""For each number of columns or rows, the style class of a screen of at least that size."""

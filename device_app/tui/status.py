@@ -17,7 +17,7 @@ from device_app.tui.wording import safe_line
 
 _GAP = 2
 ROOMY = 60
-"""The width in columns from which on the app's keys are shown in addition to the screen's own."""
+"""The width in columns from which on the footer shows the app's keys as well as the screen's own."""
 
 
 class TitleBar(Widget):
@@ -27,7 +27,7 @@ class TitleBar(Widget):
     model: reactive[str] = reactive("")
 
     def render(self) -> Content:
-        """Return the line."""
+        """Return the content of the title bar."""
         width = self.size.width
         name = Content.assemble(("jackdaw", "$primary bold"))
         talk = safe_line(self.talk)
@@ -47,9 +47,9 @@ class StatusLine(Widget):
 
     doing: reactive[str] = reactive("")
     behind: reactive[str] = reactive("")
-    """Background activity; it is shown instead of "ready"."""
+    """The background activity, which is shown in place of "ready"."""
     link: reactive[Standing] = reactive(Standing())
-    """The state of the link to the companion server, shown before the activities."""
+    """The state of the link to the companion server, which is shown before the activities."""
     states: reactive[frozenset[AppState]] = reactive(frozenset[AppState]())
 
     def __init__(self, place: Place = Place.CHAT) -> None:
@@ -58,13 +58,13 @@ class StatusLine(Widget):
         self._counting: Timer | None = None
 
     def watch_link(self, link: Standing) -> None:
-        """Redraw every second while the seconds until the next connection attempt are shown."""
+        """Redraw the line every second while it shows the seconds until the next connection attempt."""
         if self._counting:
             self._counting.stop()
         self._counting = self.set_interval(1.0, self.refresh) if link.retry_at is not None else None
 
     def render(self) -> Content:
-        """Return the line."""
+        """Return the content of the status line."""
         width = self.size.width
         parts = [self.behind] if self.behind and self.doing == "ready" else [self.doing, self.behind]
         going = Content.styled(safe_line(" · ".join(filter(None, parts))), "$quiet")
@@ -81,7 +81,7 @@ class StatusLine(Widget):
         return Content.assemble(keys, " " * max(gap, 0), doing)
 
     def _keys(self, states: Collection[AppState]) -> tuple[list[Content], list[Content]]:
-        """Return the keys of the screen's own actions, and those of the app's."""
+        """Return the labels of the keys of the screen's own actions, and of the app's actions."""
         own: list[Content] = []
         apps: list[Content] = []
         for action in hints(states, self._place):
@@ -98,7 +98,7 @@ class StatusLine(Widget):
 
 
 def _fitting(parts: Sequence[Content], room: int) -> Content:
-    """Return as many of the parts, from the first on, as fit."""
+    """Return the first of the parts that fit in `room` columns together, joined."""
     keys = Content("")
     for part in parts:
         more = Content.assemble(keys, " " * _GAP if keys else "", part)

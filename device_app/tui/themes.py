@@ -1,4 +1,4 @@
-"""The themes: dark, light and high contrast. Their colours are those of a jackdaw: slate and black, with a pale eye."""
+"""The app's themes: dark, light and high contrast, in a jackdaw's colours: slate and black, with a pale accent."""
 
 from textual.theme import Theme
 

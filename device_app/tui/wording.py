@@ -1,6 +1,6 @@
 """Formats facts for the screen in few words. Pure; sanitises untrusted text.
 
-The facts about an answer are its record: the object that `ask --json` prints and the history keeps.
+The facts about an answer come from its record: the object that `ask --json` prints and the history keeps.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,14 +54,14 @@ _STEP_WORDS = STEPS | {
     "evidence": "checking",
     "quote": "quoting",
 }
-"""Labels of an answer's steps below it; the window that explains the answer shows the steps' own names."""
+"""Labels of an answer's steps in the line below the answer; the window that explains it shows the steps' own names."""
 
 _LEAST_SHARE = 0.02
-"""Steps with a smaller share of the time are left out of the legend."""
+"""The least share of the time of a step in the legend; shorter steps are left out."""
 
 
 def age(moment: str, now: datetime) -> str:
-    """Return how long ago an ISO 8601 time was, in words; if older than a week, its date."""
+    """Return the age of an ISO 8601 time as a phrase; if older than a week, its date."""
     then = datetime.fromisoformat(moment)
     seconds = max(0.0, (now - (then if then.tzinfo else then.replace(tzinfo=UTC))).total_seconds())
     if seconds < 60:
@@ -82,7 +82,7 @@ def milliseconds(ms: float) -> str:
 
 
 def size(count: float) -> str:
-    """Return a number of bytes with a unit."""
+    """Return a number of bytes as text with a unit."""
     for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= limit:
             return f"{count / limit:,.1f} {unit}"
@@ -90,7 +90,7 @@ def size(count: float) -> str:
 
 
 def badge(record: Mapping[str, Any], now: datetime) -> tuple[str, str]:
-    """Return who answered, and the answer's age or speed."""
+    """Return which side answered, and the answer's age or speed."""
     trace = record["trace"]
     if not record["found"]:
         return "not written" if record.get("model_only") else "nothing found", milliseconds(trace["total_ms"])
@@ -108,7 +108,7 @@ def badge(record: Mapping[str, Any], now: datetime) -> tuple[str, str]:
 
 
 def egress(record: Mapping[str, Any]) -> str:
-    """Return what left the device."""
+    """Return a sentence about the data that left the device."""
     left = record["egress"]
     if not left["bytes"]:
         return "nothing left this device"
@@ -123,7 +123,7 @@ def rounds_in_short(rounds: Sequence[Mapping[str, Any]]) -> str:
 
 
 def trace_bar(record: Mapping[str, Any], width: int) -> Content:
-    """Return the steps as a bar of this width, each with its share of the time."""
+    """Return a bar of this width, in which each step of the answer has its share of the time."""
     steps = _steps(record)
     spent = sum(ms for _, ms in steps)
     if not spent:
@@ -139,7 +139,7 @@ def trace_bar(record: Mapping[str, Any], width: int) -> Content:
 
 
 def trace_legend(record: Mapping[str, Any], width: int) -> Content:
-    """Return the total time, preceded by as many steps as fit, chosen by duration."""
+    """Return the total time, preceded by as many of the longest steps as fit."""
     steps = _steps(record)
     spent = sum(ms for _, ms in steps) or 1.0
     whole = Content.styled(f"{milliseconds(record['trace']['total_ms'])} in all", "$quiet")

@@ -1,6 +1,6 @@
-"""Draws small bar charts in block characters, readable without colours. Pure; knows no widget.
+"""Draws small bar charts in block characters, readable without colours. Pure; uses no widget.
 
-Textual's Sparkline has no scale and no second series, and plotext draws in colours that no theme knows.
+Textual's Sparkline has no scale and no second series, and plotext draws in colours that no theme defines.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ REST = "░"
 def columns(values: Sequence[float], whole: Sequence[float], height: int) -> list[str]:
     """Return a bar chart as `height` lines from the top: one column per value, scaled to the largest `whole`.
 
-    Light shade fills a column from its value up to its own `whole`. Any value above zero is visible.
+    Light shade fills a column from its value up to its own `whole`. Every value above zero is visible.
     """
     top = max(whole, default=0.0)
     parts = [_column(value, full, top, height) for value, full in zip(values, whole, strict=True)]

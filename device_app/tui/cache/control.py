@@ -1,4 +1,4 @@
-"""The person's actions on the caches: limits, clearing, background work. Knows no view of the caches."""
+"""The person's actions on the caches: limits, clearing, background work. Independent of how the caches are shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _LAYERS = {"qa": "Answers", "kv": "States"}
 
 
 class CacheControl(AreaScreen):
-    """The base of the cache screen. Subclasses show `_overview`, set by `read_overview`; `reload` reads all again."""
+    """The base of the cache screen.
+
+    Subclasses show `_overview`, which `read_overview` sets; `reload` reads everything again.
+    """
 
     PLACE = Place.CACHE
 
@@ -38,7 +41,7 @@ class CacheControl(AreaScreen):
         self._overview = await self._caches.overview(self._clock().astimezone().date(), wording.MOST_DAYS)
 
     def reload(self) -> None:
-        """Read everything again."""
+        """Read the caches and all shown entries again."""
 
     def limit_in(self, given: str) -> tuple[Layer, float] | None:
         """Parse a limit such as "kv 500" into cache and megabytes; show a warning and return None if invalid."""
@@ -53,7 +56,7 @@ class CacheControl(AreaScreen):
         return cast("Layer", layer), megabytes
 
     async def set_limit(self, layer: Layer, megabytes: float) -> None:
-        """Set a limit and evict what exceeds it."""
+        """Set a limit and evict the entries that exceed it."""
         evicted = 0
 
         async def limit() -> None:
@@ -105,7 +108,7 @@ class CacheControl(AreaScreen):
             self._reload_if_shown()
 
     def action_ahead_now(self) -> None:
-        """Start to fill the caches ahead of questions in this app now, or stop that."""
+        """Start, or stop, filling the caches ahead of questions in this app."""
         if self._caches.working:
             self._caches.stop()
             return

@@ -20,7 +20,7 @@ _INSTRUCTIONS = "The instructions in every prompt"
 
 
 def entry_row(entry: Entry, now: datetime) -> Content:
-    """Return the row of a kept question: the question, then its state, origin, use, age and size."""
+    """Return the list row of a kept question: the question, then its state, origin, use, age and size."""
     question = Content(safe_line(entry.question)).truncate(200, ellipsis=True)
     facts = [origin(entry)]
     if entry.uses:
@@ -30,7 +30,7 @@ def entry_row(entry: Entry, now: datetime) -> Content:
 
 
 def origin(entry: Entry) -> str:
-    """Return the origin of the question: asked by the person, or predicted from documents."""
+    """Return the origin of a kept question: asked by the person, or predicted from documents."""
     if entry.origin == "asked":
         return "asked"
     titles = list(dict.fromkeys(safe_line(source["title"]) for source in entry.record.get("sources", ())))
@@ -45,7 +45,7 @@ def _state(entry: Entry) -> Content:
 
 
 def state(entry: Entry) -> str:
-    """Return why the entry would not serve now; "" if no reason is known."""
+    """Return why the entry would not serve a question now; "" if no reason is known."""
     if entry.failed:
         return "could not be answered"
     if entry.stale:
@@ -54,7 +54,7 @@ def state(entry: Entry) -> str:
 
 
 def states_row(kept: PassageStates, now: datetime) -> Content:
-    """Return the row of a passage's attention states."""
+    """Return the list row of a passage's kept attention states."""
     facts = [
         size(kept.size),
         f"reused {counted(kept.uses, 'time')}",
@@ -109,7 +109,7 @@ _WHY = {
 
 
 def weighed(candidates: Sequence[Weighed]) -> Content:
-    """Return whether the entry would serve if its question were asked now, and the same for similar entries."""
+    """Return whether each candidate's answer would be used if the shown question were asked now."""
     if not candidates:
         return Content.styled("\nThis answer was deleted meanwhile.", "$warning")
     lines = [Content(), heading("If you asked this question now")]

@@ -20,12 +20,14 @@ from shared.errors import JackdawError
 PAGE = 50
 
 Row = tuple[int, Content]
-"""An entry's id and the content of its row."""
+"""The id of an entry, and the content of its row."""
 
 
 class KeptList(Vertical):
-    """A filtered list of what `noun` names. `ids` returns the ids of entries with the words, in order; `rows` reads the
-    rows of some ids."""
+    """A filtered list of entries, which `noun` names for the person.
+
+    `ids` returns the ids of the entries with the typed words, in order; `rows` reads the rows of some ids.
+    """
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("down", "down", show=False),
@@ -33,7 +35,7 @@ class KeptList(Vertical):
     ]
 
     class Chosen(Message):
-        """The person chose an entry to see it in full."""
+        """The message that the person chose an entry to see it in full."""
 
         def __init__(self, kept: KeptList, key: int) -> None:
             super().__init__()
@@ -74,7 +76,7 @@ class KeptList(Vertical):
         self.reload()
 
     def reload(self) -> None:
-        """Load the entries again in the background."""
+        """Read the list of entries again in the background."""
         self._begin(self._fill)
 
     def on_input_changed(self) -> None:
@@ -82,16 +84,16 @@ class KeptList(Vertical):
         self.reload()
 
     def on_input_submitted(self) -> None:
-        """Show the first entry that matches the filter."""
+        """Show the first entry that matches the filter in full."""
         self.list.action_select()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Read the next page when the highlight nears the end."""
+        """Read the next page when the highlight nears the end of the list."""
         if event.option_index >= self._read - 5 and self._read < len(self._ids):
             self._begin(self._more)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Show the entry in full."""
+        """Show the selected entry in full."""
         event.stop()
         self.post_message(self.Chosen(self, int(str(event.option_id))))
 

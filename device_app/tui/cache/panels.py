@@ -1,4 +1,4 @@
-"""The overview of the caches: suggested questions, savings, background work and space. Knows no store."""
+"""The overview of the caches: suggested questions, savings, background work and space. Uses no store."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from device_app.tui.edge.overview import Overview
 
 ROOMY = 36
-"""The number of rows from which on plots are drawn higher."""
+"""The height in rows from which on plots are drawn higher."""
 
 
 class Panel(Static):
-    """A panel that draws its content for the available width."""
+    """A panel whose content is drawn for the available width."""
 
     def __init__(self, name: str) -> None:
         super().__init__(id=name, classes="panel", markup=False)
         self._draw: Callable[[int], Content] = lambda _: Content("")
 
     def show(self, draw: Callable[[int], Content]) -> None:
-        """Use this function to draw the content from now on."""
+        """Draw the panel's content with this function from now on."""
         self._draw = draw
         self._redraw()
 
     def on_resize(self) -> None:
-        """Draw again for the new width."""
+        """Draw the panel again for its new width."""
         self._redraw()
 
     def _redraw(self) -> None:
@@ -43,7 +43,7 @@ class Panel(Static):
 
 
 class Panels(VerticalScroll):
-    """The panels in two columns if there is room. `suggest` reads the suggested questions."""
+    """The panels of the overview, in two columns if there is room. `suggest` reads the suggested questions."""
 
     def __init__(self, suggest: Callable[[], Awaitable[Sequence[str]]]) -> None:
         super().__init__(id="overview")
@@ -51,7 +51,7 @@ class Panels(VerticalScroll):
         self._saved, self._work, self._limits = Panel("saved"), Panel("work"), Panel("limits")
 
     def compose(self) -> ComposeResult:
-        """Yield the panels; in a single column the most used come first."""
+        """Yield the panels; in a single column the most used panels come first."""
         with Horizontal(id="halves"):
             with Vertical():
                 yield self.suggestions
@@ -61,7 +61,7 @@ class Panels(VerticalScroll):
                 yield self._limits
 
     def show(self, overview: Overview, now: datetime, *, here: bool) -> None:
-        """Show the state of the caches at `now`, local time; `here` is true while this app does the background work."""
+        """Show the state of the caches at `now`, local time; `here` says whether this app does the background work."""
         rows = wording.PLOT_ROWS if self.app.size.height < ROOMY else 2 * wording.PLOT_ROWS
         self.suggestions.explain(wording.no_suggestions(overview))
         self._saved.show(lambda width: wording.saved(overview, now.date(), width, rows))

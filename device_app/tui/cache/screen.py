@@ -64,7 +64,7 @@ class CacheScreen(CacheControl):
         yield self._limit
 
     def on_mount(self) -> None:
-        """Show the overview and refresh it at intervals."""
+        """Show the overview, and update it at intervals."""
         super().on_mount()
         self._limit.display = False
         self._show_tabs()
@@ -74,7 +74,7 @@ class CacheScreen(CacheControl):
         self.set_interval(LOOK_S, self._look)
 
     def reload(self) -> None:
-        """Read everything again."""
+        """Read the overview and the shown list again."""
         self._read_or_tell()
         self._panels.suggestions.reload()
         for kept in (self._answers, self._states):
@@ -87,7 +87,7 @@ class CacheScreen(CacheControl):
         return await self._caches.suggestions(self._clock().astimezone())
 
     def _look(self) -> None:
-        """Check the background work, unless the last check is still running, as may happen with a large store."""
+        """Check the background work, unless the last check is still running, as is possible with a large store."""
         if not self._looks:
             self._looks = True
             self._look_once()
@@ -100,7 +100,7 @@ class CacheScreen(CacheControl):
             self._looks = False
 
     async def _look_again(self) -> None:
-        """Update the worker's state; read everything again only if it did another step."""
+        """Update the worker's state; read everything again only if the worker has completed another step."""
         worker, before = await self._caches.worker(), self._overview
         if before is None or worker.last != before.worker.last:
             await self._read_anew()
@@ -214,7 +214,7 @@ class CacheScreen(CacheControl):
         self.status.states = frozenset(states)
 
     def action_back(self) -> None:
-        """Close the limit's field, or clear the filter, or return to the chat."""
+        """Close the limit's field, clear the filter, or return to the chat: the first that applies."""
         if self._limit.display:
             self._close_limit()
         elif isinstance(self.focused, Input) and self.focused.value:

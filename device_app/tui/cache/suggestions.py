@@ -1,4 +1,4 @@
-"""Suggested questions that are answered at once, by kept answers or by rules: a key asks one."""
+"""A widget with suggested questions that are answered at once, by kept answers or by rules; a key asks one of them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ KEYS = ("1", "2", "3")
 
 
 class Suggestions(Static):
-    """The suggested questions, in `choices`. Without any, the widget shows `otherwise`, or nothing if that is empty.
+    """The suggested questions, in `choices`. If there are none, the widget shows `otherwise`, or nothing if that is "".
 
-    `is_loaded` becomes true once they were read.
+    `is_loaded` becomes true once the questions were read.
     """
 
     class Chosen(Message):
-        """The person chose a question."""
+        """The message that the person chose a question."""
 
         def __init__(self, question: str) -> None:
             super().__init__()
@@ -51,7 +51,7 @@ class Suggestions(Static):
             self._draw()
 
     def choose(self, key: str) -> bool:
-        """Ask the question with this key; return whether there is one."""
+        """Ask the question with this key; return whether there is such a question."""
         place = KEYS.index(key) if key in KEYS else len(KEYS)
         if place >= len(self.choices):
             return False
@@ -59,7 +59,7 @@ class Suggestions(Static):
         return True
 
     def action_choose(self, key: str) -> None:
-        """Ask the question that was clicked."""
+        """Ask the question that the person clicked."""
         self.choose(key)
 
     async def _show(self) -> None:

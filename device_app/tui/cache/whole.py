@@ -1,4 +1,4 @@
-"""A window with all facts about one kept entry; each part is shown once it is loaded."""
+"""A window with all facts about one kept entry; each part is shown once its text is loaded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Part = Callable[[], Awaitable[Content]]
 
 
 class WholeScreen(ModalScreen[None]):
-    """A window that scrolls; Esc closes it."""
+    """A scrolling window with all facts about one kept entry; Esc closes the window."""
 
     BINDINGS = [Binding("escape,q", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
 

@@ -21,13 +21,13 @@ MOST_DAYS = 30
 _GAUGE = 20
 PLOT_ROWS = 3
 _DAY = 2
-"""Columns of a day in a plot, including a gap."""
+"""The columns of a day in a plot, including a gap."""
 _LABEL = 5
-"""Columns of the scale at the left of a plot."""
+"""The columns of the scale at the left of a plot."""
 
 
 def duration(ms: float) -> str:
-    """Format a duration in milliseconds that may add up to hours."""
+    """Format a duration in milliseconds, up to hours."""
     seconds = ms / 1000
     if seconds < 120:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
@@ -86,18 +86,18 @@ def plot(
 
 
 def no_suggestions(overview: Overview) -> str:
-    """Return why no question is suggested, and what to do about that."""
+    """Return why no question is suggested, and the next step."""
     if not overview.passages:
-        return "No file has been read yet. /add and a path reads files."
+        return "No file has been read yet. Type /add and a path to read files."
     if not overview.qa_limit or overview.threshold >= 1:
         return "No answer is saved ahead under the present settings, so none can be suggested."
     if _next(overview.ahead):
-        return "No question is prepared yet. w predicts questions from your files and answers them."
-    return "All questions that were predicted have been asked. Those you ask next lead to more."
+        return "No question is prepared yet. Press w to predict questions from your files and answer them."
+    return "All predicted questions have been asked. Your next questions lead to new predictions."
 
 
 def limits(overview: Overview, width: int) -> Content:
-    """Return how much of its limit each cache uses."""
+    """Return the share of its limit that each cache uses."""
     answers, states = overview.answers, overview.states
     layers = (
         ("Answers", answers.bytes, overview.qa_limit, _answers(answers)),
@@ -116,7 +116,7 @@ def limits(overview: Overview, width: int) -> Content:
 
 
 def _answers(totals: Totals) -> str:
-    """Return how many questions are saved with an answer, and how many without one, and why."""
+    """Return the number of saved questions with an answer, and of those without one, with the reasons."""
     without = ((totals.waiting, "waiting"), (totals.failed, "without an answer"))
     return ", ".join([counted(totals.answered, "answer"), *(f"{count:,} {why}" for count, why in without if count)])
 
@@ -150,7 +150,7 @@ def work_ahead(worker: Worker, ahead: Ahead, now: datetime, width: int, *, here:
 
 
 def _next(ahead: Ahead) -> list[str]:
-    """Return the remaining work, in the order in which it will be done."""
+    """Return the remaining background work, in the order of its execution."""
     facts = (
         (ahead.answers, f"answer {counted(ahead.answers, 'waiting question')}"),
         (ahead.questions_since, f"predict questions from {counted(ahead.questions_since, 'question')} you asked"),
@@ -161,7 +161,7 @@ def _next(ahead: Ahead) -> list[str]:
 
 
 def forecast(overview: Overview, layers: Mapping[str, bool]) -> str:
-    """Return what clearing would delete, in words."""
+    """Return a phrase for the data that clearing would delete."""
     kept, states, parts = overview.answers, overview.states, []
     if layers["answers"]:
         parts.append(f"{counted(kept.entries, 'saved question')} ({size(kept.bytes)})")
@@ -186,5 +186,5 @@ def _keys(*pairs: tuple[str, str]) -> Content:
 
 
 def _fitted(line: Content, width: int, name: str, text: str) -> Content:
-    """Return the line, or a version without the gauge if it is wider than `width`."""
+    """Return the line, or a version without the gauge if the line is wider than `width`."""
     return line if line.cell_length <= width else Content.assemble((f"{name:<8}", "$quiet"), text)

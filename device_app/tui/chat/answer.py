@@ -18,7 +18,7 @@ from device_app.tui.wording import safe_line
 
 
 class Part(Markdown):
-    """A rendered piece of untrusted Markdown, from a model or a mail."""
+    """A widget for a piece of untrusted Markdown, from a model or a mail."""
 
     blank = False
 
@@ -29,7 +29,7 @@ class Part(Markdown):
         self.set_class(piece.goes_on, "-goes-on")
 
     async def show(self, piece: Piece) -> None:
-        """Show this piece instead of the present one."""
+        """Show this piece in place of the present one."""
         self.piece, self.whole = piece, True
         self.set_class(piece.goes_on, "-goes-on")
         await self.update(piece.markdown)
@@ -37,7 +37,7 @@ class Part(Markdown):
     async def stream(self) -> MarkdownStream:
         """Return a stream that appends Markdown to the part.
 
-        The part may be parsed as other Markdown until it is shown again as a whole.
+        While it is appended, the Markdown may be parsed differently from the complete text.
         """
         self.whole = False
         stream = self.get_stream(self)
@@ -48,14 +48,14 @@ class Part(Markdown):
         return stream
 
     def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
-        """Copy and show the link's address: opening it would reveal to its host that it was read."""
+        """Copy and show the link's address. Opening the link would reveal to its host that it was read."""
         event.stop()
         self.app.copy_to_clipboard(event.href)
         self.app.notify(safe_line(event.href), title="Address copied", markup=False)
 
 
 class Folded(Widget):
-    """A blank placeholder of about the same height for a part that is far from the view."""
+    """A blank placeholder of about the same height, in place of a part that is far from the view."""
 
     blank = True
 
@@ -65,16 +65,16 @@ class Folded(Widget):
         self.styles.height = rows
 
     def guess(self, width: int) -> None:
-        """Set the height to the estimate for the part at that width."""
+        """Set the placeholder's height to an estimate of the part's height at that width."""
         self.styles.height = height(self.piece.text, width)
 
     def render(self) -> str:
-        """Return an empty text."""
+        """Return an empty text, as the placeholder is blank."""
         return ""
 
 
 class AnswerText(Vertical):
-    """The parts of one answer, which may still be streaming. The transcript folds and unfolds them."""
+    """The parts of one answer, which may still be streaming. The transcript folds and unfolds the parts."""
 
     def __init__(self, text: str) -> None:
         parts = pieces(text)
@@ -99,7 +99,7 @@ class AnswerText(Vertical):
 
     @property
     def is_written(self) -> bool:
-        """Whether the answer is still being written."""
+        """Whether the answer's text is still being streamed."""
         return self._stream is not None
 
     async def fold(self, part: Part | Folded) -> None:
@@ -151,7 +151,7 @@ class AnswerText(Vertical):
         return part
 
     async def _replace(self, parts: Sequence[Part | Folded], blocks: Sequence[Piece]) -> None:
-        """Show these pieces in place of the last parts."""
+        """Show these pieces in place of the given last parts."""
         for part, piece in zip(parts, blocks, strict=False):
             if isinstance(part, Folded):
                 part.piece = piece

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from device_app.question.options import Asked
 
 LATE_S = 1.0
-"""Seconds after the end of an answer in which Esc is taken as a late attempt to stop it."""
+"""Seconds after the end of an answer in which Esc counts as a late attempt to stop the answer."""
 
 
 class Asking(AnswerActions):
-    """The part of the chat screen that asks questions. One question is answered at a time."""
+    """The part of the chat screen that asks questions. Only one question is answered at a time."""
 
     def __init__(self, answers: Answers, records: Records, clock: Callable[[], datetime]) -> None:
         super().__init__(answers, records, Transcript(clock, records.turns, Welcome()))
@@ -56,7 +56,7 @@ class Asking(AnswerActions):
 
     @property
     def is_first_run(self) -> bool:
-        """Whether the first run's welcome is visible."""
+        """Whether the welcome for the first run is visible."""
         return self.app.screen is self and any(first.display for first in self.query(FirstRun))
 
     def choices(self) -> Sequence[str]:
@@ -131,7 +131,7 @@ class Asking(AnswerActions):
         self.refresh_states()
 
     async def _take_back(self, view: TurnView, event: messages.Event) -> None:
-        """Show the replaced turns again, and offer the failed question for sending again."""
+        """Show the replaced turns again, and put the failed question back into the composer."""
         try:
             await self.transcript.take_back(view)
         except JackdawError:  # the replaced turns are still in the store
@@ -143,7 +143,7 @@ class Asking(AnswerActions):
             self.composer.begin(view.question)
 
     def action_stop(self) -> None:
-        """Stop the answer. Without one, Esc ends an edit or switches between composer and transcript."""
+        """Stop the answer. If no answer is being written, end an edit, or switch between composer and transcript."""
         if self._answering:
             self._answers.stop()
             self.status.doing = "stopping"
@@ -170,7 +170,7 @@ class Asking(AnswerActions):
             await self._ask(last.question, instead_of=last, fresh=True, model_only=model_only)
 
     async def action_model_only(self, question: str = "") -> None:
-        """Let the model alone answer this question, or the last one in its place."""
+        """Let the model alone answer this question, or answer the last question again in its place."""
         last = None if question or not self.transcript.views else self.transcript.views[-1]
         if question or last:
             await self._ask(question or (last.question if last else ""), instead_of=last, model_only=True)
@@ -178,7 +178,10 @@ class Asking(AnswerActions):
             self._announce("Type your request after the command: /model-only REQUEST")
 
     async def action_send(self, question: str = "") -> None:
-        """Let the server's model, too, answer this question, or the last one in its place. The person has to agree."""
+        """Let the server's model also answer this question, or the last question, in its place.
+
+        The person has to agree.
+        """
         last = None if question or not self.transcript.views else self.transcript.views[-1]
         request = question or (last.question if last else "")
         if not request:
@@ -201,7 +204,7 @@ class Asking(AnswerActions):
         await self._ask(request, instead_of=instead_of, model_only=True, send=True)
 
     async def action_together(self, question: str = "") -> None:
-        """Ask this or the last question for a joint answer of device and server. The person has to agree once."""
+        """Ask for a joint answer of device and server to this or the last question. The person has to agree once."""
         last = None if question or not self.transcript.views else self.transcript.views[-1]
         if not question and last is None:
             self._announce("Type your question after the command: /together QUESTION")
@@ -224,7 +227,7 @@ class Asking(AnswerActions):
         await self._ask(question, instead_of=instead_of, together=True)
 
     def action_edit(self) -> None:
-        """Copy the selected question into the composer, to ask an edited version in its place."""
+        """Copy the selected question into the composer; an edited version replaces the question."""
         if chosen := self.transcript.selected:
             self._editing = chosen
             self.composer.border_title = "editing · Esc cancels"

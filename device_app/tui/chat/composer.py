@@ -15,19 +15,19 @@ from device_app.tui.knowledge.places import COMMAND, Places, path_in
 from device_app.tui.wording import safe
 
 MOST_CHARACTERS = 4_000
-"""The most characters of a question (device_app/english/query.py); longer text would slow everything down."""
+"""The most characters of a question (device_app/english/query.py); a longer text would slow down the composer."""
 
 CHOOSES_AFTER_S = 0.5
-"""Seconds after which a single digit chooses a suggestion; before, it may be the start of a question."""
+"""Seconds after which a single digit chooses a suggestion; before that, the digit may be the start of a question."""
 
 _HINTS = ("Ask about your files, or type / for commands", "Ask about your files", "Ask here")
 
 _AROUND = 6
-"""The most columns beside the text."""
+"""The most columns of the composer that are not available for text."""
 
 
 class Commands(OptionList):
-    """The commands that begin with the typed text, shown above the composer. It never takes the focus."""
+    """The list of commands that begin with the typed text, above the composer. The list never takes the focus."""
 
     can_focus = False
 
@@ -53,27 +53,27 @@ class Commands(OptionList):
 
 
 class Composer(TextArea):
-    """The text field, a few lines high."""
+    """The text field for questions and commands, a few lines high."""
 
     class Sent(Message):
-        """The person sent the text."""
+        """The message that the person sent the text."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class Refused(Message):
-        """The text is too long."""
+        """The message that the text is too long to be sent."""
 
         def __init__(self, characters: int) -> None:
             super().__init__()
             self.characters = characters
 
     class WentUp(Message):
-        """The person pressed Up with nothing typed, or Ctrl+Up."""
+        """The message that the person pressed Up with nothing typed, or Ctrl+Up."""
 
     class Swiped(Message):
-        """The person swiped up or down over a phone's screen, by so many lines."""
+        """The message that the person swiped up or down over a phone's screen, with the number of lines."""
 
         def __init__(self, lines: int) -> None:
             super().__init__()
@@ -109,25 +109,25 @@ class Composer(TextArea):
         self._offered: Sequence[Action] = ()
 
     def on_mount(self) -> None:
-        """Set the placeholder, so that the first frame shows it."""
+        """Set the placeholder text, so that the first frame shows it."""
         self._hint(self.app.size.width - _AROUND)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Choose the longest placeholder that fits."""
+        """Choose the longest placeholder that fits the width."""
         self._hint(event.size.width)
 
     def _hint(self, width: int) -> None:
         self.placeholder = next((hint for hint in _HINTS if len(hint) < width), "")
 
     def begin(self, text: str) -> None:
-        """Take the focus with this text."""
+        """Focus the composer, with this text in it."""
         self._is_typing = False
         self.text = text
         self.move_cursor(self.document.end)
         self.focus()
 
     def take_back(self, text: str) -> None:
-        """Insert text that could not be sent, before any text typed meanwhile."""
+        """Insert text that could not be sent before the text that the person has typed meanwhile."""
         self.begin(f"{text}{self.text}")
 
     def on_text_area_changed(self) -> None:
@@ -143,13 +143,13 @@ class Composer(TextArea):
         self._pass_on()
 
     def _pass_on(self) -> None:
-        """Announce the text, if a key has changed it since the last time."""
+        """Report the text to the app if a key has changed it since the last report."""
         if self._is_typing:
             self._is_typing = False
             self._typed(self.text)
 
     async def _on_key(self, event: events.Key) -> None:
-        """Handle special keys here: bindings would be handled before text typed just ahead of them."""
+        """Handle special keys directly, as bindings would run before text typed just ahead of them is inserted."""
         act = {
             "enter": self.action_send,
             "ctrl+j": self.action_newline,
@@ -182,7 +182,7 @@ class Composer(TextArea):
         return choices[int(typed) - 1] if typed in map(str, range(1, len(choices) + 1)) else ""
 
     def _choose(self) -> bool:
-        """Send the suggestion of the typed digit, if the text is only that digit; return whether it was sent."""
+        """Send the suggestion of a digit if the text is only that digit; return whether a suggestion was sent."""
         if choice := self._choice(self.text):
             self._is_typing = False
             self.text = ""
@@ -190,7 +190,7 @@ class Composer(TextArea):
         return bool(choice)
 
     def action_send(self) -> None:
-        """Send the text, the highlighted command, or the suggestion of a digit."""
+        """Send the text, the highlighted command, or the suggestion with the typed digit."""
         self._pass_on()  # a key just before Enter: its change of the text has not been announced yet
         if self._choose():
             return
@@ -215,7 +215,7 @@ class Composer(TextArea):
         self.insert("\n")
 
     def action_complete(self) -> None:
-        """Complete the path or the command; without one, move the focus to the next widget."""
+        """Complete the path or the command; if there is neither, move the focus to the next widget."""
         if (typed := path_in(self.text)) is not None:
             self.begin(COMMAND + self._places.completed(typed))
         elif chosen := self._highlighted():
@@ -248,12 +248,12 @@ class Composer(TextArea):
             self.action_cursor_down()
 
     def action_recall(self) -> None:
-        """Edit the last question, if nothing is typed."""
+        """Put the last question into the composer for editing, if nothing is typed."""
         if not self.text:
             self.post_message(self.WentUp())
 
     def _is_swiped(self) -> bool:
-        """Return whether Up and Down are swipes: a phone's terminal sends those, unless the app takes the mouse."""
+        """Return whether Up and Down are swipes: a phone's terminal sends these keys unless the app takes the mouse."""
         return bool(getattr(self.app, "is_swiped", False))
 
     def _highlighted(self) -> Action | None:

@@ -1,4 +1,4 @@
-"""Actions that change the conversation shown: starting, finding, opening and deleting one."""
+"""Actions that switch the shown conversation: starting, finding, opening and deleting one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ConversationActions(Asking):
         self._clock = clock
 
     async def _show_panel(self) -> None:
-        """Mount the list of conversations once there is room for it; from then on the style sheet hides it."""
+        """Mount the side panel once the screen is wide enough; after that, the style sheet shows and hides it."""
         if self.app.size.width < PANEL_COLUMNS or self._panel:
             return
         from device_app.tui.chat.conversations import ConversationList
@@ -51,7 +51,7 @@ class ConversationActions(Asking):
         return next(iter(self.query(ConversationList)), None)
 
     async def action_new(self) -> None:
-        """Begin a new conversation; an answer that is being written continues in its own."""
+        """Begin a new conversation; an answer that is being written continues in its own conversation."""
         self.composer.focus()  # text typed meanwhile stays
         await self._leave_conversation()
         await self.transcript.show(())

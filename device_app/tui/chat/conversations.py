@@ -1,4 +1,4 @@
-"""Earlier conversations: a search field, and a list that loads more entries as it is scrolled."""
+"""Earlier conversations: a search field, and a list that loads more entries on scrolling."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ConversationList(Vertical):
     ]
 
     class Chosen(Message):
-        """The person chose a conversation, or one of its turns."""
+        """The message that the person chose a conversation, or one of its turns."""
 
         def __init__(self, conversation: int, turn: int | None) -> None:
             super().__init__()
@@ -44,7 +44,7 @@ class ConversationList(Vertical):
             self.turn = turn
 
     class Left(Message):
-        """The person left the list without choosing."""
+        """The message that the person left the list without a choice."""
 
     def __init__(self, records: Records, clock: Callable[[], datetime], words: str = "") -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class ConversationList(Vertical):
         yield self._note
 
     def on_mount(self) -> None:
-        """List the conversations."""
+        """Load the list of conversations."""
         self.reload()
 
     def reload(self) -> None:
@@ -76,7 +76,7 @@ class ConversationList(Vertical):
         self._read(self._field.value.strip())
 
     def search(self, words: str = "") -> None:
-        """Take the focus and search for these words."""
+        """Focus the search field and search for these words."""
         self._field.value = words
         self._field.focus()
 
@@ -153,7 +153,7 @@ class ConversationList(Vertical):
 
 
 class ConversationsScreen(ModalScreen[tuple[int, int | None] | None]):
-    """The list alone, over the other screens; its result is a conversation's id and perhaps a turn's."""
+    """A screen with the list alone; its result is the id of a conversation and, if chosen, of a turn."""
 
     BINDINGS = [Binding("escape", "dismiss", "back")]  # noqa: RUF012 (as Textual declares it)
 
@@ -173,7 +173,7 @@ class ConversationsScreen(ModalScreen[tuple[int, int | None] | None]):
         self._conversations.query_one(Input).focus()
 
     def on_conversation_list_chosen(self, event: ConversationList.Chosen) -> None:
-        """Close the screen with the chosen conversation and turn."""
+        """Close the screen with the chosen conversation and turn as its result."""
         self.dismiss((event.conversation, event.turn))
 
 

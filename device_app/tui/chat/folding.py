@@ -1,4 +1,4 @@
-"""A scroll view that folds parts far from the view, and keeps the text in view in place when content above changes."""
+"""A scroll view that blanks parts far from the view, and keeps the visible text in place when content above changes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from device_app.tui.chat.answer import AnswerText
 
 NEAR = 2
-"""In heights of the view: parts further away than this are folded, parts nearer than half of it are unfolded."""
+"""The distance, in heights of the view, beyond which parts are folded; parts nearer than half of it are unfolded."""
 
 _OFTEN_S = 0.1
 
 
 class Folding(VerticalScroll):
-    """A scroll view that folds and unfolds the parts of answers, at any depth below it."""
+    """A scroll view that folds (blanks) and unfolds the parts of answers, at any depth below it."""
 
     _due: Timer | None = None
     _folds = False
@@ -48,7 +48,7 @@ class Folding(VerticalScroll):
         self.fold_soon()
 
     def fold_soon(self) -> None:
-        """Fold and unfold parts a little later: positions are known only after a layout."""
+        """Fold and unfold parts after the next layout, as only then positions are known."""
         if self._due is None:
             self._due = self.set_timer(_OFTEN_S, self._fold_now)
 
@@ -77,7 +77,7 @@ class Folding(VerticalScroll):
             StylesCache.get_inner_outer.cache_clear()
 
     async def keep_place(self, change: Awaitable[object]) -> None:
-        """Make a change, and scroll so that the widget at the top of the view stays there after the layout."""
+        """Make a change, and scroll so that the widget at the top of the view keeps its position after the layout."""
         if not self._changes:  # otherwise the last change is not laid out yet
             self._keep(self._at_top())
         self._changes += 1
@@ -90,7 +90,7 @@ class Folding(VerticalScroll):
         self._kept = (widget, self._row(widget)) if widget else None
 
     def _bring_back(self) -> None:
-        """Scroll by the distance that the kept widget has moved, once, even if more layouts are to come."""
+        """Scroll by the distance that the widget to be kept in place has moved, once, even if more layouts follow."""
         self._changes -= 1
         kept, before = self._kept or (None, 0)
         if kept and kept.is_attached:
@@ -106,7 +106,7 @@ class Folding(VerticalScroll):
             self._kept = None
 
     def _row(self, widget: Widget) -> int:
-        """Return the row where a widget begins within the whole content, regardless of the scroll position."""
+        """Return the row in the whole content at which a widget begins, regardless of the scroll position."""
         row = 0
         for node in widget.ancestors_with_self:
             if node is self or not isinstance(node, Widget):
@@ -122,14 +122,14 @@ class Folding(VerticalScroll):
         return 0 <= self._heights_to(widget) < NEAR / 2
 
     def _heights_to(self, widget: Widget) -> float:
-        """Return the distance from the view to a widget in heights of the view; -1 if it has no position yet."""
+        """Return the distance from the view to a widget, in heights of the view; -1 for a widget without a position."""
         place, view = widget.region, self.region
         if not place.width:
             return -1.0
         return max(0, view.y - place.bottom, place.y - view.bottom) / max(view.height, 1)
 
     def _at_top(self) -> Widget | None:
-        """Return the first widget in view: a part of an answer, else a widget beside one, else their container."""
+        """Return the first visible widget: a part of an answer, else a widget beside one, else their container."""
         parts = [part for answer in self._answers for part in answer.parts if not part.blank]
         beside = [grandchild for child in self.children for grandchild in child.children]
         seen = (widget for widget in (*parts, *beside, *self.children) if widget.region.height)

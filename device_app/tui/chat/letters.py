@@ -1,4 +1,4 @@
-"""Letter keys in the transcript: a single letter is a key; longer typing goes into the question."""
+"""Letter keys in the transcript: a single letter acts as a key, several letters in a row begin a question."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from device_app.tui.chat.folding import Folding
 from device_app.tui.keyed import Forwards
 
 ALONE_S = 0.25
-"""Seconds after which a single letter counts as a key; even slow typists type the next letter sooner."""
+"""Seconds after which a single letter acts as a key; even slow typists type the next letter sooner."""
 
 _CALLS = {letter: action.call for letter, action in letters(Place.CHAT).items()}
 _CALLS |= {str(number): f"screen.perform('sources', '{number}')" for number in range(1, 10)}
 
 
 class Letters(Folding, Forwards):
-    """A widget that holds back a letter until it is clear whether it is a key or text for the screen's `write`."""
+    """A widget that holds back a letter until it is clear whether the letter acts as a key or begins a question."""
 
     _held = ""
     _waiting: Timer | None = None
 
     def forward(self, event: events.Key | events.Paste) -> bool:
-        """Hold a letter that may be a key; pass it to the composer together with the next printable key."""
+        """Hold back a letter that may act as a key; pass it to the composer together with the next printable key."""
         letter = event.character if isinstance(event, events.Key) else None
         if isinstance(event, events.Key) and not event.is_printable:
             self._act()
@@ -37,7 +37,7 @@ class Letters(Folding, Forwards):
 
     @property
     def holds(self) -> bool:
-        """Whether a letter is being held back."""
+        """Whether a letter is held back now."""
         return bool(self._held)
 
     def _let_go(self) -> str:

@@ -1,4 +1,4 @@
-"""Splits an answer's Markdown into pieces that can be shown separately. Pure; knows no widget."""
+"""Splits an answer's Markdown into pieces that can be shown separately. Pure; uses no widget."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from markdown_it.token import Token
 
 MOST_CHARACTERS = 3_000
 MOST_WIDGETS = 60
-"""The limits of a piece, which ends before it exceeds them if it can: at a block, or at an item of a list."""
+"""The limits of a piece, which if possible ends before exceeding them: at a block, or at an item of a list."""
 
 WHILE_WRITTEN = 12
-"""The widget limit while text streams in, lower because each word recreates all widgets of a list."""
+"""The most widgets of a piece while text is added, lower because each word recreates all widgets of a list."""
 
 MOST_IN_ONE = 120
 """The most widgets of a block that cannot be split, such as a table; a larger one is shown as plain text."""
@@ -23,7 +23,7 @@ _WIDGETS = {"list_item_open": 3, "hr": 1, "fence": 2, "code_block": 2, "table_op
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One or more Markdown blocks. `goes_on`: the cut is inside a list. `plain`: show it as unrendered text."""
+    """One or more Markdown blocks. `goes_on`: the piece ends inside a list. `plain`: show it as unrendered text."""
 
     text: str
     goes_on: bool = False
@@ -31,7 +31,7 @@ class Piece:
 
     @property
     def markdown(self) -> str:
-        """The Markdown to render; more text may be appended to it."""
+        """The Markdown of the piece to render, to which more text may be appended."""
         return f"{'~' * 12}text\n{self.text}" if self.plain else self.text
 
 
@@ -48,7 +48,7 @@ def parser() -> MarkdownIt:
 
 
 def pieces(text: str, most_widgets: int = MOST_WIDGETS) -> list[Piece]:
-    """Return the pieces in order; their joined texts equal `text`. An empty text gives one empty piece."""
+    """Return the pieces of a text in order; their joined texts equal `text`. An empty text gives one empty piece."""
     lines = text.split("\n")
     starts = [0]
     for line in lines[:-1]:

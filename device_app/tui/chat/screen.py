@@ -1,4 +1,4 @@
-"""The chat screen: turns typed text into questions or actions, and shows the messages from `tui/edge` as turns."""
+"""The chat screen: turns typed text into questions or actions, and shows messages from `tui/edge` as turns."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from device_app.tui.wording import counted
 from shared.errors import JackdawError, UsageError
 
 LOOK_S = 5.0
-"""Seconds between checks for changes by other processes: the daemon reads files, `jackdaw connect` sets a server."""
+"""Seconds between checks for changes by other processes, such as the daemon and `jackdaw connect`."""
 
 
 class ChatScreen(ConversationActions):
-    """The screen of one conversation at a time, from which all others can be opened."""
+    """The chat screen, which shows one conversation at a time and opens all others."""
 
     AUTO_FOCUS = "#composer"
-    """Focused from the start, so that no key typed while the app opens is lost."""
+    """The widget that has the focus from the start, so that no key typed while the app opens is lost."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding(action.key, action.id if action.id == "stop" else action.call, action.title, show=False)
@@ -50,7 +50,7 @@ class ChatScreen(ConversationActions):
         yield self.status
 
     def on_mount(self) -> None:
-        """Show the first frame before the store and the model are opened."""
+        """Show the first frame, then begin to open the store and the model."""
         self.composer.focus()  # also if the window has no focus yet
         self.status.doing = "loading the model"
         self.refresh_states()
@@ -63,7 +63,7 @@ class ChatScreen(ConversationActions):
         self.status.behind = in_short(reading)
 
     async def _look_behind(self) -> None:
-        """Check for another server, and for a process that reads files, which makes the number of passages grow."""
+        """Check for another server, and for a process that reads files and thus adds passages."""
         await self._answers.keep_up()
         reading = self.app.reading  # type: ignore[attr-defined]
         if reading.goes_on or self.app.screen is not self:
@@ -88,25 +88,25 @@ class ChatScreen(ConversationActions):
         await self._show_panel()
 
     async def on_screen_resume(self) -> None:
-        """Update the welcome, as files may have been added or removed on other screens."""
+        """Update the welcome text, as files may have been added or removed on other screens."""
         if any(welcome.is_shown for welcome in self.query(Welcome)):
             await self._know()
 
     async def on_resize(self) -> None:
-        """Show or hide the side panel depending on the width."""
+        """Show or hide the side panel, depending on the width."""
         if self.is_mounted:
             await self._show_panel()
             self.call_after_refresh(self._keep_focus)
 
     def _keep_focus(self) -> None:
-        """Move the focus to the composer if its widget was hidden with the panel."""
+        """Move the focus to the composer if the focused widget was hidden with the side panel."""
         if self.focused is None or not self.focused.is_on_screen:
             self.composer.focus()
 
     # States and actions
 
     def on_descendant_focus(self) -> None:
-        """Update the states, as the focus decides about keys."""
+        """Update the states, as the focus decides which keys are available."""
         self.refresh_states()
 
     async def action_perform(self, action_id: str, given: str = "") -> None:
@@ -150,7 +150,7 @@ class ChatScreen(ConversationActions):
             self.action_fetch()
 
     async def _note_use(self, action: Action) -> None:
-        """Count a command, so that those used most are offered first."""
+        """Count a use of the command, so that the most used commands are offered first."""
         self.uses[action.id] = self.uses.get(action.id, 0) + 1
         with suppress(JackdawError):  # a store that cannot be written forgets it
             await self._records.note_use(action.id)

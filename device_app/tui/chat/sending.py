@@ -1,4 +1,4 @@
-"""The window that shows a whole request before it leaves this device, until the person sends it or cancels."""
+"""The window that shows a whole request before it leaves this device, until the person sends or cancels it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from device_app.tui.wording import safe
 
 
 class SendScreen(ModalScreen[bool]):
-    """A window with the request, which scrolls; y sends it, Esc cancels. Its result is whether to send."""
+    """A scrolling window with the request; y sends it, Esc cancels. The result is whether to send."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("y,Y", "send", show=False),
@@ -29,7 +29,7 @@ class SendScreen(ModalScreen[bool]):
         self._shown_at = monotonic()
 
     def compose(self) -> ComposeResult:
-        """Yield what happens, and the whole request."""
+        """Yield an explanation, and the whole request."""
         with Vertical(classes="window") as window:
             window.border_title = "Send to the companion server?"
             window.border_subtitle = "y send · Esc cancel"
@@ -39,11 +39,11 @@ class SendScreen(ModalScreen[bool]):
                 yield Static(safe(self._request), markup=False)
 
     def on_mount(self) -> None:
-        """Focus the text, so that the arrow keys scroll it."""
+        """Focus the text, so that the arrow keys scroll the text."""
         self.query_one(VerticalScroll).focus()
         self._shown_at = monotonic()
 
     def action_send(self) -> None:
-        """Send, unless y came so soon that nobody can have read the text."""
+        """Send the request, unless the person pressed y too soon to have read it."""
         if monotonic() - self._shown_at >= keyed.READ_S:
             self.dismiss(True)

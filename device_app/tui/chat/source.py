@@ -1,4 +1,4 @@
-"""The window of a source: a passage with the text around it, its file and its date."""
+"""The window that shows a source: a passage with the text around it, its file and its date."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class SourceScreen(ModalScreen[None]):
         self.action_open(self._number)
 
     def action_turn(self, step: int) -> None:
-        """Show the next or previous source."""
+        """Show the next or previous source of the answer."""
         self.action_open((self._number - 1 + step) % len(self._sources) + 1)
 
     def action_open(self, number: int) -> None:
-        """Show the source with that number."""
+        """Show the source with that number, if there is one."""
         if 1 <= number <= len(self._sources):
             self._number = number
             self.run_worker(self._show(self._sources[number - 1]), exclusive=True)
@@ -73,7 +73,7 @@ class SourceScreen(ModalScreen[None]):
         self.app.notify("The passage is copied.")
 
     def action_edit(self) -> None:
-        """Open the file in the person's editor, at the passage."""
+        """Open the source's file in the person's editor, at the passage."""
         source = self._sources[self._number - 1]
         self.app.run_worker(self.app.edit(source))  # type: ignore[attr-defined]
 
@@ -89,7 +89,7 @@ class SourceScreen(ModalScreen[None]):
             self.call_after_refresh(self.query_one(".passage").scroll_visible, animate=False, top=True)
 
     async def _read(self, source: dict[str, Any]) -> tuple[Passage | None, str]:
-        """Return the passage with the text around it; or None and the reason why it is not available."""
+        """Return the source's passage with the text around it; or None and the reason why it is not available."""
         if source["side"] == "server":
             return None, "One of the server's passages, as it was when you asked:"
         passage = await self._records.passage(source["id"])

@@ -36,19 +36,19 @@ if TYPE_CHECKING:
 MARKED_WRONG = "you marked this as wrong"
 
 TINY = 30
-"""The width in columns below which the timing is left out."""
+"""The width in columns below which the timing is not shown."""
 
 _BAR = 48
 
 _TEXT = 280
-"""The most characters of a passage that is shown instead of an answer."""
+"""The most characters of a passage that is shown in place of an answer."""
 
 
 class Support(Static):
     """The lines below an answer, from the first progress message to the final timing."""
 
     class SourceChosen(Message):
-        """The person clicked a source; `number` counts from 1."""
+        """The message that the person clicked a source; `number` counts from 1."""
 
         def __init__(self, number: int) -> None:
             super().__init__()
@@ -64,13 +64,13 @@ class Support(Static):
         self._shows_guess = False
 
     def progress(self, doing: str, *, stays: bool = False) -> None:
-        """Show the current activity above the sources; with `stays`, it stays when more sources are found."""
+        """Show the current activity above the sources; with `stays`, it remains when more sources come."""
         line = Content.styled(f"… {doing}", "$quiet")
         self._doing, self._stays, sources = doing, stays, self._sources
         self._show(lambda width: Content("\n").join([line, *(_source(source, width) for source in sources)]))
 
     def reading(self, sources: Sequence[Mapping[str, Any]]) -> None:
-        """Show the sources as soon as they are known; those of the server may be added later."""
+        """Show the sources as soon as they are known; the server's sources may be added later."""
         had_sources, self._sources = bool(self._sources), sources
         theirs = sum(source["side"] == "server" for source in sources)
         whose = f", {theirs} of the server" if 0 < theirs < len(sources) else ""
@@ -80,7 +80,7 @@ class Support(Static):
             self.progress(f"reading {counted(len(sources), 'passage')}{whose}")
 
     def turn(self, turn: Turn, advice: tuple[str, ...] = ()) -> None:
-        """Show all facts about a finished turn, or that it was stopped."""
+        """Show all facts about a finished turn, or the fact that it was stopped."""
         now = self._clock()
         if turn.complete and turn.record:
             self._show(lambda width: about(turn.record, width, now, advice, shows_guess=self._shows_guess))
@@ -88,11 +88,11 @@ class Support(Static):
             self._show(lambda _: Content.assemble(("■ ", "$warning"), ("stopped before its end", "$quiet")))
 
     def failure(self, reason: str) -> None:
-        """Show the error."""
+        """Show the reason for which the answer failed."""
         self._show(lambda _: Content.assemble(("✗ ", "$error"), (safe_line(reason), "$error")))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw again if the width has changed."""
+        """Draw the lines again if the width has changed."""
         if event.size.width != self._width:
             self._width = event.size.width
             self.update(self._draw(self._width))
@@ -103,7 +103,7 @@ class Support(Static):
         self.update(self._draw(self._width or self.app.size.width))
 
     def action_source(self, number: int) -> None:
-        """Report a click on a source."""
+        """Send the message that the person clicked a source."""
         self.post_message(self.SourceChosen(number))
 
     def _show(self, draw: Callable[[int], Content]) -> None:
@@ -114,8 +114,9 @@ class Support(Static):
 def about(
     record: dict[str, Any], width: int, now: datetime, advice: tuple[str, ...] = (), *, shows_guess: bool = False
 ) -> Content:
-    """Return all lines below a finished answer for this width; what the model wrote though nothing supports it only if
-    `shows_guess`.
+    """Return all lines below a finished answer for this width.
+
+    The model's unsupported guess is shown only if `shows_guess`.
     """
     origin, detail = badge(record, now)
     abstained = record.get("abstained") or not record["found"]
@@ -179,7 +180,7 @@ def _carried(record: Mapping[str, Any]) -> list[Content]:
 
 
 def _without_proof(record: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the line of an answer that needs no proof, with its style: of a rule, of the model alone, or quoted."""
+    """Return the line below an answer that needs no proof (by a rule, by the model alone, or quoted), and its style."""
     if understood := record.get("understood"):
         return f"{UNDERSTOOD} {safe_line(understood)}", "$quiet"
     if record.get("model_only") and not record.get("abstained"):

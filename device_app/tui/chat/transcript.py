@@ -21,17 +21,20 @@ if TYPE_CHECKING:
     from device_app.tui.edge.facts import Turn
 
 PAGE = 6
-"""The number of turns that are mounted at a time."""
+"""The number of turns that are mounted (given widgets) at a time."""
 
 MOST = 24
-"""The most turns that stay mounted when others are added, which bounds the memory of a long conversation."""
+"""The most turns that stay mounted when further turns are added, which limits the memory of a long conversation."""
 
 Load = Callable[[Sequence[int]], Awaitable[Sequence["Turn"]]]
-"""Reads the turns with these ids, in their order. Raises StoreError."""
+"""The type of a function that reads the turns with these ids, in their order. It raises StoreError."""
 
 
 class Transcript(Letters):
-    """The view of the turns; follows an answer that is being written until the person scrolls away."""
+    """The scrolling view of a conversation's turns.
+
+    It follows an answer being written until the person scrolls away.
+    """
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("enter", "screen.perform('sources', '1')", show=False),
@@ -52,7 +55,7 @@ class Transcript(Letters):
         self._selected: TurnView | None = None
 
     def on_mount(self) -> None:
-        """Stay scrolled to the bottom."""
+        """Keep the view scrolled to the bottom."""
         self.anchor()
 
     @property
@@ -62,12 +65,12 @@ class Transcript(Letters):
 
     @property
     def selected(self) -> TurnView | None:
-        """The turn that actions apply to: the chosen one, or the last."""
+        """The turn to which actions apply: the selected turn, or the last one."""
         views = self.views
         return self._selected if self._selected in views else views[-1] if views else None
 
     async def show(self, turns: Sequence[int], chosen: int | None = None) -> None:
-        """Show these turns instead of the present ones; select the turn with the id `chosen`. Raises StoreError."""
+        """Show these turns in place of the present ones; select the turn with the id `chosen`. Raises StoreError."""
         last = next((place for place, turn in enumerate(turns) if turn == chosen), len(turns))
         first = max(0, min(len(turns) - PAGE, last - 1))
         shown = await self._load(turns[first : first + PAGE])
@@ -100,23 +103,23 @@ class Transcript(Letters):
         return view
 
     async def go_to_end(self) -> None:
-        """Mount the last turns. Raises StoreError."""
+        """Mount the last turns and scroll to the end. Raises StoreError."""
         if self._later:
             await self.show((*self._earlier, *_ids(self.views), *self._later))
 
     async def take_back(self, view: TurnView) -> None:
-        """Show the turns again that `view` has replaced. Raises StoreError."""
+        """Show the turns that `view` has replaced again. Raises StoreError."""
         mounted = _ids(other for other in self.views if other is not view)
         first, *others = view.instead_of
         await self.show((*self._earlier, *mounted, *view.instead_of), first if others else None)
 
     def swiped(self, lines: int) -> None:
-        """Scroll by so many lines, and stop following the answer unless its end is reached."""
+        """Scroll by this number of lines, and stop following the answer unless its end is reached."""
         # At once, because a swipe is a burst of keys, each of which starts where the last one ended.
         self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)
 
     async def action_select(self, step: int) -> None:
-        """Select the previous or next turn; where Up and Down are swipes, scroll."""
+        """Select the previous or next turn; if Up and Down are swipes, scroll instead."""
         if self.app.is_swiped:  # type: ignore[attr-defined]
             self.swiped(step)
         else:
@@ -136,22 +139,22 @@ class Transcript(Letters):
         self._select(views[max(0, min(place, len(views) - 1))])
 
     def on_focus(self) -> None:
-        """Show which turn the keys apply to."""
+        """Mark the turn to which keys apply."""
         self._mark(shown=True)
 
     def on_blur(self) -> None:
-        """Stop showing which turn the keys apply to; a chosen turn stays marked, as commands apply to it."""
+        """Remove the mark of the turn to which keys apply; a selected turn stays marked, as commands apply to it."""
         self._mark(shown=False)
 
     async def on_click(self, event: events.Click) -> None:
-        """Mount other turns when their line is clicked."""
+        """Mount further turns when the person clicks the line for them."""
         if event.widget is self._above:
             await self._show_earlier()
         elif event.widget is self._below:
             await self._show_later()
 
     def watch_scroll_y(self, old: float, new: float) -> None:
-        """Mount other turns when an end is reached."""
+        """Mount further turns when the person scrolls to an end of the mounted ones."""
         super().watch_scroll_y(old, new)
         if new <= 0 < old and self._earlier:
             self.run_worker(self._show_earlier(), exclusive=True, group="others")
@@ -189,7 +192,7 @@ class Transcript(Letters):
             return ()
 
     async def _drop_earlier(self, *, far: bool = True) -> None:
-        """Unmount the first turns if there are too many and they are far from the view; unsaved turns stay."""
+        """Unmount the first turns if there are too many and they are far from the view; unsaved turns stay mounted."""
         gone = [view for view in self.views[:-MOST] if view.turn and (self.is_far(view) or not far)]
         self._earlier = (*self._earlier, *_ids(gone))
         await self.remove_children(gone)

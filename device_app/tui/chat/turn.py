@@ -24,9 +24,10 @@ MOST_SHOWN = 4_000
 
 
 class TurnView(Vertical):
-    """A stored turn, or a question being answered, which follows the messages with its ticket.
+    """A stored turn, or a question being answered, which follows the messages with its ticket number.
 
-    `instead_of` are the ids of the turns that it replaces; `model_only` says that the person asks the model alone.
+    `instead_of` are the ids of the turns that this turn replaces; `model_only` says that the person asks the model
+    alone.
     """
 
     def __init__(
@@ -65,16 +66,16 @@ class TurnView(Vertical):
 
     @property
     def answer(self) -> str:
-        """The answer as far as it is written."""
+        """The part of the answer that is written so far."""
         return self.turn.answer if self.turn else ""
 
     def show_turn(self, turn: Turn) -> None:
-        """Show the turn's new facts; its text is unchanged."""
+        """Show the turn's new facts; the answer's text is unchanged."""
         self.turn = turn
         self.support.turn(turn)
 
     async def follow(self, event: messages.Event) -> None:
-        """Show an event of this question."""
+        """Update the view for an event of this question."""
         match event:
             case messages.FoundSources(sources=sources):
                 if sources:

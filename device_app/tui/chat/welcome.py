@@ -1,4 +1,4 @@
-"""The welcome in an empty conversation: what is on, what is new, what can be asked about, and how to begin."""
+"""The welcome text in an empty conversation: today's events, new documents, what to ask about, and how to begin."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 _BAR = 24
 _TALL = 24
-"""The rows from which on the introduction and the filters are shown beside news."""
+"""The height in rows from which on the introduction and the filters are shown beside the news."""
 
 _EVENTS = 4
-"""The most events of today that are shown."""
+"""The most events of today that the welcome text shows."""
 
 
 class Welcome(Vertical):
-    """The welcome of an empty conversation; before any file was read, also how to add files.
+    """The welcome text of an empty conversation; before any file was read, also how to add files.
 
     `is_shown` becomes true once the numbers of files and passages are known.
     """
@@ -42,16 +42,16 @@ class Welcome(Vertical):
         self.is_shown = False
 
     def compose(self) -> ComposeResult:
-        """Yield the text, then the first run."""
+        """Yield the welcome text, then the first run."""
         yield self._shown
         yield self._first_run
 
     def on_mount(self) -> None:
-        """Show the text that needs no store."""
+        """Show the part of the text that needs no store."""
         self._show()
 
     def know(self, totals: Totals) -> None:
-        """Show what can be asked about, from the totals of the store."""
+        """Show what the person can ask about, from the totals of the store."""
         self.is_shown = True
         if totals.passages:
             self._known = Content.assemble(
@@ -65,7 +65,7 @@ class Welcome(Vertical):
         self._show()
 
     def show_today(self, today: Today) -> None:
-        """Show what is on today, and what is new since yesterday."""
+        """Show today's events, and the documents that are new since yesterday."""
         self._today = Content("\n").join(part for part in (_on_today(today), _new(today)) if part)
         self._has_news = bool(today.events or today.next or today.new)
         self._show()
@@ -100,7 +100,7 @@ class Welcome(Vertical):
         self._show()
 
     def ready(self) -> None:
-        """Remove the text about models."""
+        """Remove the text about missing models."""
         self._models = Content("")
         self._show()
 
@@ -118,7 +118,7 @@ class Welcome(Vertical):
 
 
 def _on_today(today: Today) -> Content:
-    """Return what is on today; without a calendar, how to see that here."""
+    """Return the text about today's events; without a calendar, how to add one."""
     if not today.has_calendar:
         return Content.styled("Add a calendar (.ics) to see here what is on today.", "$quiet")
     if not today.events:
@@ -131,7 +131,7 @@ def _on_today(today: Today) -> Content:
 
 
 def _new(today: Today) -> Content:
-    """Return what is new since yesterday, if anything is."""
+    """Return the text about documents that are new since yesterday; empty if there are none."""
     if not today.new:
         return Content("")
     newest = f", the newest: {today.newest}" if today.newest else ""

@@ -1,4 +1,4 @@
-"""The window that explains an answer: its timing, the saved answers considered, and what left the device."""
+"""The window that explains an answer: its timing, the saved answers compared with its question, and the data sent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BAR = 14
 
 
 class WhyScreen(ModalScreen[None]):
-    """A window with the record of a turn, then the saved answers that would be compared with its question now."""
+    """A window with the record of a turn, and the saved answers that would be compared with its question now."""
 
     BINDINGS = [Binding("escape,q", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
 

@@ -1,4 +1,4 @@
-"""Answers questions in a thread of its own: runs `Assistant.ask` and posts its events. One question at a time."""
+"""Answers questions in a thread of its own, one at a time: runs `Assistant.ask` and posts its events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Result = TypeVar("Result")
 class Request:
     """A question to answer. `instead_of` is the id of the turn that it replaces, with all later turns.
 
-    `asked` are the options that the person chose. `typed` is what was read while the question was typed.
+    `asked` are the options that the person chose. `typed` holds the passages read while the question was typed.
     """
 
     ticket: int
@@ -50,7 +50,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A kept question, its cosine with the question asked, whether its answer serves, and the reason."""
+    """A kept question, its cosine with the asked question, whether its answer serves, and the reason."""
 
     question: str
     similarity: float
@@ -74,11 +74,11 @@ class Answers:
         self._closed = Event()
 
     def start(self) -> None:
-        """Load the model and the embedder, so that the first question need not wait."""
+        """Load the model and the embedder, so that the first question is answered without delay."""
         self._submit(self._prepare)
 
     def ask(self, request: Request) -> None:
-        """Answer the question. The last message is Finished, Stopped or Failed."""
+        """Answer the question. The last message posted is Finished, Stopped or Failed."""
         with self._typing_changes:
             self._text = ""
             asked = replace(request, typed=self._typing.sent(request.question)) if self._typing else request
@@ -86,18 +86,18 @@ class Answers:
         self._submit(lambda device: self._answer(device, asked))
 
     def stop(self) -> None:
-        """Stop writing the current answer, within one model batch."""
+        """Stop the current answer, within one batch of the model."""
         if self._request:
             self._request.stop.set()
         if self._typing:
             self._typing.stop()
 
     def typed(self) -> None:
-        """Note a key press: the current answer's display waits a moment, and background work ends."""
+        """Record a key press: the display of the current answer waits a moment, and background work ends."""
         self.typed_at = time.monotonic()
 
     def types(self, text: str) -> None:
-        """Prepare for the question being typed, given its text so far; load the model if that was postponed.
+        """Prepare for the question being typed, given its text so far; load the model if loading was postponed.
 
         Returns at once.
         """
@@ -115,7 +115,10 @@ class Answers:
         self._submit(self._fetch)
 
     async def why(self, question: str) -> Sequence[Weighed]:
-        """Return the kept answers considered for the question now, the most similar first. Raises JackdawError."""
+        """Return the kept answers that would be compared with the question now, the most similar first.
+
+        Raises JackdawError.
+        """
 
         def weigh(device: Device) -> Sequence[Weighed]:
             similar = device.assistant.similar(question, device.options())
@@ -127,8 +130,9 @@ class Answers:
         return await self._thread.run(weigh)
 
     async def keep_up(self) -> None:
-        """Reopen the device if another program has connected it to a server or disconnected it; let the model go if the
-        phone is short of memory.
+        """Reopen the device if another program has connected it to a server or disconnected it.
+
+        Free the model if the phone is short of memory.
         """
         if await asyncio.to_thread(self._following.has_changed):
             self.reopen()
@@ -136,18 +140,18 @@ class Answers:
             self._submit(self._let_go)
 
     def reopen(self) -> None:
-        """Reload the settings before the next question."""
+        """Load the settings again before the next question."""
         if self._typing:
             self._typing.forget()
         self._thread.reopen()
         self.start()
 
     async def lend(self, work: Callable[[Device], Result]) -> Result:
-        """Run the work on the device that has the models loaded; return its result or raise its error."""
+        """Run the work on the device with the loaded models; return its result or raise its error."""
         return await self._thread.run(work)
 
     def begin(self, work: Callable[[Device], Result]) -> Future[Result]:
-        """Submit work for the device that has the models loaded. The work has to end soon once `is_awaited` is true."""
+        """Submit work for the device with the loaded models. The work has to end soon once `is_awaited` is true."""
         return self._thread.submit(work)
 
     @property
@@ -207,7 +211,7 @@ class Answers:
         self._following.follow(device)
 
     def _let_go(self, device: Device) -> None:
-        """Free the model, unless it is about to be used; what the person types next loads it again."""
+        """Free the model, unless it is about to be used; it is loaded again when the person types."""
         with self._typing_changes:
             if device.loaded is None or self._thread.is_awaited or (self._typing and self._typing.is_busy):
                 return

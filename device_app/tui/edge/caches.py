@@ -1,6 +1,6 @@
 """Reads and controls the caches, in a thread of its own.
 
-Work that needs the models runs in the thread that has them loaded, between questions.
+Work that needs the models runs between questions, in the thread that has the models loaded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SUGGESTIONS = 3
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """The kept attention states of one passage, its text, and the questions answered from it."""
+    """The kept attention states of one passage, the passage's text, and the questions answered from it."""
 
     kept: PassageStates
     text: str
@@ -38,7 +38,10 @@ class States:
 
 
 class Caches:
-    """The caches of one person. Every method raises StoreError. `working` is true while this process fills them."""
+    """The caches of one person.
+
+    Every method raises StoreError. `working` is true while this process fills the caches.
+    """
 
     def __init__(self, environment: Mapping[str, str], open_device: Callable[[], Device], answers: Answers) -> None:
         self._environment = environment
@@ -62,7 +65,7 @@ class Caches:
         return await self._thread.run(read)
 
     async def suggestions(self, now: datetime, count: int = SUGGESTIONS) -> Sequence[str]:
-        """Return questions that are answered at once: predicted ones, the likeliest first, then ones for rules.
+        """Return questions that are answered at once: predicted ones, the likeliest first, then questions for rules.
 
         `now` has the person's time zone.
         """
@@ -79,7 +82,7 @@ class Caches:
         return await self._thread.run(lambda device: _records(device).entries(words))
 
     async def some_entries(self, ids: Sequence[int]) -> Sequence[Entry]:
-        """Return the kept questions with these ids, in that order, without those that no longer exist."""
+        """Return the kept questions with these ids, in that order; ids that no longer exist are left out."""
 
         def some(device: Device) -> Sequence[Entry]:
             from storage.qa_entries import QAEntries
@@ -94,7 +97,7 @@ class Caches:
         return await self._thread.run(lambda device: _records(device).passages(words))
 
     async def some_states(self, passages: Sequence[int]) -> Sequence[PassageStates]:
-        """Return the kept states of these passages, in that order, without those that no longer exist."""
+        """Return the kept states of these passages, in that order; passages that no longer exist are left out."""
 
         def some(device: Device) -> Sequence[PassageStates]:
             by_id = _records(device).states(passages)
@@ -103,11 +106,11 @@ class Caches:
         return await self._thread.run(some)
 
     async def states(self, passage: int) -> States | None:
-        """Return a passage's kept states; None if there are none any more."""
+        """Return a passage's kept states; None if they no longer exist."""
         return await self._thread.run(lambda device: _states(device, passage))
 
     async def weigh(self, entry: int) -> Sequence[Weighed]:
-        """Return the kept answers considered if the entry's question were asked now, the entry's own first."""
+        """Return the kept answers that would be compared with the entry's question now, the entry's own first."""
         return await self._answers.lend(partial(_weigh, entry))
 
     async def limit(self, layer: Layer, megabytes: float) -> int:
@@ -124,7 +127,7 @@ class Caches:
         return evicted
 
     async def clear(self, *, answers: bool, states: bool) -> tuple[int, int]:
-        """Drop answers, states or both; return how many of each. Raises NotWritable."""
+        """Delete answers, states or both; return how many of each. Raises NotWritable."""
 
         def clear(device: Device) -> tuple[int, int]:
             from device_app.commands.caches import clear
@@ -144,10 +147,10 @@ class Caches:
         await self._thread.run(pause)
 
     async def work(self) -> str | None:
-        """Fill the caches with the model loaded in this process, until all is done, the user types or `stop` is called.
+        """Fill the caches with the model loaded in this process.
 
-        Return why the work ended early, or None. Raises UsageError if another process does that work, and errors of the
-        work.
+        The work ends when everything is done, the user types or `stop` is called. Return why it ended early, or None.
+        Raises UsageError if another process fills the caches, and errors of the work.
         """
         self._stop.clear()
         self.working = True
@@ -157,11 +160,11 @@ class Caches:
             self.working = False
 
     def stop(self) -> None:
-        """Stop filling the caches, within one model batch."""
+        """Stop filling the caches, within one batch of the model."""
         self._stop.set()
 
     def reopen(self) -> None:
-        """Reload the settings."""
+        """Load the settings again."""
         self._thread.reopen()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The types of the facts that widgets show. Widgets import them from here, not from the store's modules."""
+"""The types of the facts that widgets show. Widgets import these types from here, not from the store's modules."""
 
 from dataclasses import dataclass
 

@@ -30,14 +30,14 @@ class Following:
         self._lock = Lock()
 
     def expect(self, device: Device) -> None:
-        """Post the expected state at once: connecting needs the model, which may be loaded late."""
+        """Post the state that is expected, as connecting needs the model, which may be loaded late."""
         if device is not self._device:
             self._watching.close()  # of the earlier device, whose link is closed
             self._device, self._file, self._kept = None, device.paths.link, _stamp(device.paths.link)
             self._post(messages.Linked(Standing("connecting") if device.public else _without(device)))
 
     def follow(self, device: Device) -> None:
-        """Connect to the device's server, if it has one that may be asked, and post the link's changes from now on."""
+        """Connect to the device's server if it may be asked, and post the link's state changes from now on."""
         if device is self._device:
             return
         self._watching.close()
@@ -52,7 +52,10 @@ class Following:
         self._device = device
 
     def has_changed(self) -> bool:
-        """Return whether another program has connected to or left a server since the last call. Thread-safe."""
+        """Return whether another program has connected or disconnected a server since the last call.
+
+        Thread-safe.
+        """
         if self._file is None:
             return False
         before, self._kept = self._kept, _stamp(self._file)

@@ -1,6 +1,6 @@
 """Reads files in a thread of its own: a queue of paths, pausing, resuming, and removing from the knowledge.
 
-Finished documents are always stored; a stopped run is continued by the next run over the same paths.
+Finished documents are always stored; after a stop, the next run over the same paths continues.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ class Reader:
         self._run_over = ReadingRun(self._announce, self._is_stopped, self._paused.wait, answering, clock, self.pause)
 
     def read(self, paths: Sequence[Path]) -> None:
-        """Read these paths, after those being read."""
+        """Read these paths, after the paths already in the queue."""
         self._want(paths)
         self.resume()
 
     def update(self) -> None:
-        """Bring all remembered folders up to date."""
+        """Read new and changed files in all remembered folders."""
         self._begin(partial(self._run, everything=True))
 
     def pause(self) -> None:
-        """Stop as soon as the current file permits. Finished documents are kept, and `resume` continues from there."""
+        """Stop as soon as the current file permits. Finished documents are kept, and `resume` continues after them."""
         self._paused.set()
         self._announce((Phase.WAITING,), phase=Phase.PAUSED, why="")
         self._announce((Phase.READING, Phase.GIVING_WAY), phase=Phase.PAUSING, seconds_left=None)
@@ -69,11 +69,11 @@ class Reader:
         self._begin(self._run)
 
     async def remove(self, path: bytes) -> Removed:
-        """Remove a file or folder from the knowledge; reading is paused during that. Raises StoreError, StoreLocked."""
+        """Remove a file or folder from the knowledge; reading is paused meanwhile. Raises StoreError, StoreLocked."""
         return await asyncio.wrap_future(self._aside(lambda: self._thread.submit(partial(self._remove, path))))
 
     def reopen(self) -> None:
-        """Reload the settings."""
+        """Load the settings again."""
         self._aside(self._thread.reopen)
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class Reader:
             self._post(messages.Broken(error))
 
     def _aside(self, begin: Callable[[], Future[Result]]) -> Future[Result]:
-        """Submit work during which reading is paused. Reading continues after it, unless the user has paused it."""
+        """Submit work during which reading is paused. Afterwards, reading continues unless the user has paused it."""
 
         def done(_: Future[Result]) -> None:
             with self._lock:

@@ -28,7 +28,7 @@ class Known:
         return await self._thread.run(lambda device: _holdings(device).all(words)[offset : offset + limit])
 
     async def files(self, path: bytes, words: str, limit: int, offset: int) -> Sequence[KnownFile]:
-        """Return files at or under a path whose relative names contain all the words, unreadable ones first."""
+        """Return files at or under a path whose relative names contain all the words, unreadable files first."""
         return await self._thread.run(lambda device: _holdings(device).files_under(path, limit, offset, words))
 
     async def passages(self, path: bytes, most: int) -> Sequence[StoredPassage]:
@@ -36,7 +36,7 @@ class Known:
         return await self._thread.run(lambda device: device.knowledge.passages_of(path, most))
 
     def reopen(self) -> None:
-        """Reload the settings."""
+        """Load the settings again."""
         self._thread.reopen()
 
     def close(self) -> None:

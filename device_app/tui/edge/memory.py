@@ -1,4 +1,4 @@
-"""When the app goes without the model: on a phone until the person types, and while other apps lack memory."""
+"""Decides when the app frees the model: on a phone until the person types, and while other apps lack memory."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def loads_late(weights: Weights, model: Entry) -> bool:
-    """Return whether the model is loaded only once the person types: on a phone, or where memory is short."""
+    """Return whether the model is loaded only once the person types: on a phone, or if memory is short."""
     from models.forecast import is_memory_short
 
     return is_phone() or is_memory_short(weights, model)
 
 
 def is_needed() -> bool:
-    """Return whether this is a phone on which other apps lack memory; Android would end this one."""
+    """Return whether this is a phone on which other apps lack memory, so that Android would end this app."""
     from shared.memory import available
     from storage.pressure import RESERVE
 

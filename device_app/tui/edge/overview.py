@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The state of the caches at one moment, with an entry for each of the last days. Limits are in bytes, and
-    `passages` were read."""
+    """The state of the caches at one moment, with an entry for each of the last days.
+
+    Limits are in bytes; `passages` is the number of passages in the knowledge.
+    """
 
     days: Sequence[Day]
     answers: Totals

@@ -1,4 +1,4 @@
-"""The app's access to models and the store, in parts. Each part is imported and created on first use if it can wait."""
+"""The app's access to models and the store, in parts. A part that can wait is imported and created on first use."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Parts:
-    """The parts of `tui/edge`. `open_device` opens a device for each thread, under the current settings.
+    """The parts of `tui/edge`. `open_device` opens a device for each thread, with the current settings.
 
-    `to_chat` and `to_app` take messages from any thread; `answering` tells whether the app is answering.
+    `to_chat` and `to_app` take messages from any thread; `answering` returns whether the app is answering.
     """
 
     def __init__(
@@ -39,41 +39,41 @@ class Parts:
 
     @cached_property
     def known(self) -> Known:
-        """The reader of the knowledge."""
+        """The part that reads the knowledge."""
         from device_app.tui.edge.known import Known
 
         return Known(self._open)
 
     @cached_property
     def searches(self) -> Searches:
-        """The searches in files and conversations."""
+        """The part that searches in files and conversations."""
         from device_app.tui.edge.searches import Searches
 
         return Searches(self._open)
 
     @cached_property
     def caches(self) -> Caches:
-        """The access to the caches."""
+        """The part that reads and controls the caches."""
         from device_app.tui.edge.caches import Caches
 
         return Caches(self._environment, self._open, self.answers)
 
     @cached_property
     def preferences(self) -> Preferences:
-        """The access to settings and models."""
+        """The part that reads and changes settings and models."""
         from device_app.tui.edge.preferences import Preferences
 
         return Preferences(self._environment, self._open)
 
     @cached_property
     def reader(self) -> Reader:
-        """The reader of files."""
+        """The part that reads files."""
         from device_app.tui.edge.ingestion import Reader
 
         return Reader(self._open, self._to_app, self._answering)
 
     def reopen(self) -> None:
-        """Reload the settings in all parts."""
+        """Load the settings again in all parts."""
         for part in self._made("answers", "records", "known", "searches", "caches", "reader", "preferences"):
             part.reopen()
 

@@ -18,13 +18,13 @@ LIKELY = ("Documents", "Notes", "Mail", "storage/shared/Documents", "storage/sha
 """Folders under a person's home that are likely to hold documents; the last two exist on phones."""
 
 _MOST_ENTRIES = 20_000
-"""The most names examined in one folder; in a larger one, more of the name has to be typed."""
+"""The most names examined in one folder; in a larger folder, the person has to type more of the name."""
 
 _MOST_SHOWN = 50
 
 
 def likely(environment: Mapping[str, str], most: int = 4) -> list[str]:
-    """Return the likely folders that exist and are not empty, as a person would type them."""
+    """Return at most `most` likely folders that exist and are not empty, as a person would type them."""
     home = Path(environment.get("HOME") or "~").expanduser()
     named = [*_own_documents(home, environment), *LIKELY]
     return [f"~/{name}" for name in dict.fromkeys(named) if _holds_something(home / name)][:most]

@@ -1,4 +1,4 @@
-"""Settings, models and egress, in threads of their own. A download blocks nothing else."""
+"""Reads and changes settings and models, and reads egress, in threads of its own. A download blocks nothing else."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """All models, and the size and limit of the caches on disk in bytes."""
+    """All models, and the size and limit of the caches on disk, in bytes."""
 
     models: Sequence[Model]
     held: int
@@ -61,16 +61,16 @@ class Fetch:
     """A download in progress, in bytes; `total` is 0 if unknown."""
 
     name: str
-    doing: str = "asking for it"
+    doing: str = "contacting the source"
     done: int = 0
     total: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """The companion server's address, and the settings about what it may be asked.
+    """The companion server's address, and the settings for the data that may be sent to it.
 
-    `spent` is a sentence about what today's answers took; "" if they took nothing and there are no limits.
+    `spent` is a sentence about the cost of today's answers; "" if they cost nothing and there are no limits.
     """
 
     address: str
@@ -94,7 +94,7 @@ class Preferences:
         return await self._do(self._all)
 
     async def look(self) -> settings.App:
-        """Return the current settings of the app's look."""
+        """Return the settings for the app's appearance."""
         return await self._do(lambda: look(self._environment))
 
     async def set(self, key: str, value: str) -> Value:
@@ -110,12 +110,12 @@ class Preferences:
         await self._do(lambda: unset_value(self._paths(), key))
 
     async def shelf(self) -> Shelf:
-        """Return the models, with the resources that each would take."""
+        """Return the models, with the memory and disk space that each would take."""
         held = await self._store.run(_held)
         return await self._do(lambda: self._shelf(held))
 
     async def use(self, name: str) -> None:
-        """Use the model from now on, after opening it once as a check."""
+        """Use the model from now on, after loading it once as a check."""
         await self._do(lambda: self._use(name))
 
     async def fetch(self, name: str) -> None:
@@ -136,11 +136,11 @@ class Preferences:
         return await self._store.run(lambda device: device.conversations.egress())
 
     async def companion(self) -> Companion | None:
-        """Return the companion server; None if this device has none."""
+        """Return the companion server and its settings; None if this device is connected to no server."""
         return await self._do(self._companion)
 
     def reopen(self) -> None:
-        """Reload the settings for the store."""
+        """Load the settings again."""
         self._store.reopen()
 
     def close(self) -> None:
@@ -233,7 +233,7 @@ def _held(device: Device) -> int:
 
 
 def _spent(paths: Paths, link: settings.Link) -> str:
-    """Return a sentence about what today's answers took; "" if they took nothing and there are no limits."""
+    """Return a sentence about the cost of today's answers; "" if they cost nothing and there are no limits."""
     from device_app.companion.dispatch.day import DayLimits, Days
     from device_app.presentation import spent_today
 
@@ -242,7 +242,7 @@ def _spent(paths: Paths, link: settings.Link) -> str:
 
 
 def look(environment: Mapping[str, str]) -> settings.App:
-    """Return the settings of the app's look. Raises SettingError."""
+    """Return the settings for the app's appearance. Raises SettingError."""
     from device_app.settings import load
     from storage.paths import Paths
 

@@ -1,6 +1,6 @@
-"""One run of reading files: reports progress, pauses for questions, and offers a new user some questions.
+"""One run of reading files: reports progress, pauses for questions, and suggests questions to a new user.
 
-Knows no queue and no thread: its caller decides what is read and when, and stops it.
+Uses no queue and no thread: its caller decides which paths are read and when, and stops the run.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from device_app.knowledge.ingest import Ingestion, Progress
 
 TELL_S = 0.2
-"""The least number of seconds between two progress reports."""
+"""The least seconds between two progress reports."""
 
 QUIET_S = 1.0
-"""The seconds after a question, answered by any process, in which nothing is read."""
+"""The seconds after a question, answered by any process, in which no file is read."""
 
 _AGAIN_S = 0.5
 _QUESTIONS = 3
 _ENOUGH = 400
-"""The number of passages after which a new user is offered questions, even if there is more to read."""
+"""The number of passages after which questions are suggested to a new user, even before the end of the run."""
 
 
 class Tell(Protocol):
-    """A callback that updates a `Reading`; with phases given, only if its present phase is one of them."""
+    """The type of a callback that updates a `Reading`; with phases given, only if the present phase is one of them."""
 
     def __call__(self, only: Collection[Phase] = (), /, **news: Any) -> None: ...
 
@@ -42,7 +42,7 @@ class Tell(Protocol):
 class ReadingRun:
     """One run of reading files. `is_stopped` returns whether the run has to end; `wait` then returns at once.
 
-    `answering` returns whether the app is answering a question; `pause` pauses, as a phone's notification asks for.
+    `answering` returns whether the app is answering a question; `pause` pauses the run from a phone's notification.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class ReadingRun:
 
     @contextmanager
     def _alone(self, device: Device) -> Iterator[None]:
-        """Acquire the lock for reading files, waiting until it is free. Raises GaveWay."""
+        """Acquire the lock for reading files, waiting until no other process holds it. Raises GaveWay."""
         from device_app.ahead.reading import alone, go_on
 
         with ExitStack() as stack:
@@ -117,7 +117,7 @@ class ReadingRun:
             yield
 
     def _heed(self, device: Device) -> bool:
-        """Wait while a question is being answered; return whether to stop."""
+        """Wait while a question is being answered; return whether the run has to stop."""
         if device.paths.add_paused.exists():
             device.paths.add_paused.unlink(missing_ok=True)
             self._pause()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from device_app.tui.edge.facts import Conversation, Passage, Totals, Turn
 
 _USED = "used command "
-"""Begins the names of the counters of commands."""
+"""The prefix of the names of the counters for commands."""
 
 CONTEXT_PASSAGES = 2
 """The number of passages shown before and after a source."""
@@ -75,7 +75,7 @@ class Records:
         return await self._thread.run(lambda device: _export(device, conversation, form, folder))
 
     async def today(self, now: datetime) -> Today:
-        """Return what is on today, and what is new since yesterday. `now` has the person's time zone."""
+        """Return today's events, and the documents that are new since yesterday. `now` has the person's time zone."""
 
         def read(device: Device) -> Today:
             from device_app.commands.today import today
@@ -104,7 +104,7 @@ class Records:
         await self._thread.run(note)
 
     def reopen(self) -> None:
-        """Reload the settings."""
+        """Load the settings again."""
         self._thread.reopen()
 
     def close(self) -> None:

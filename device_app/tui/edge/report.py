@@ -1,4 +1,4 @@
-"""Reports a fault of the app with the stacks of its threads. Contains nothing of the person's files or questions."""
+"""Reports a fault of the app with the stacks of its threads. The report contains no data from files or questions."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ from storage.private import write_private
 
 
 def report(what: str, tasks: Sequence[str]) -> str:
-    """Write the fault, task names and all threads' stacks to a file; return its path, or why there is none."""
+    """Write `what` went wrong, task names and all threads' stacks to a file; return its path, or why there is none."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     lines = [
         f"{datetime.now(UTC).isoformat(timespec='seconds')} {what}",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from device_app.device import Device
 
 LIMIT = 30
-"""The most results of each side."""
+"""The most results in each of files and conversations."""
 
 
 class Searches:
@@ -25,7 +25,7 @@ class Searches:
         self._searcher: Searcher | None = None
 
     async def search(self, text: str, today: date, side: Side, sort: Sort) -> Results:
-        """Return what matches a search that is being typed."""
+        """Return the results of a search that is being typed."""
         return await self._thread.run(
             lambda device: self._of(device).search(text, today, limit=LIMIT, side=side, sort=sort, typing=True)
         )
@@ -39,7 +39,7 @@ class Searches:
         return await self._thread.run(lambda device: _editor(device, passage))
 
     def reopen(self) -> None:
-        """Reload the settings."""
+        """Load the settings again."""
         self._thread.reopen()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""An assistant whose model stops within one batch."""
+"""An assistant whose model can be stopped within one batch."""
 
 from __future__ import annotations
 

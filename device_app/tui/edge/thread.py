@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 ANSWERS, READING = 5, 10
-"""Nice values: the screen has the highest priority, then the model, then reading files."""
+"""The nice values of the threads for answers and for reading files: the screen has a higher priority than both."""
 
 
 class DeviceThread:
-    """A thread that runs work on a Device, in order. The Device is opened, and its imports done, for the first work."""
+    """A thread that runs work on a Device, in order. It opens the Device, and does its imports, for the first work."""
 
     def __init__(self, name: str, open_device: Callable[[], Device], nice: int = 0) -> None:
         self._open = open_device
@@ -31,7 +31,7 @@ class DeviceThread:
         self._lock, self._waiting = Lock(), 0
 
     def submit(self, work: Callable[[Device], Result]) -> Future[Result]:
-        """Queue the work after everything submitted earlier; return the future of its result."""
+        """Queue the work after all work submitted before; return the future of its result."""
         self._wait(1)
 
         def run_next() -> Result:
@@ -48,7 +48,10 @@ class DeviceThread:
         return self._waiting > 0
 
     async def run(self, work: Callable[[Device], Result]) -> Result:
-        """Return the work's result, or raise its error. Cancelling the call removes work that has not started."""
+        """Return the work's result, or raise its error.
+
+        If the call is cancelled, work that has not started is removed.
+        """
         return await asyncio.wrap_future(self.submit(work))
 
     def reopen(self) -> Future[None]:
@@ -79,7 +82,7 @@ class DeviceThread:
 
 
 def _be_nice(nice: int) -> None:
-    """Lower this thread's priority. Threads that it starts, such as the model's, inherit that."""
+    """Lower this thread's priority. Threads that it starts, such as the model's, inherit the priority."""
     if nice and sys.platform in ("linux", "android"):  # elsewhere a thread has no nice value of its own
         with suppress(OSError):
             thread = threading.get_native_id()

@@ -1,4 +1,4 @@
-"""Prepares for the question being typed, in a thread of its own that schedules work on the thread with the device.
+"""Prepares for the question being typed, in a thread of its own that submits work to the thread with the device.
 
 The screen only posts the text. Any work in progress gives way when the question is sent.
 """
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.01
 _GAP_S, _PIECE_S = 0.3, 0.1
-"""The assumed seconds between two key presses and per model batch, before any are measured."""
+"""The assumed seconds between two key presses and per model batch, before the first measurement of each."""
 
 _FORGETS = 0.8
-"""The factor by which the estimated batch time shrinks with each key press while no batch starts."""
+"""The factor by which the estimated batch time shrinks with each key press during which no batch starts."""
 
 _RESTS_S = 30.0
-"""Seconds until reading is tried again after something forbade it: load, power, a budget, a pause or a full disk."""
+"""Seconds after which a refused reading is tried again, refused by load, power, a budget, a pause or a full disk."""
 
 _MOST_GAP_S = 1.0
-"""The longest gap, in seconds, that counts for the typing pace."""
+"""The longest gap between keys, in seconds, that counts for the estimated typing speed."""
 
 
 class Lender(Protocol):
@@ -95,9 +95,9 @@ class Typing:
             self._changed.notify()
 
     def sent(self, text: str) -> ReadWhileTyping:
-        """End the work for the question that is sent now; return what was read for it, complete when the work ends.
+        """End the work for the question that is sent now; return the passages read for it, complete when the work ends.
 
-        If another question than the typed one is sent, return an empty result, and continue for the typed one.
+        If the sent question is not the typed one, return an empty result, and continue for the typed one.
         """
         with self._changed:
             if self._question.draft.text.split() != text[: MOST_CHARACTERS + 1].split():
@@ -108,22 +108,22 @@ class Typing:
         return self._sent.read
 
     def stop(self) -> None:
-        """End a reading that still runs for the question sent last, as its answer is no longer awaited."""
+        """End the reading that still runs for the last sent question, as its answer is no longer awaited."""
         self._sent.is_sent = False
 
     @property
     def is_busy(self) -> bool:
-        """Whether a question is half typed."""
+        """Whether a question is being typed."""
         return bool(self._question.draft.text)
 
     def forget(self) -> None:
-        """Drop what was read for the half-typed question, and read for it again: settings or the model changed."""
+        """Drop the passages read for the question being typed, and read again, as settings or the model changed."""
         with self._changed:
             self._not_before = -math.inf
             self._forget()
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread that prepares for questions."""
         with self._changed:
             self._closed = True
             self._question.ended.set()

@@ -1,4 +1,4 @@
-"""An answer that is being written, and the turn that it becomes."""
+"""The text of an answer that is being written, and the stored turn that results."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -7,18 +7,18 @@ from typing import Any
 from storage.conversations import Turn
 
 SAVE_EVERY_S = 1.0
-"""Seconds between two saves of the text, which bounds what a killed process loses."""
+"""Seconds between two saves of the text, which limits the text that a killed process loses."""
 
 SHOW_EVERY_S = 0.1
-"""The least seconds between two displays of new text: each display costs a layout, which delays keys."""
+"""The least seconds between two displays of new text, as each display takes a layout, which delays keys."""
 
 TYPING_S, HELD_S = 0.15, 0.5
-"""New text is shown `TYPING_S` after the last key press, or after it was held back for `HELD_S`; both in seconds."""
+"""The delays of new text: it is shown `TYPING_S` seconds after the last key press, at the latest after `HELD_S`."""
 
 
 @dataclass(slots=True)
 class Writing:
-    """The text of an answer so far. `new_turns` holds its turn once that is in the store."""
+    """The text of an answer so far. `new_turns` holds the answer's turn once it is in the store."""
 
     new_turns: list[Turn] = field(default_factory=list)
     text: str = ""
@@ -34,21 +34,21 @@ class Writing:
 
     @property
     def turn(self) -> Turn | None:
-        """The turn with the text so far; None before it is in the store."""
+        """The turn with the text so far; None before the turn is in the store."""
         if not self.new_turns:
             return None
         return replace(self.new_turns[0], answer=self.text.strip(), complete=self.finished, record=self.record or {})
 
     def whole(self) -> Turn:
-        """Return the turn, which must be in the store."""
+        """Return the answer's turn, which must be in the store."""
         turn = self.turn
         assert turn is not None
         return turn
 
     def add(self, text: str, now: float, typed_at: float = 0.0) -> tuple[str, bool]:
-        """Add text written at `now`, in seconds; return the text to show now, and whether it is time to save.
+        """Add text written at `now`, in seconds; return the text to show now, and whether to save.
 
-        `typed_at` is the time of the last key.
+        `typed_at` is the time of the last key press.
         """
         self.text += text
         show = ""
@@ -63,7 +63,7 @@ class Writing:
         return show, save
 
     def give_up_saving(self) -> None:
-        """Stop saving: the whole answer is stored at its end, if that is possible then."""
+        """Stop saving during the answer; the whole answer is stored at its end, if possible."""
         self.saved_at = math.inf
 
     def finish(self, text: str, record: dict[str, Any]) -> None:

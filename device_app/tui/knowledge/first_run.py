@@ -16,7 +16,7 @@ from device_app.tui.wording import safe_line
 
 
 class FirstRun(Vertical):
-    """The part of the welcome shown before anything was read. `choices` are the texts for the keys 1, 2, 3 …."""
+    """The part of the welcome before any file was read. `choices` are the texts for the keys 1, 2, 3 …."""
 
     def __init__(self) -> None:
         super().__init__()

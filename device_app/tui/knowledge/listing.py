@@ -1,4 +1,4 @@
-"""A list of files and folders of any length: filtered as the person types, read page by page as they scroll."""
+"""A list of files and folders of any length: filtered as the person types, read page by page on scrolling."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Filter(Input):
 
 
 class Listing(Vertical):
-    """Folders and single files, or the files `inside` one folder; `totals` are those of the whole knowledge.
+    """Folders and single files, or the files `inside` one folder; `totals` are the totals of the whole knowledge.
 
     `trying` awaits work that may fail; `named` formats a path for display.
     """
@@ -45,10 +45,10 @@ class Listing(Vertical):
     BINDINGS = [Binding("down", "to_list", show=False)]  # noqa: RUF012 (as Textual declares it)
 
     class Read(Message):
-        """The rows were read again."""
+        """The message that the rows were read again."""
 
     class Chosen(Message):
-        """The person chose a row to open."""
+        """The message that the person chose a row to open."""
 
         def __init__(self, row: Row) -> None:
             super().__init__()
@@ -81,7 +81,7 @@ class Listing(Vertical):
 
     @property
     def highlighted(self) -> Row | None:
-        """The highlighted row, or None."""
+        """The highlighted row; None if no row is highlighted."""
         at = self.list.highlighted
         return self.rows[at] if at is not None and at < len(self.rows) else None
 
@@ -91,7 +91,7 @@ class Listing(Vertical):
         return self.filter.value.strip()
 
     def go(self, inside: Holding | None) -> None:
-        """Open a folder, or leave it."""
+        """Show the contents of a folder, or with None all folders."""
         self.inside, self.rows = inside, []
         self.list.clear_options()
         self.list.focus()
@@ -119,7 +119,7 @@ class Listing(Vertical):
         self._read(self._load)
 
     def follow(self) -> None:
-        """Read the list again, unless a read is still in progress, as may happen with a large store."""
+        """Read the list again, unless a read is still in progress, as is possible with a large store."""
         if not self._reads:
             self.reload()
 

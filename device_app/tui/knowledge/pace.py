@@ -3,23 +3,23 @@
 from collections import deque
 
 WINDOW_S = 30.0
-"""Seconds of the latest progress that the estimate is based on."""
+"""Seconds of the latest progress on which the estimate is based."""
 
 
 class Pace:
-    """The speed of reading, from the oldest to the latest note within the window."""
+    """The speed of reading, from the oldest to the latest measurement within the window."""
 
     def __init__(self) -> None:
         self._notes: deque[tuple[float, int]] = deque()
 
     def add(self, now: float, done: int) -> None:
-        """Note the number of bytes done."""
+        """Record the number of bytes done."""
         self._notes.append((now, done))
         while self._notes[0][0] < now - WINDOW_S:
             self._notes.popleft()
 
     def seconds_left(self, total: int) -> float | None:
-        """Return the seconds left for `total` bytes; None as long as there are too few notes."""
+        """Return the seconds left for `total` bytes; None as long as there are too few measurements."""
         if not self._notes:
             return None
         (first, from_bytes), (last, done) = self._notes[0], self._notes[-1]

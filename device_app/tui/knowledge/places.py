@@ -1,4 +1,4 @@
-"""Typing a path: the list of its completions above the input field, which keeps the focus."""
+"""Typing a path: the list of completions above the input field, which keeps the focus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMAND = "/add "
 
 
 def path_in(text: str) -> str | None:
-    """Return the path being typed after the /add command; None without that command."""
+    """Return the path typed after the command /add; None for other text."""
     starts = text[: len(COMMAND)].lower() == COMMAND and "\n" not in text
     return text[len(COMMAND) :].lstrip() if starts else None
 
@@ -59,7 +59,7 @@ class Places(OptionList):
         return chosen if chosen in fitting else fitting[0]
 
     def chosen(self) -> bool:
-        """Return whether an entry was chosen with the arrows."""
+        """Return whether the person chose an entry with the arrows."""
         return self.display and self._moved
 
     @work(exclusive=True)
@@ -80,10 +80,10 @@ class PathField(Input):
     """The input field for a path. Tab completes it, the arrows choose a completion, Enter submits."""
 
     class Left(Message):
-        """The person cancelled."""
+        """The message that the person cancelled the input of a path."""
 
     class Named(Message):
-        """The person submitted a path."""
+        """The message that the person submitted a path."""
 
         def __init__(self, typed: str) -> None:
             super().__init__()
@@ -118,7 +118,7 @@ class PathField(Input):
             self._places.follow(self.value)
 
     async def _on_key(self, event: events.Key) -> None:
-        """Handle special keys here: bindings would be handled before text typed just ahead of them."""
+        """Handle special keys directly, as bindings would run before text typed just ahead of them is inserted."""
         if event.key not in ("tab", "up", "down", "enter", "escape"):
             await super()._on_key(event)
             return

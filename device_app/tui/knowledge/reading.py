@@ -1,4 +1,4 @@
-"""The progress of reading files, and its wording. Pure; imports nothing heavy."""
+"""The progress of reading files, and its text for the screen. Pure; imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Phase(StrEnum):
 class Reading:
     """The progress of reading files. `why` is the reason for waiting or failing.
 
-    `questions` are suggestions about the files that were read. Bytes and files are those of this run; `total_bytes` is
-    0 while files are still being searched for. `seconds_left` is None while it cannot be estimated. `unread` counts the
-    files of kinds that no reader is for.
+    `questions` are suggestions about the read files. Bytes and files are those of this run; `total_bytes` is 0 while
+    files are still being searched for. `seconds_left` is None while it cannot be estimated. `unread` counts the files
+    of unsupported kinds.
     """
 
     phase: Phase = Phase.IDLE
@@ -82,7 +82,7 @@ def in_short(reading: Reading) -> str:
 
 
 def left(seconds: float) -> str:
-    """Return an estimated duration in words."""
+    """Return an estimated remaining duration as a phrase."""
     if seconds < 60:
         return "under a minute left"
     if seconds < 5400:

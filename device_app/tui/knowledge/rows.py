@@ -20,7 +20,7 @@ _DOT = Content.styled(" · ", "$quiet")
 
 
 def holding(held: Holding, name: str, width: int, now: datetime) -> Content:
-    """Return the row of a folder or of a single file: its name, and below it the facts about it."""
+    """Return the row of a folder or of a single file: its name, and facts about it on the line below."""
     facts = [Content.styled(part, "$quiet") for part in _facts(held)]
     if held.skipped:
         facts.append(Content.styled(f"{held.skipped:,} unreadable", "$warning"))

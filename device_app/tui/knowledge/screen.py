@@ -40,7 +40,7 @@ Notes, mails, chats, calendars, PDFs and office files in it are read, here on th
 
 
 class KnowledgeScreen(AreaScreen):
-    """A list of folders and single files; Enter opens a folder, Esc leaves it."""
+    """The knowledge screen, a list of folders and single files; Enter opens a folder, Esc leaves the folder."""
 
     PLACE = Place.KNOWLEDGE
 
@@ -69,7 +69,7 @@ class KnowledgeScreen(AreaScreen):
         yield self._field
 
     def on_mount(self) -> None:
-        """Read the list, and follow the reading of files."""
+        """Read the list, and watch the progress of reading files."""
         super().on_mount()
         self._note.display = False
         self._listing.list.focus()
@@ -209,7 +209,7 @@ class KnowledgeScreen(AreaScreen):
     # Reading
 
     def action_update(self) -> None:
-        """Bring the folders up to date."""
+        """Read new and changed files in the added folders."""
         if self._listing.inside or any(self._is_folder(row) for row in self._listing.rows) or self._listing.words:
             self._reader.update()
         else:

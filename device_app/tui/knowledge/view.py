@@ -9,7 +9,7 @@ from device_app.tui.knowledge.reading import Phase, Reading, summary
 
 
 class ReadingView(Static):
-    """The progress bar, the current file and the time left, from the app's `reading`. Hidden if nothing is read."""
+    """The progress bar, the current file and the time left, from the app's `reading`. Hidden if no file is read."""
 
     def __init__(self) -> None:
         super().__init__(classes="reading", markup=False)
@@ -17,11 +17,11 @@ class ReadingView(Static):
         self._reading = Reading()
 
     def on_mount(self) -> None:
-        """Follow the app's `reading`, starting with its present value."""
+        """Watch the app's `reading`, starting with its present value."""
         self.watch(self.app, "reading", self._follow)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw for the new width."""
+        """Draw the progress for the new width."""
         self._draw(event.size.width)
 
     def settle(self) -> None:

@@ -1,1 +1,1 @@
-"""The app as a process: its terminal, detecting that it hangs, and ending it."""
+"""The app as a process: its terminal, the detection of a freeze, and the end of the app."""

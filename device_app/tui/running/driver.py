@@ -1,4 +1,4 @@
-"""The app's terminal driver: takes over from the opening screen, and restores the terminal in all cases."""
+"""The app's terminal driver: takes over from the opening screen, and always restores the terminal at the end."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ _GIVEN_BACK = (
     "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l"
     "\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"
 )
-"""Ends every mode that Textual sets: mouse, bracketed paste and others; shows the shell's screen and the cursor."""
+"""The text that ends every mode that Textual sets: mouse, bracketed paste and others.
+
+It also shows the shell's screen and the cursor.
+"""
 
 
 class TerminalDriver(LinuxDriver):
-    """A terminal driver. `is_held_up` is true while it waits for the terminal to accept output."""
+    """A terminal driver of Textual. `is_held_up` is true while it waits for the terminal to accept output."""
 
     opening: Opening
     ending: Ending
@@ -54,15 +57,15 @@ class TerminalDriver(LinuxDriver):
         self._drawing = False
 
     def suspend_application_mode(self) -> None:
-        """Restore the terminal for a suspension."""
+        """Restore the terminal while the app is suspended."""
         super().suspend_application_mode()
         self._is_suspended = True
 
     def _sigcont_application(self, *_: object) -> None:
-        """Suspend and resume after a SIGSTOP, which no handler sees.
+        """Suspend and resume after a SIGSTOP, which no handler receives.
 
-        Without that, the app's terminal modes would be taken for the shell's. An app that has restored the terminal
-        because it ends does not take it again.
+        Otherwise the app's terminal modes would be taken for the shell's. An app that has restored the terminal at its
+        end does not set its modes again.
         """
         if self._drawing:
             self.suspend_application_mode()
@@ -71,7 +74,7 @@ class TerminalDriver(LinuxDriver):
             getattr(super(), "_sigcont_application", self.resume_application_mode)()  # Textual's own, if it has one
 
     def write(self, data: str) -> None:
-        """Write the data, unless it switches to the screen that the opening has shown already."""
+        """Write the data, unless it switches to the screen that the opening screen has already shown."""
         if self.opening.taken or data != ALTERNATE:
             self.is_held_up = True
             try:
@@ -80,7 +83,7 @@ class TerminalDriver(LinuxDriver):
                 self.is_held_up = False
 
     def run_input_thread(self) -> None:
-        """Read keys. Typed keys stay in the terminal until there is a composer for them."""
+        """Read keys. Typed keys stay in the terminal until a composer can take them."""
         end = time.monotonic() + _WAITS_S
         while self._waits and not self.exit_event.wait(0.002):
             self._waits = time.monotonic() < end and not (self._app.screen_stack and self._app.focused)
@@ -90,13 +93,13 @@ class TerminalDriver(LinuxDriver):
             self.ending.terminal_gone()
 
     def process_message(self, message: Message) -> None:
-        """Hand a message to the app. The quit key is also reported to `ending`, as a hanging app cannot handle keys."""
+        """Pass a message to the app. The quit key is also reported to `ending`, as a frozen app cannot handle keys."""
         if isinstance(message, events.Key) and message.key == BY_ID["quit"].key:
             self.ending.quit_pressed()
         super().process_message(message)
 
     def give_back(self) -> None:
-        """Restore the terminal, from any thread and without any help of the app."""
+        """Restore the terminal, from any thread and without the app's cooperation."""
         if self._drawing:
             with suppress(OSError):
                 os.write(2, _GIVEN_BACK.encode())  # Textual writes there, too

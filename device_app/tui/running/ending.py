@@ -38,19 +38,22 @@ _QUIT = 0
 _WAKE = 255
 
 Report = Callable[[str, Sequence[str]], str]
-"""Writes a report of a fault, with the names of the event loop's tasks; returns where it can be read."""
+"""The type of a function that writes a report of a fault, with the names of the event loop's tasks.
+
+It returns the place of the report.
+"""
 
 
 class Ending:
-    """Ends one app. `terminal` is its driver, once it draws; `report` writes a report and returns its place.
+    """Ends one app. `terminal` is the app's driver, once it draws; `report` writes a report and returns its place.
 
-    `fault` is why the app has to end, if there is one. Every method may be called from any thread.
+    `fault` is the fault for which the app has to end, if there is one. Every method may be called from any thread.
     """
 
     terminal: TerminalDriver | None = None
     fault: Fault | None = None
     has_ended = False
-    """Whether the app itself has ended, so that only its threads are waited for."""
+    """Whether the app itself has ended, so that only its threads still have to end."""
 
     def __init__(self, app: App[Any], report: Report) -> None:
         self._app, self._report = app, report
@@ -82,18 +85,18 @@ class Ending:
                 signal.signal(number, handler)
 
     def begin(self, loop: AbstractEventLoop, *, has_beats: bool) -> None:
-        """Remember the app's event loop.
+        """Store the app's event loop.
 
-        `has_beats`: `beat` is called for each message; without that, a hanging loop cannot be detected.
+        `has_beats`: `beat` is called for each message; without that, a frozen loop cannot be detected.
         """
         self._loop, self._has_beats = loop, has_beats
 
     def beat(self) -> None:
-        """Note that the event loop is alive, for each message: many keys in a row leave no pause for a task."""
+        """Record that the event loop is alive, at each message, as many keys in a row leave no pause for a task."""
         self._beats += 1
 
     def quit_pressed(self) -> None:
-        """Note that the person wants to leave."""
+        """Record that the person wants to leave the app."""
         self._ask(_QUIT)
 
     def terminal_gone(self) -> None:
@@ -107,13 +110,13 @@ class Ending:
         self._write_report(fault)
 
     def end(self, code: int) -> None:
-        """End the app with this code."""
+        """End the app with this exit code."""
         if self._asked is None:
             self._asked = time.monotonic(), code
         self._exit(code)
 
     def print_fault(self) -> None:
-        """Print the fault, if there is one, on stderr."""
+        """Print the fault that ended the app, if there is one, on stderr."""
         if self.fault:
             with suppress(OSError):
                 print(f"jackdaw: {self.fault.message(self._written)}", file=sys.__stderr__, flush=True)
@@ -150,7 +153,7 @@ class Ending:
             looked, seen = now, self._beats
 
     def _take_requests(self, seconds: float) -> None:
-        """Wait up to `seconds` for a signal or ^q, and note it."""
+        """Wait up to `seconds` for a signal or ^q, and record it."""
         if select([self._reader], [], [], seconds)[0]:
             for number in os.read(self._reader, 1_024):
                 if number in SIGNALS:
@@ -159,7 +162,7 @@ class Ending:
                     self._asked = time.monotonic(), 0
 
     def _request_exit(self) -> None:
-        """Ask the app to exit if the key alone has not ended it."""
+        """Make the app exit if the quit key alone has not ended it."""
         if self._asked:
             asked_at, code = self._asked
             if time.monotonic() - asked_at > _TYPED_S:
@@ -192,7 +195,7 @@ class Ending:
 
 
 def _where() -> str:
-    """Return the place in the code where the main thread is."""
+    """Return the place in the code that the main thread executes."""
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     return f"{frame.f_code.co_qualname} ({frame.f_code.co_filename}:{frame.f_lineno})" if frame else "its start"
 
@@ -206,7 +209,7 @@ def _worked_s() -> float | None:
 
 
 def _reads_disk() -> bool:
-    """Return whether a thread of this process waits for a disk; False if the system does not tell."""
+    """Return whether a thread of this process waits for a disk; False if the system does not say."""
     with suppress(OSError):
         return any(_state(stat) == "D" for stat in Path("/proc/self/task").glob("*/stat"))
     return False

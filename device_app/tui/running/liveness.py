@@ -1,4 +1,4 @@
-"""Decides when a component that does not respond counts as frozen. Pure: gets observations, reads no clock."""
+"""Decides when a component that does not respond counts as frozen. Pure: takes observations, reads no clock."""
 
 from dataclasses import dataclass, field
 
@@ -6,26 +6,26 @@ EVERY_S = 1.0
 """Seconds between two checks."""
 
 LATE_S = 0.5
-"""Seconds of delay from which a check does not count, as the machine is loaded or was suspended."""
+"""The delay in seconds from which a check does not count, as the machine is loaded or was suspended."""
 
 LOOP_LOOKS = 30
-"""Timely checks without a response after which the event loop counts as stuck."""
+"""The number of timely checks without a response after which the event loop counts as frozen."""
 
 PUMP_LOOKS = 120
-"""Timely checks without a response after which a screen counts as stuck; it may wait for a slow disk."""
+"""The number of timely checks without a response after which a screen counts as frozen; it may wait for a slow disk."""
 
 GRACE_LOOKS = 6
-"""Timely checks that the app gets for an orderly exit."""
+"""The number of timely checks that the app gets for an orderly exit."""
 
 SLOW_GRACE_LOOKS = 30
-"""Timely checks that an app on a loaded machine, or waiting for a disk, gets for an orderly exit."""
+"""The number of timely checks for an orderly exit of an app that waits for a disk, or on a loaded machine."""
 
 _WAITS, _WORKS = 0.02, 0.5
 
 
 @dataclass(slots=True)
 class Silence:
-    """Counts checks without a response; at `most`, the component counts as frozen."""
+    """Counts consecutive checks without a response; after `most` of them, the component counts as frozen."""
 
     most: int
     looks: int = 0
@@ -33,8 +33,9 @@ class Silence:
     def look(self, *, answered: bool, late_s: float, busy: float | None = None) -> bool:
         """Count another check, which came `late_s` late; return whether the component is frozen.
 
-        `busy` is the share of that time in which its thread had a core, None if unknown. It is almost 0 for a waiting
-        thread and high for an endless loop; a share in between shows that the thread works on a loaded machine.
+        `busy` is the share of the time since the last check in which the component's thread had a core, None if
+        unknown. It is almost 0 for a waiting thread and high for an endless loop; a share in between shows that the
+        thread works on a loaded machine.
         """
         if answered:
             self.looks = 0
@@ -45,7 +46,7 @@ class Silence:
 
 @dataclass(slots=True)
 class Grace:
-    """Counts the checks since the app was asked to end, to decide when it has to be killed."""
+    """Counts the checks since the app was asked to end, to decide when the app has to be killed."""
 
     stuck: Silence = field(default_factory=lambda: Silence(GRACE_LOOKS))
     slow: Silence = field(default_factory=lambda: Silence(SLOW_GRACE_LOOKS))
@@ -61,14 +62,14 @@ class Grace:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that ends the app; `what` describes it as a sentence without its full stop."""
+    """A fault that ends the app; `what` describes the fault as a sentence without its full stop."""
 
     what: str
 
     def message(self, report: object) -> str:
-        """Return the message for the person after the terminal is restored. `report` is where the report is."""
+        """Return the message for the person after the terminal is restored. `report` is the path of the report."""
         return (
             f"{self.what}: the app had to be closed. Your conversations are kept. "
             "Run `jackdaw` again; ^o lists the earlier conversations. "
-            f"What is known of the cause is in {report}"
+            f"A report of the fault is in {report}"
         )

@@ -1,4 +1,4 @@
-"""Finds message pumps of Textual that have died.
+"""Finds message pumps of Textual (the tasks that handle a widget's messages) that have died.
 
 A pump ends silently when one of its handlers raises CancelledError, whatever was cancelled: the pump takes that for its
 own end. A widget, or a screen with all its widgets, then no longer reacts. In versions of Textual without the private
@@ -16,8 +16,9 @@ from textual.message_pump import MessagePump
 
 
 def on_each_message(call: Callable[[], None]) -> bool:
-    """Have Textual call `call` before each message, in pumps that are started in this context. Return whether this
-    version of Textual can.
+    """Make Textual call `call` before each message, in pumps that are started in this context.
+
+    Return whether this version of Textual supports that.
     """
     with suppress(ImportError, AttributeError):
         from textual._context import message_hook
@@ -34,12 +35,12 @@ def running(app: App[Any]) -> list[MessagePump]:
 
 
 def died(before: Iterable[MessagePump]) -> MessagePump | None:
-    """Return the first of these pumps that has ended although nothing closed it."""
+    """Return the first of these pumps that has ended although nothing closed it; None if there is none."""
     return next((pump for pump in before if not pump.is_running and not getattr(pump, "_closing", True)), None)
 
 
 def ended_alone(app: App[Any]) -> bool:
-    """Return whether the app's own pump died, instead of being closed. Valid only once the app has ended."""
+    """Return whether the app's own pump died, rather than being closed. Valid only once the app has ended."""
     return app.return_code is None and not getattr(app, "_closed", True)
 
 

@@ -15,7 +15,7 @@ from device_app.tui.running.liveness import EVERY_S, PUMP_LOOKS, Fault, Silence
 
 
 async def watch(app: App[Any], beat: Callable[[], None]) -> Fault | None:
-    """Check until the app is about to end (returns None) or a fault is found. Each check calls `beat`."""
+    """Check the app until it is about to end (returns None) or a fault is found. Each check calls `beat`."""
     loop = asyncio.get_running_loop()
     asked: dict[MessagePump, _Asked] = {}
     before: list[MessagePump] = []
@@ -36,7 +36,7 @@ async def watch(app: App[Any], beat: Callable[[], None]) -> Fault | None:
 
 @dataclass(slots=True)
 class _Asked:
-    """A call that a pump was asked to make, and how long it has not made it."""
+    """A call that a pump was asked to make, and the checks since then."""
 
     silence: Silence = field(default_factory=lambda: Silence(PUMP_LOOKS))
     answered: bool = True

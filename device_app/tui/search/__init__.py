@@ -1,1 +1,1 @@
-"""The search of the app: one field over files and conversations."""
+"""The app's search: one field over files and conversations."""

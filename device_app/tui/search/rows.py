@@ -1,4 +1,4 @@
-"""Words the rows of the search: results of both sides, and the filters that narrow them. Pure."""
+"""Formats the rows of the search: results in files and conversations, and filters that narrow them. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def options(results: Results, width: int, named: Callable[[str], str]) -> list[Option]:
-    """Return all rows, cut for this width: the two sections, then what narrows the search.
+    """Return all rows, cut for this width: the results in files and in conversations, then filters to narrow them.
 
     `named` formats a path. Results have the ids file:PLACE and turn:PLACE, filters narrow:TEXT.
     """
@@ -70,7 +70,7 @@ def _facets(results: Results) -> Iterator[Option]:
 
 
 def _snippet(snippet: Snippet, width: int) -> Content:
-    """Return the snippet with its matches marked, from before the first one on if that would not be seen."""
+    """Return the snippet with its matches marked, cut so that the first match is visible."""
     first = min((start for start, _ in snippet.marks), default=0)
     cut = snippet.text.rfind(" ", 0, max(first - width // 4, 0)) + 1 if first > width // 2 else 0
     content = Content(snippet.text)

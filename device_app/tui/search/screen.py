@@ -1,4 +1,4 @@
-"""The search screen: a field, and below it what was found in files and in conversations while it is typed."""
+"""The search screen: a field, and below it the results in files and conversations, updated as the person types."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SearchScreen(AreaScreen):
         self._help = Static(classes="help", markup=False)
 
     def body(self) -> ComposeResult:
-        """Yield the field, a line on what was understood, the results, and the help for an empty field."""
+        """Yield the field, a line on the parsed search, the results, and the help for an empty field."""
         yield self._field
         yield self._summary
         yield self._list
@@ -74,11 +74,11 @@ class SearchScreen(AreaScreen):
             self.on_input_changed()  # reads what later keys need
 
     def states(self) -> frozenset[AppState]:
-        """Return no state: every letter is typed into the field."""
+        """Return no states, as every letter is typed into the field."""
         return frozenset()
 
     def begin(self, words: str) -> None:
-        """Search for these words."""
+        """Put these words into the field and search for them."""
         self._field.value = words
         self._field.cursor_position = len(words)
         self._field.focus()
@@ -91,7 +91,7 @@ class SearchScreen(AreaScreen):
         self._read(self._field.value)
 
     def on_input_submitted(self) -> None:
-        """Open the first result, once it is there."""
+        """Open the first result, once it is shown."""
         self._opens = self._is_reading
         if not self._is_reading:
             self._list.action_select()
@@ -111,7 +111,7 @@ class SearchScreen(AreaScreen):
         self._field.focus()
 
     def action_side(self, name: str = "") -> None:
-        """Search in files, in conversations or in both: the named side, or the next one."""
+        """Search in files, in conversations or in both: `name`, or the next of these."""
         sides = list(Side)
         if name and name not in sides:
             self._announce("Choose where to search: /side files, /side conversations or /side both")
@@ -120,7 +120,7 @@ class SearchScreen(AreaScreen):
         self.on_input_changed()
 
     def action_order(self, name: str = "") -> None:
-        """Sort by relevance or by date: the named order, or the other one."""
+        """Sort by the order `name`, relevance or date; without a name, by the other order."""
         if name and name not in list(Sort):
             self._announce("Choose an order: /order relevance or /order date")
             return

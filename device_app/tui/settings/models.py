@@ -1,4 +1,4 @@
-"""The models screen: the resources that each model takes, which is in use, and downloading another."""
+"""The models screen: the resources that each model takes, which model is in use, and downloading another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TICK_S = 0.2
 
 
 class ModelsScreen(AreaScreen):
-    """The models screen. `choose` is awaited with a model to use, which it downloads first if it is not here."""
+    """The models screen. `choose` is awaited with the model to use, and downloads it first if necessary."""
 
     PLACE = Place.MODELS
 
@@ -49,7 +49,7 @@ class ModelsScreen(AreaScreen):
         yield self._progress
 
     def on_mount(self) -> None:
-        """Read the models, and update the progress at intervals."""
+        """Read the list of models, and update the download's progress at intervals."""
         self._list.focus()
         self._tick()
         self.set_interval(TICK_S, self._tick)
@@ -60,7 +60,7 @@ class ModelsScreen(AreaScreen):
         self.call_after_refresh(self._show)
 
     async def reload(self) -> None:
-        """Read again which models there are and how much space is free."""
+        """Read the list of models and the free disk space again."""
         try:
             self._shelf = await self._preferences.shelf()
         except JackdawError as error:
@@ -69,7 +69,7 @@ class ModelsScreen(AreaScreen):
         self._show()
 
     async def pick(self, name: str) -> None:
-        """Use the model with that name or file address, as if it had been chosen in the list."""
+        """Use the model with that name or file address, as if the person had chosen it in the list."""
         if self._shelf is None:
             await self.reload()
         for place, model in enumerate(self._shelf.models if self._shelf else ()):
@@ -92,7 +92,7 @@ class ModelsScreen(AreaScreen):
             self.run_worker(self._enter(model))
 
     async def _enter(self, model: Model) -> None:
-        """Use a model; one that does not fit the memory needs a second Enter after a warning."""
+        """Use a model; for a model that does not fit into memory, only after a warning and a second Enter."""
         if model.used:
             return
         if self._preferences.fetching and model.state != "present":

@@ -1,4 +1,4 @@
-"""The privacy window: what has left this device, and what may leave it."""
+"""The privacy window: the data that has left this device, and the data that may leave it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PrivateScreen(ModalScreen[None]):
         self._can.visible = False  # keeps its space while loading, as a scrollbar would appear later
 
     def compose(self) -> ComposeResult:
-        """Yield both texts in a scrolling window."""
+        """Yield the texts about data that may leave and that has left, in a scrolling window."""
         with Vertical(classes="window") as window:
             window.border_title = "Private"
             window.border_subtitle = "Esc back"
@@ -41,7 +41,7 @@ class PrivateScreen(ModalScreen[None]):
                 yield self._can
 
     def on_mount(self) -> None:
-        """Load both texts in the background: what may leave this device, and what has left it."""
+        """Load the texts about data that may leave this device, and that has left it, in the background."""
         self.query_one(VerticalScroll).focus()
         self.run_worker(self._show())
 
@@ -82,7 +82,7 @@ _REACH = {
     "fitting": "Questions that your files answer in part are sent as well, with drafts of the answer where that "
     "is faster (link.together = fitting).",
 }
-"""By `link.together`: what may leave for questions that the files answer in part."""
+"""For each value of `link.together`: the data that may leave for questions that the files answer in part."""
 
 _DRAFTS = "Drafts repeat text of your files: whoever runs the server can read facts, names and numbers in them."
 _OPEN = (
@@ -92,7 +92,7 @@ _OPEN = (
 
 
 def ways(companion: Companion | None) -> Content:
-    """Return the text about what may leave: to a companion server, if it may be asked, and to download models."""
+    """Return the text about data that may leave: to a companion server, if allowed, and to download models."""
     asked = "Questions are answered on this device alone. No server is connected."
     other = "Jackdaw uses the network only for model files"
     if companion:

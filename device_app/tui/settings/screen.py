@@ -1,4 +1,4 @@
-"""The settings screen: all settings by section; typing filters them, Enter edits one."""
+"""The settings screen: all settings by section; typing filters them, Enter edits the highlighted one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Filter(Input):
 
 
 class Editor(Input):
-    """The field with a setting's value; up and down step through a fixed set of choices."""
+    """The input field with a setting's value; up and down step through a fixed set of choices."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("up", "step(-1)", show=False),
@@ -85,7 +85,7 @@ class SettingsScreen(AreaScreen):
                 yield self._error
 
     def on_mount(self) -> None:
-        """Read the settings."""
+        """Read all settings and their values."""
         self._filter.focus()
         self._leave_edit()
         self.run_worker(self.reload())
@@ -95,7 +95,7 @@ class SettingsScreen(AreaScreen):
         self.call_after_refresh(self._show)
 
     async def reload(self) -> None:
-        """Read every value again."""
+        """Read the value of every setting again."""
         try:
             self._all = await self._preferences.all()
         except JackdawError as error:
@@ -108,7 +108,7 @@ class SettingsScreen(AreaScreen):
         self._filter.value = words
 
     def states(self) -> frozenset[AppState]:
-        """Return no states: letters go to the filter."""
+        """Return no states, as letters go to the filter."""
         return frozenset()
 
     # The list

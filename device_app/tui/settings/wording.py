@@ -33,7 +33,7 @@ def effect(key: str) -> str:
 
 
 def origin(preference: Preference) -> str:
-    """Return the origin of a value that can be changed."""
+    """Return the origin of a setting's value that can be changed here."""
     if preference.origin.layer is Layer.DEFAULT:
         return "the default"
     return f"from your file; the default is {spelled(preference.setting.default)}"
@@ -48,7 +48,7 @@ def fixed(preference: Preference) -> str:
 
 
 def row(preference: Preference, width: int) -> Content:
-    """Return a setting's line in the list: its name, its value at the right, a mark if it is not the default."""
+    """Return a setting's line in the list: its name, its value at the right, and a mark for a changed value."""
     name, value = preference.setting.key.partition(".")[2], safe_line(spelled(preference.value))
     changed = preference.origin.layer is not Layer.DEFAULT
     shown = Content(value).truncate(max(width - len(name) - 5, 4), ellipsis=True)
@@ -78,7 +78,7 @@ def megabytes(size: int) -> str:
 
 
 def title(model: Model, width: int) -> Content:
-    """Return a model's line in the list."""
+    """Return a model's line in the list of models."""
     state = (
         "in use" if model.used else {"present": "here", "missing": "not downloaded", "damaged": "damaged"}[model.state]
     )
@@ -123,7 +123,7 @@ def takes(model: Model, shelf: Shelf) -> Content:
 
 
 def offer(model: Model, *, warned: bool) -> str:
-    """Return what Enter does with the model."""
+    """Return the effect of pressing Enter on the model."""
     if model.used:
         return "in use"
     if not model.forecast.fits_disk:
