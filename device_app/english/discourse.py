@@ -1,6 +1,6 @@
 """Recognises questions for a summary, or for statements about a subject, rather than for a fact.
 
-"Summarize the discussion about the rent", "What did we talk about on Monday?", "What was said of the roof?"
+Examples: "Summarize the discussion about the rent", "What did we talk about on Monday?", "What was said of the roof?"
 """
 
 import re

@@ -75,7 +75,7 @@ _LOOKED_UP = re.compile(
     r"status|update)s?\b|.*\b(?:the|his|her|their)\b(?! (?:best|most|\w+est)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Matches the rest of an indefinite object that is in the files all the same: "a list of …", "a summary of …"."""
+"""Matches the rest of an indefinite object that files may nevertheless hold: "a list of …", "a summary of …"."""
 
 _LISTED = re.compile(
     r"(?:(?:me|us|out) )*(?:an? )?(?:[\w-]+ ){0,2}?(?:inventory|list|overview|summary|table|timeline)s? of (?!an? |"

@@ -1,6 +1,6 @@
 """Parses questions for mails, notes, chats and files by their metadata: person, date, kind, title.
 
-"mails from Rick Moen in October", "how many notes about the roof", "the last mail from Livia".
+Examples: "mails from Rick Moen in October", "how many notes about the roof", "the last mail from Livia".
 """
 
 from __future__ import annotations
