@@ -226,7 +226,7 @@ class JackdawApp(ChoosingApp):
         """Ask the suggested question in a new conversation, as follow-ups are not answered from kept answers."""
         while self.screen is not self._chat:
             self.pop_screen()
-        await self._chat.ask_anew(event.question)
+        await self._chat.ask_in_new_conversation(event.question)
 
     async def _suggest(self) -> Sequence[str]:
         return await self.parts.caches.suggestions(self._clock().astimezone())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 REST = "░"
-"""The character for the unfilled part of a column."""
+"""The character for the part of a column above its value."""
 
 
 def columns(values: Sequence[float], whole: Sequence[float], height: int) -> list[str]:

@@ -138,7 +138,7 @@ class ConversationActions(Asking):
         if welcome.is_attached:  # a question may have been asked meanwhile
             welcome.show_today(today)
 
-    async def ask_anew(self, question: str) -> None:
+    async def ask_in_new_conversation(self, question: str) -> None:
         """Ask the question in a new conversation."""
         if self.transcript.views and not self._answering:
             await self.action_new()

@@ -92,7 +92,7 @@ class Ending:
         self._loop, self._has_beats = loop, has_beats
 
     def beat(self) -> None:
-        """Record that the event loop is alive, at each message, as many keys in a row leave no pause for a task."""
+        """Record that the event loop is alive. Called at each message, as many keys in a row leave a task no pause."""
         self._beats += 1
 
     def quit_pressed(self) -> None:
