@@ -68,7 +68,7 @@ _INDEFINITE = re.compile(
     r"insights|ideas|tips|examples|ways|this|two|three|four|five|six|seven|eight|nine|ten|\d{1,3})\b",
     re.IGNORECASE,
 )
-"""Matches the beginning of an indefinite object."""
+"""Matches the beginning of an indefinite object, such as "a poem"."""
 
 _LOOKED_UP = re.compile(
     r" (?:[\w-]+ )?(?:list|summary|overview|recap|timeline|cop(?:y|ies)|reminder|number|address|password|date|time|"
@@ -100,7 +100,7 @@ _CONCEPT = re.compile(
     r"(?: (?:to|in|for) .+)?\W*$)",
     re.IGNORECASE,
 )
-"""Matches the beginning of an object that is a concept."""
+"""Matches the beginning of an object that is a concept, such as "the benefits of …"."""
 
 _NOUNS = word_set("code design draft program")
 """Words that are verbs only before an indefinite object, and else nouns, as in "Code of the garage"."""
@@ -110,7 +110,7 @@ _FACTS = re.compile(
     r"|\b(?:what|who|how (?:much|many)(?: \w+){1,2}) (?:was|were|did|had|(?:has|have) been)\b"
     r"|\bsince (?:\w+\W*$|last\b|\d)"
 )
-"""Matches clauses that only known facts can complete."""
+"""Matches clauses about facts that files may hold, such as "where he …"."""
 
 _OWN = re.compile(r"\b(?:i|we|my|our|mine|ours)\b", re.IGNORECASE)
 _OWN_RECORDS = re.compile(
@@ -125,7 +125,7 @@ _RECIPIENT = re.compile(
     r"team|uncle|wife)\b(?!['’])",
     re.IGNORECASE,
 )
-"""Matches the recipient of a text, which needs no file."""
+"""Matches the recipient of a text ("to my boss"), which needs no file."""
 
 _REPORTED = re.compile(
     r"\b(?:said|says|told|mentioned|discussed|talked|agreed|disagreed|decided|promised|sent|recommended|replied|reported|"
@@ -141,7 +141,7 @@ _RECORDS = re.compile(
     r"|opinions?|tasks?|to-?dos?)\b",
     re.IGNORECASE,
 )
-"""Matches mentions of known records, which are kept in files."""
+"""Matches mentions of records that files hold ("the last invoice")."""
 
 _PROGRAM = re.compile(
     r"(?:an? )?(?:[\w-]+ ){0,2}?(?:program|script|function|class|method|code|query|regex|website)\b", re.IGNORECASE

@@ -214,7 +214,7 @@ def _named_by(question: str, name: str) -> tuple[str, int] | None:
 
 
 def _name_of(person: str, place: int) -> str:
-    """Return the form of a person's name with index `place`, such as the first name; by default the whole name."""
+    """Return the form of a person's name at index `place`, such as the first name; the whole name if it has fewer."""
     forms = _forms(person)
     return forms[place] if place < len(forms) else forms[0]
 
