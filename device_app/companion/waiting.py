@@ -19,7 +19,7 @@ class WaitLimits:
     """Seconds to wait for a connection while an answer is waiting for it."""
 
     check_s: float = 4.0
-    """Seconds to wait for a connection while a person looks at its state."""
+    """Seconds to wait for a connection while a person looks at the connection's state."""
 
     pair_s: float = 15.0
     """Seconds to wait for a connection while a person connects a server that may still be starting."""
