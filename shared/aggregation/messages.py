@@ -174,7 +174,7 @@ class RollBack:
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """The command to return the `count` likeliest tokens of this side's distribution at `position` as Supplied."""
+    """The command to return the `count` likeliest tokens of this side's distribution, by a Supplied event."""
 
     position: int
     count: int
