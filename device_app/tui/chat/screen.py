@@ -63,7 +63,7 @@ class ChatScreen(ConversationActions):
         self.status.behind = in_short(reading)
 
     async def _look_behind(self) -> None:
-        """Check for another server, and for a process that reads files and thus adds passages."""
+        """Check whether another server was connected, and whether another process has read files."""
         await self._answers.keep_up()
         reading = self.app.reading  # type: ignore[attr-defined]
         if reading.goes_on or self.app.screen is not self:

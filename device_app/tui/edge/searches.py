@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from device_app.device import Device
 
 LIMIT = 30
-"""The most results in each of files and conversations."""
+"""The most results from files, and the most from conversations."""
 
 
 class Searches:
