@@ -171,7 +171,7 @@ class Migration(Generic[T]):
         return Begin(side, self._target_epoch, self.buffer.count, reason)
 
     def _take_back(self) -> None:
-        """Abandon the hand-over: the source side continues, and its tokens of the meantime count."""
+        """Abandon the hand-over: the source side continues, and the tokens that it wrote meanwhile count."""
         for token in self._insurance:
             self.buffer.put(self.buffer.count, token)
         self._insurance.clear()

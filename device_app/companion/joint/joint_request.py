@@ -138,7 +138,7 @@ class JointRequest:
         return self._sent_at + GATHER_S if self._gathering else None
 
     def send(self, message: a.Message, step_s: float = 0.0) -> None:
-        """Send the message, now or together with the messages of the next moment."""
+        """Send the message, at once or gathered with the messages that follow within a moment."""
         match message:
             case a.Drafts() | a.Targets():
                 self._gathering.add(message)
