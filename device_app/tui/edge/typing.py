@@ -32,7 +32,7 @@ _FORGETS = 0.8
 """The factor by which the estimated batch time shrinks with each key press during which no batch starts."""
 
 _RESTS_S = 30.0
-"""Seconds after which a refused reading is tried again, refused by load, power, a budget, a pause or a full disk."""
+"""Seconds after which reading is tried again if load, power, a budget, a pause or a full disk forbade it."""
 
 _MOST_GAP_S = 1.0
 """The longest gap between keys, in seconds, that counts for the estimated typing speed."""
