@@ -139,7 +139,7 @@ def _exchange(earlier: Exchange) -> str:
 def to_ask(passage: StoredPassage, template: ChatTemplate = CHATML) -> Prompt:
     """Return the prompt that asks the model for a question which the passage answers (PerCache, section 4.1.2).
 
-    The part before its tail equals the prompt that answers such a question, so that cached KV states serve both.
+    The part before the tail equals that of a prompt for such a question, so that both use the same cached KV states.
     """
     return instructed(_ASK, [passage], template)
 

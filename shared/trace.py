@@ -39,7 +39,7 @@ class DraftCounts:
         return (self.passes + self.accepted) / self.passes if self.passes else 1.0
 
     def as_json(self) -> dict[str, object]:
-        """Return the `drafts` object of a trace; its `model` is null if no model drafted or failed."""
+        """Return the `drafts` object of a trace, in which `model` is null unless a model drafted or failed to."""
         counts = {"passes": self.passes, "drafted": self.drafted, "accepted": self.accepted}
         model = {
             "name": self.model,
