@@ -69,10 +69,7 @@ class Race:
         self._note()
 
     def search(self) -> Generator[LookedUp, None, tuple[m.PublicPassage, ...]]:
-        """Start the side that is due at once, and search: yield the server's rounds, return its passages.
-
-        Raises LinkError.
-        """
+        """Start the side due first, and search: yield the server's rounds, return its passages. Raises LinkError."""
         with self._trace.step("search"):
             self._passages = yield from self._search()
         return self._passages
@@ -83,10 +80,7 @@ class Race:
         return self._sides.rounds
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield the answer as it is written.
-
-        Raises EngineError; LinkError if only the server may begin and the server fails.
-        """
+        """Yield the answer as it is written. Raises EngineError; LinkError if the server alone may begin, and fails."""
         source = self._source()
         self._sides.vocabulary = source.engine.info.vocabulary
         yield from self._spelled(self._written(self._first_token(source)), source)
@@ -98,10 +92,7 @@ class Race:
         return index if side == "server" else None
 
     def rewritten(self, accepted: Sequence[Piece]) -> Iterator[Piece]:
-        """Yield the device's text after these tokens, in place of the server's unreadable text.
-
-        Raises the errors of `pieces`.
-        """
+        """Yield the device's text after these tokens, as the server's is unreadable. Raises the errors of `pieces`."""
         source = self._source()
         if not self.report.moves:
             self.report.winner = None

@@ -44,10 +44,7 @@ class Link:
     """The connection to the server. Any thread may call it; `close` ends it."""
 
     def __init__(self, credentials: Credentials, hello: m.Hello, resting: Resting | None = None) -> None:
-        """Start to connect.
-
-        `resting` lets all processes avoid a server that broke the protocol; else only this link does.
-        """
+        """Start to connect. Without `resting`, no other process avoids a server that broke the protocol."""
         self._credentials, self._hello = credentials, hello
         self._resting = resting or Resting(credentials)
         self._broke = ""
