@@ -107,7 +107,7 @@ def command(
         raise UsageError("--again repeats the last question as it was asked. Run: jackdaw ask --again")
     _require_compatible(together, local_only, model_only or send, show_prompt, pipeline is not None)
     if send and (local_only or show_prompt):
-        raise UsageError("--send asks the companion server; --local-only and --show-prompt ask none. Leave one out.")
+        raise UsageError("--send asks a server; --local-only and --show-prompt ask no server. Leave one out.")
     spoken.require(question, voice=voice, speak=speak, again=again)
     text, fresh = "" if again or voice else _question(question), fresh or again
     with opened(flags) as device, Activity(device.paths.activity).noted(), awake(device.paths.awake):
