@@ -73,7 +73,7 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     Raises UsageError, WeightsError, EngineError.
     """
     from models.chat_template import parse
-    from models.speculative.chosen import free_memory
+    from models.speculative.draft_setting import free_memory
     from models.speculative.loading import drafting
 
     folder, own = weights(paths), settings.model

@@ -17,7 +17,7 @@ from models.forecast import Forecast, Room, forecast, looked_into, model_size
 from models.info_text import spelled, spelled_size
 from models.kv import bytes_per_token
 from models.pull import Progress
-from models.speculative.chosen import described
+from models.speculative.draft_setting import described
 from shared.cli.frame import Group
 from shared.cli.output import Report, print_blocks, print_json, print_table, progress
 from shared.errors import AdapterRejected, EngineError, UsageError, WeightsError, WeightsMissing

@@ -27,8 +27,8 @@ class EngineInfo:
 
     `longest` is the most tokens of one sequence, if fewer than `context`: the model's training length.
 
-    `kv_key` identifies model, adapter, KV type, attention setting and slice format: an engine joins only slices with
-    its own key.
+    `kv_key` identifies model, adapter, KV type, attention setting, slice format and the build of llama.cpp: an
+    engine joins only slices with its own key.
 
     `sliceable` says whether parts of a sequence's state can be kept: not with sliding windows, nor where that is not
     exact. `movable` says whether they can be moved to other positions as well. `verdict` is the result of the

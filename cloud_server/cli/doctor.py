@@ -18,7 +18,7 @@ from cloud_server.retrieval.embedders import same_model
 from cloud_server.retrieval.index import shortage
 from cloud_server.settings import Model, Settings, load
 from models import catalog, exact_loading
-from models.speculative.chosen import described, names_no_model
+from models.speculative.draft_setting import described, names_no_model
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table
 from shared.errors import AdapterRejected, JackdawError, NothingFound, StoreCorrupt

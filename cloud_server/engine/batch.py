@@ -234,7 +234,7 @@ class Batch:
             return events
         drafted = {answer: [token] for answer, token in tokens.items()}
         try:
-            drafted = with_drafts(self._engine, tokens, self._drafting.used_costs(self._engine))
+            drafted = with_drafts(self._engine, tokens, self._drafting.costs_if_used(self._engine))
             logits = compute(self._engine, drafted)
         except Exception as error:
             broken = self._decode_singly(tokens)

@@ -1,7 +1,7 @@
 """Computes the next tokens of several answers in one pass of the engine, and verifies drafted tokens in the same pass.
 
 Drafted tokens are chosen by expected gain, over all answers of the pass. By default drafts are used only while a single
-answer is being generated (`Drafting.used_costs`), as on a device.
+answer is being generated (`Drafting.costs_if_used`), as on a device.
 """
 
 from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from typing import Final, Literal
 LookaheadMode = Literal["paper", "progressive"]
 """How the prefetch budget is spent: all near the original question, or half of it near the text written so far."""
 
-TIMES: Final = 2.0
+MOST_OF_OWN: Final = 2.0
 """The most bytes to prefetch, in multiples of the bytes of the question's own clusters.
 
 A budget of twice these bytes covers 0.75 to 0.88 of the clusters that a rewritten question needs, a budget of once
@@ -58,7 +58,7 @@ def budget(question: int, rate: float, seconds: float | None, memory: int) -> tu
     `question` is the bytes of the question's own clusters, `rate` the capped bandwidth in bytes a second, `seconds` the
     expected generation time. If `seconds` is None, reading is limited only by the search, which ends it.
     """
-    ready = min(round(TIMES * question), memory)
+    ready = min(round(MOST_OF_OWN * question), memory)
     return ready, ready if seconds is None else min(ready, round(rate * seconds))
 
 

@@ -1,4 +1,7 @@
-"""The look-ahead for one question in an index. Implements `Ticket`; the module `lookahead` makes the decisions."""
+"""The look-ahead for one question in an index. Implements `Ticket`.
+
+`lookahead` decides how many bytes are read, and which clusters; a ticket spends them in one or two shares.
+"""
 
 import time
 from collections.abc import Callable, Sequence

@@ -23,13 +23,13 @@ from device_app.device import Device
 from device_app.settings import load
 from device_app.system import services
 from device_app.system.awake import awake
-from device_app.system.notice import Notice, ahead
 from device_app.system.phone import is_phone
+from device_app.system.phone_notice import PREPARING, READING, Notice, ahead, steps_done
 from models.threads import threads
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
 from shared.errors import ExitCode, UsageError
-from shared.printable import counted, safe, safe_line
+from shared.printable import safe, safe_line
 from storage.paths import Paths
 
 NICE = 19
@@ -147,14 +147,14 @@ def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> i
 def _show_state(notice: Notice, state: State) -> None:
     """Show a notification on a phone while the work runs."""
     if state in ("reading", "working"):
-        notice.show("reads changed files" if state == "reading" else "prepares answers")
+        notice.show(READING if state == "reading" else PREPARING)
     else:
         notice.close()
 
 
 def _show_steps(notice: Notice, steps: Sequence[Step]) -> None:
     tokens = sum(step.tokens for step in steps)
-    notice.show(f"{counted(len(steps), 'step')} done, {tokens:,} tokens")
+    notice.show(steps_done(len(steps), tokens))
 
 
 def _line(step: Step, *, explain: bool) -> str:

@@ -23,8 +23,8 @@ from device_app.commands.sharing import file_of
 from device_app.device import Device
 from device_app.settings.schema import PDF_PASSWORD
 from device_app.system.awake import awake
-from device_app.system.notice import Notice, adding
 from device_app.system.phone import storage_advice
+from device_app.system.phone_notice import Notice, adding, files_read
 from shared.cli.frame import Command, Group
 from shared.cli.output import print_blocks, print_json, print_table, progress
 from shared.errors import ExitCode, GaveWay, NothingFound, UsageError
@@ -122,7 +122,7 @@ def read_shared(path: Path, *, yes: bool, as_json: bool) -> IngestReport:
 def _progressed(paths: Paths, notice: Notice, on_progress: Callable[[Progress], None], so_far: Progress) -> None:
     """Show the progress, on a phone also as a notification. Raises GaveWay if its button is pressed."""
     on_progress(so_far)
-    notice.show(f"{so_far.files:,} of {counted(so_far.total_files, 'file')}")
+    notice.show(files_read(so_far.files, so_far.total_files))
     if paths.add_paused.exists():
         paths.add_paused.unlink(missing_ok=True)
         raise GaveWay("Reading was paused from the notification. To go on: jackdaw add")

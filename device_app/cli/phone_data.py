@@ -171,7 +171,7 @@ def notifications(words: tuple[str, ...], as_json: bool) -> int | None:
 
     One-time codes are left out. Exit code 3: there are no notifications.
     """
-    from device_app.commands.notifications import missed
+    from device_app.commands.missed import missed
 
     shown, codes = missed(" ".join(words))
     if as_json:

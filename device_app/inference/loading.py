@@ -53,7 +53,7 @@ def configured(weights: catalog.Weights, settings: Model) -> LocalSource:
 
     Raises WeightsMissing, WeightsDamaged.
     """
-    from models.speculative.chosen import free_memory
+    from models.speculative.draft_setting import free_memory
 
     free = free_memory(settings.draft)
     model = engine(weights, settings)

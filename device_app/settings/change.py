@@ -33,7 +33,7 @@ def set_value(paths: Paths, key: str, value: str, place: str = "command line") -
 
         fitting = str(catalog.own_file(value))
     elif key == "model.draft":
-        from models.speculative.chosen import drafter_entry
+        from models.speculative.draft_setting import drafter_entry
 
         entry = drafter_entry(value)
         fitting = entry.address if entry else fitting

@@ -22,7 +22,7 @@ class DraftingDecoder:
         `counts`.
         """
         self._decoder, self._engine = decoder, engine
-        self._costs = drafting.used_costs(engine)
+        self._costs = drafting.costs_if_used(engine)
         self._left, self._counts = most, counts
         # The first row comes last, as the answer continues it.
         texts = [engine.tokens(row) for row in reversed(decoder.sequences)] if self._costs else []

@@ -7,9 +7,9 @@ from models.decoder import Decoder
 from models.engine import Engine, EngineInfo
 from models.speculative.answer_draft import AnswerDraft
 from models.speculative.choice import Acceptance
-from models.speculative.chosen import WithoutModel
 from models.speculative.costs import DraftCosts, KnownCosts, PassCosts, Samples, is_steady, measured, measured_drafts
 from models.speculative.draft_model import DraftModel, Learned
+from models.speculative.draft_setting import WithoutModel
 from shared.errors import GaveWay
 from shared.trace import DraftCounts
 
@@ -46,7 +46,7 @@ class Drafting:
         """Return whether drafting pays with this engine: its costs are measured, and `auto` also needs exact passes."""
         return self.may(info) and self.costs is not None and (self.mode == "lookup" or self.costs.is_exact)
 
-    def used_costs(self, engine: Engine) -> PassCosts | None:
+    def costs_if_used(self, engine: Engine) -> PassCosts | None:
         """Return the costs by which drafts are chosen now; None if nothing is drafted now.
 
         `auto` drafts only while one sequence holds tokens: a rejected draft frees cells of the shared KV buffer, and

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from models.forecast import Forecast, Room, forecast, model_size
-from models.speculative.chosen import drafter_entry, names_no_model
 from models.speculative.costs import known
 from models.speculative.draft_model import DraftModel
+from models.speculative.draft_setting import drafter_entry, names_no_model
 from models.speculative.drafting import Drafting
 from models.speculative.small_model import SmallModel
 from shared.errors import DraftRejected, EngineError, JackdawError, UsageError

@@ -66,7 +66,7 @@ class ReadingRun:
         from device_app.ahead.reading import BATCH_PASSAGES, InPieces, go_on
         from device_app.commands import knowledge
         from device_app.system.awake import awake
-        from device_app.system.notice import adding
+        from device_app.system.phone_notice import adding, files_read
 
         knowledge.remember(device, paths)
         ingestion = device.ingestion()
@@ -82,7 +82,7 @@ class ReadingRun:
 
             def progressed(progress: Progress) -> None:
                 go_on(heed)
-                notice.show(f"{progress.files:,} of {progress.total_files:,} files")
+                notice.show(files_read(progress.files, progress.total_files))
                 self._follow(device, ingestion, progress)
 
             ingestion.embedder = InPieces(ingestion.embedder, heed)

@@ -17,9 +17,9 @@ from device_app.inference.local import LocalSource
 from models.exact_loading import Setting, finish
 from models.exactness import CHECKS
 from models.fake import FakeEngine
-from models.speculative.chosen import WithoutModel
 from models.speculative.costs import DraftCosts, PassCosts
 from models.speculative.draft_model import DraftModel
+from models.speculative.draft_setting import WithoutModel
 from models.speculative.drafting import Drafting
 from models.speculative.lookup import Lookup
 from models.verdict import EXACT, Verdict

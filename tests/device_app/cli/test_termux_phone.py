@@ -173,7 +173,7 @@ def test_reading_pauses_by_the_notifications_button(jackdaw: Any, phone: Phone, 
 
     (folder / "3.md").write_text("Note 3.")
     monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setattr("device_app.system.notice.Notice.show", lambda *_: paths.add_paused.touch())
+    monkeypatch.setattr("device_app.system.phone_notice.Notice.show", lambda *_: paths.add_paused.touch())
     outcome = jackdaw("add")
     monkeypatch.undo()
     assert outcome.code == 1

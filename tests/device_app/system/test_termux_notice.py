@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from device_app.system import notice as module
-from device_app.system.notice import Notice, adding, ahead
+from device_app.system import phone_notice as module
+from device_app.system.phone_notice import Notice, adding, ahead
 from tests.termux import Phone, Wrong
 
 SHOW, REMOVE = "termux-notification", "termux-notification-remove"

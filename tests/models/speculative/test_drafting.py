@@ -17,8 +17,8 @@ from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from models.speculative.answer_draft import AnswerDraft
 from models.speculative.choice import Acceptance
-from models.speculative.chosen import WithoutModel
 from models.speculative.costs import FILE, KnownCosts, PassCosts
+from models.speculative.draft_setting import WithoutModel
 from models.speculative.drafting import Drafting
 from shared.prompt import CHATML, Prompt, build
 from shared.trace import Trace
@@ -188,7 +188,7 @@ def test_costs_are_measured_once_and_kept(tmp_path: Path, monkeypatch: pytest.Mo
 def test_costs_that_another_process_measured_are_used(tmp_path: Path) -> None:
     known = KnownCosts(FactsFile(tmp_path, FILE), "fake")
     drafting = Drafting("auto", known)
-    assert drafting.used_costs(FakeEngine()) is None
+    assert drafting.costs_if_used(FakeEngine()) is None
     known.keep(CHEAP)
     assert not drafting.is_unmeasured(FakeEngine().info)
     assert drafting.costs == CHEAP

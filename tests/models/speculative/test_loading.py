@@ -16,8 +16,8 @@ from models.exactness import Verdicts
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
-from models.speculative.chosen import described, drafter_entry, free_memory
 from models.speculative.costs import DraftCosts, PassCosts
+from models.speculative.draft_setting import described, drafter_entry, free_memory
 from models.speculative.drafting import Drafting
 from models.speculative.loading import drafting
 from models.verdict import EXACT

@@ -10,10 +10,14 @@ from collections.abc import Sequence
 
 from device_app.system import phone, services
 from shared.errors import UsageError
+from shared.printable import counted
 from storage.paths import HOME_VARIABLE
 
 AFTER_S, EVERY_S = 5.0, 10.0
 """Seconds of work before the notification is shown, and between two updates: each starts two processes."""
+
+READING, PREPARING = "reads changed files", "prepares answers"
+"""The texts about background work that goes on."""
 
 _MOST_FAILURES = 2
 """The number of failures in a row after which no more notifications are shown: the companion app is missing."""
@@ -85,6 +89,16 @@ def command_line(*arguments: str) -> str:
     except UsageError:
         program = "jackdaw"
     return shlex.join([*(["env", *own] if own else []), program, *arguments])
+
+
+def files_read(done: int, total: int) -> str:
+    """Return the text about files being read."""
+    return f"{done:,} of {counted(total, 'file')}"
+
+
+def steps_done(steps: int, tokens: int) -> str:
+    """Return the text about background work that was done."""
+    return f"{counted(steps, 'step')} done, {tokens:,} tokens"
 
 
 def ahead() -> Notice:
