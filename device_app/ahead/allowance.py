@@ -28,7 +28,7 @@ def rules_while_typing(rules: Rules) -> Rules:
 def refusal(conditions: Conditions, rules: Rules, spent: str | None, *, paused: bool) -> str | None:
     """Return why nothing may be read while the user types, as a phrase; None if reading is allowed.
 
-    `spent` names a used-up budget.
+    `spent` is the phrase for a used-up budget of work per hour, or None.
     """
     if paused:
         return "work ahead is paused"
@@ -37,9 +37,9 @@ def refusal(conditions: Conditions, rules: Rules, spent: str | None, *, paused: 
 
 @dataclass
 class Allowance:
-    """Decides whether passages may be read.
+    """Decides whether passages may be read while the user types.
 
-    Used by one thread. `look` reads the sensors, `clock` is the monotonic clock.
+    Used by one thread. `look` reads the sensors, at most once in LOOK_S seconds; `clock` is the monotonic clock.
     """
 
     look: Callable[[], Conditions] = field(default_factory=lambda: Sensors().read)

@@ -45,7 +45,7 @@ LOOK_S, SETTLE_S = 30.0, 3.0
 """Seconds between two checks of the folders: the usual number, and the number while files are still changing."""
 
 LOOK_SHARE = 100
-"""The time until the folders are checked again, at least, in multiples of the last check's duration."""
+"""After a check of the folders, at least this many times the check's duration passes before the next one."""
 
 AGAIN_S = 900.0
 """Seconds after which finished work is run again, even if no change was seen."""
@@ -59,7 +59,9 @@ State = Literal["waiting", "reading", "working", "paused", "stopped"]
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The contents of the status file. `spent` lists the last hour's tokens and joules by the minute."""
+    """The contents of the status file. `why` is what the process waits for, or the error that stopped it; `last` is the
+    last finished step; `spent` lists the last hour's tokens and joules by the minute.
+    """
 
     pid: int
     state: State
@@ -94,7 +96,11 @@ def pause(paths: Paths, *, paused: bool) -> None:
 
 @dataclass
 class Daemon:
-    """The background process. `open` returns a new device each time, with the current settings."""
+    """The background process. `open` returns a new device each time, with the current settings.
+
+    `on_step` gets each finished step, `on_problem` an error's message unless it repeats the last one, `on_state` the
+    state.
+    """
 
     paths: Paths
     open: Callable[[], AbstractContextManager[Device]]
@@ -123,8 +129,8 @@ class Daemon:
     def once(self, *, force: bool = False, seconds: float = math.inf, also: Sequence[Reason] = ()) -> WorkReport:
         """Work now until nothing is left, if the device is idle; with `force`, even if it is not.
 
-        Stops after `seconds`, and for the reasons in `also`. Raises UsageError if another process does the work, and
-        the errors of the work.
+        If the device is not idle, the report has no steps and says why. Work stops after `seconds`, and for the reasons
+        in `also`. Raises UsageError if another process does the work, and the errors of the work.
         """
         with self._alone(), self.open() as device:
             rules = device.settings.daemon

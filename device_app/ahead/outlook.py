@@ -34,7 +34,12 @@ CANDIDATES = 200
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """The amount of background work left. `room` is in bytes, for attention states."""
+    """The amount of background work left; parts whose cache has the limit 0 are 0.
+
+    `answers` are questions to answer, `questions_since` those asked since questions were last predicted from the
+    history. `passages_unpredicted` were not used for predictions, `passages_unread` have no attention states; `room` is
+    the rest of the limit on attention states, in bytes.
+    """
 
     answers: int
     questions_since: int
@@ -117,7 +122,11 @@ def _serves(entry: Entry, today: date) -> bool:
 def _asked(
     device: Device, records: CacheRecords, entries: QAEntries, today: date
 ) -> tuple[list[predictor.Vectors], list[StoredPassage]]:
-    """Return the vectors of the latest questions, and the passages that answered them."""
+    """Return the vectors of the latest questions, latest last, and in the same order the first passage that each answer
+    cites.
+
+    Questions without a kept answer, and those whose passage is gone, are left out.
+    """
     latest = [query.parse(text, today).text for _, text in device.conversations.questions(HISTORY)]
     known = records.asked(latest)
     by_id = entries.get(list(known.values()))
@@ -134,7 +143,10 @@ def _vectors(records: CacheRecords, entries: Sequence[Entry]) -> dict[int, predi
 
 
 def _sources(device: Device, entries: Sequence[Entry]) -> dict[int, StoredPassage]:
-    """Map each entry's id to the first passage that its answer was drawn from."""
+    """Map each entry's id to the first passage that its answer was drawn from.
+
+    Answers from a server's passages, and those whose passage is gone, are left out.
+    """
     own = [entry for entry in entries if not entry.is_public]
     first = {entry.id: sources[0]["id"] for entry in own if (sources := entry.record.get("sources"))}
     passages = device.knowledge.passages(set(first.values()))

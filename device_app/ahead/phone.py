@@ -49,10 +49,10 @@ def phone_reading(device: Device) -> PhoneReading:
 
 
 def read(device: Device, reading: PhoneReading, name: str) -> PhoneReport:
-    """Bring a source up to date, if it may be read. The caller holds the lock for reading files.
+    """Bring a source up to date and return the run's report, which is empty if the source may not be read.
 
-    Raises PhoneSilent, which is recorded with the source; GaveWay, StoreError. Entries read before an error stay
-    stored.
+    The caller holds the lock for reading files. Raises PhoneSilent, which is recorded with the source; GaveWay,
+    StoreError. Entries read before an error stay stored.
     """
     from device_app.knowledge.phone.sources import SOURCES
 

@@ -27,7 +27,9 @@ from storage.qa_entries import Entry, Origin
 
 _LIMIT_MARK, _PREDICTED_MARK = "restored_to", "predicted_under"
 _FULL, _LIKELIEST = 0.02, 0.5
-"""Shares of the room for states: left free by speculative reading, and the most for the likeliest passages."""
+"""Shares of the limit on attention states: reading ahead leaves the first free, and the passages most likely to be
+asked about take at most the second.
+"""
 
 
 def fill_again(counters: Counters) -> None:
@@ -37,7 +39,11 @@ def fill_again(counters: Counters) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """The background work that fills one person's caches."""
+    """The background work that fills one person's caches.
+
+    `tree` holds the attention states; `cutoff` is the highest `cache.threshold` at which predicted questions are
+    answered.
+    """
 
     assistant: Assistant
     options: Options
@@ -179,7 +185,10 @@ class Population:
     def _prepared(
         self, question: Query, origin: Origin, why: str, entry: Entry | None = None, *, decode: bool = False
     ) -> Step:
-        """Prepare a question; an `entry` from the queue that cannot be answered is not tried again."""
+        """Prepare a question and return the step; an `entry` from the queue that cannot be answered is not tried again.
+
+        With `decode`, the answer is prepared, else only the attention states.
+        """
         newest = self.assistant.retriever.store.newest_passage()
         try:
             prepared = self.assistant.prepare(question, self.options, origin, decode=decode)

@@ -49,7 +49,7 @@ PER_PASSAGE, WRITTEN_PER_PASSAGE = 2, 4
 """The most questions predicted for each passage: from its form, and by a model."""
 
 _CONTINUATIONS, _CONTINUATIONS_NEAR = 3, 4
-"""Questions that the model writes for each beginning: about any passage, and one near the latest questions."""
+"""Questions that the model writes for each beginning: about a new passage, and about one near the latest questions."""
 
 _ANALOGUES = 2
 """The most questions that repeat the last question for other people."""
@@ -65,7 +65,7 @@ def predict_again(counters: Counters) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """A question that may be asked, and the passages or questions that it was predicted from."""
+    """A question that may be asked, and, in words for people, the passages or questions that it was predicted from."""
 
     text: str
     source: str
@@ -75,10 +75,9 @@ class Predicted:
 class Prediction:
     """Prediction over one person's files and history. `stride` is how many questions are predicted at a time.
 
-    New passages are used one by one, through their form or a model trained to ask, or through abstracts that the model
-    writes. With `abstracts`, abstracts are kept, and the latest ones are put into a prompt together with the new ones.
-    `tallies` are those of earlier predictions (`usefulness`): forms of questions that are never asked are predicted
-    less often.
+    `predict_from` is the setting `cache.predict_from`: how new passages are used. With `abstracts`, the model's
+    summaries of passages are kept, and the latest are put into a prompt together with the new ones. `tallies` returns
+    those of earlier predictions (`usefulness`): forms of questions that are never asked are predicted less often.
     """
 
     assistant: Assistant
@@ -138,7 +137,7 @@ class Prediction:
                 self.counters.set(KNOWLEDGE_MARK, mark)
 
     def _of(self, passage: StoredPassage, source: str, why: str, count: int) -> Iterator[Predicted | Step]:
-        """Yield questions about a passage: those that the model writes, and those made from the passage's form."""
+        """Yield questions about a passage: the model's, `count` for each beginning, and those made from its form."""
         trace = Trace()
         written = self._written_about(passage, count, trace)
         if trace.tokens_decoded:
@@ -217,7 +216,8 @@ class Prediction:
         return [query.parse(text, date.today()).text for _, text in self.assistant.conversations.questions(HISTORY)]
 
     def _next(self, latest: Sequence[str], count: int) -> list[StoredPassage]:
-        """Return the passages that the next question will most likely be about, after these questions."""
+        """Return at most `count` passages, most likely first, that the question after the `latest` ones will be about.
+        """
         retriever, store = self.assistant.retriever, self.assistant.retriever.store
         near_hits = [retriever.search(Query(text), _NEAR) for text in latest]
         sources = [hits[0].passage for hits in near_hits if hits]

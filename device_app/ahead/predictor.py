@@ -29,8 +29,8 @@ RECENT = 5
 """The number of latest questions used to predict the next ones."""
 
 FADING, SAME_DOCUMENT, NEXT_DOCUMENT = 0.5, 0.3, 0.15
-"""Three numbers: a question's weight relative to that of the next question; bonuses for passages in a source's document
-and in the document after it.
+"""Three numbers: a question's weight relative to that of the question after it; bonuses for passages in the document
+that answered a question, and in the documents before and after that one.
 """
 
 LIKED = 0.1
@@ -94,7 +94,9 @@ def parse(text: str, stride: int = STRIDE) -> list[str]:
 
 
 def as_question(text: str) -> str:
-    """Add a missing capital and question mark to a generated question, as the model was trained on typed ones."""
+    """Return a generated question with the capital and question mark that it may lack, as the model learned from typed
+    ones.
+    """
     text = text.strip()
     return f"{text[0].upper()}{text[1:]}?" if _CARELESS.fullmatch(text) else text
 
@@ -130,10 +132,10 @@ def expected_use(
 ) -> Scores:
     """Return scores, shape (passages,), of how likely each passage is to be asked about next.
 
-    `asked` holds the vectors of the questions so far, latest last, `sources` the passage that answered each; the last
-    RECENT are used. A score sums the similarity to these questions, and a bonus for a passage in a source's document,
-    or in the one before or after it in its file, since people stay with a subject. Each question weighs half as much as
-    the next one.
+    `vectors` are those of the passages. `asked` holds the vectors of the questions so far, latest last, `sources` the
+    passage that answered each; the last RECENT are used. A score sums the similarity to these questions, and a bonus
+    for a passage in a source's document, or in the one before or after it in its file, since people stay with a
+    subject. Each question weighs half as much as the next one.
     """
     asked, sources = asked[-RECENT:], sources[-RECENT:]
     weights = FADING ** np.arange(len(sources) - 1, -1, -1, dtype=np.float32)

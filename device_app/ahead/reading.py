@@ -118,7 +118,7 @@ def go_on(give_way: GiveWay) -> None:
 
 @dataclass(frozen=True, slots=True)
 class InPieces:
-    """An embedder that checks between small batches of texts whether to give way."""
+    """An embedder that embeds texts in small batches, and raises GaveWay before a batch if `give_way()` is true."""
 
     embedder: Embedder
     give_way: GiveWay

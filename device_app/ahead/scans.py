@@ -29,7 +29,7 @@ MOST_PAGES = 300
 
 
 def scans(device: Device) -> Work:
-    """Return the work that recognises the text of scans, page by page, and then reads it; each file is a step."""
+    """Return the work that recognises the text of scans page by page and stores it as passages; each file is a step."""
 
     def work(give_way: GiveWay) -> Iterator[Step]:
         from device_app.knowledge.readers.pdf import SCAN
@@ -57,7 +57,7 @@ def scans(device: Device) -> Work:
 def _texts(device: Device, path: Path, progress: Path, look: Callable[[], object]) -> list[str]:
     """Return the text of each page, storing the progress after each page.
 
-    Raises GaveWay, OSError, TimeoutExpired, UnreadableFile.
+    `look` is called many times and may raise GaveWay. Raises OSError, TimeoutExpired, UnreadableFile too.
     """
     from device_app.knowledge.readers.pdf import count_pages
 
@@ -85,7 +85,7 @@ def _read(device: Device, path: Path, texts: list[str], give_way: GiveWay) -> bo
 
 
 def _progress(folder: Path, path: Path) -> Path:
-    """Return the file that stores the recognised pages; once the scan has changed, its name is another one."""
+    """Return the file in `folder` for the recognised pages of the scan at `path`; a changed scan has another file."""
     try:
         status = path.stat()
         state = (status.st_size, status.st_mtime_ns)

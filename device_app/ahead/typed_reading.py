@@ -34,7 +34,7 @@ GiveWay = Callable[[float], bool]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The cost of reading one passage.
+    """The cost of reading one passage: the tokens computed, and the time in milliseconds.
 
     `done` is false if it was aborted; `is_kept` is false if its states were not stored.
     """
@@ -46,14 +46,14 @@ class Reading:
 
 
 def readable_ranks(plan: Plan) -> int:
-    """Return how many of a search's passages may be read: only the first if a prompt holds several."""
+    """Return how many of a search's best passages may be read: only the first if one prompt holds several passages."""
     return RANKED if plan.passages == 1 or plan.arrangement == "rows" else 1
 
 
 def nearest(device: Device, text: str) -> Ranking:
-    """Return the ids and scores of the passages nearest to a half-typed question.
+    """Return the ids and scores of the passages nearest to a half-typed question, best first.
 
-    Return none if the answer would be a quote, if a kept answer may serve, or if the text is no valid question. Raises
+    Empty if the answer would be a quote, if a kept answer may serve, or if the text is no valid question. Raises
     StoreError, WeightsError.
     """
     options = device.options()

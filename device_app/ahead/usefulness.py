@@ -24,7 +24,7 @@ HALF_LIFE: Final = timedelta(days=30)
 """The time after which a prediction counts half."""
 
 PRIOR: Final = 20.0
-"""The number of useful predictions that are assumed for each form before any was made."""
+"""The number of predictions assumed for each form before any was made, of which the share USEFUL was asked."""
 
 USEFUL: Final = 0.05
 """The share of a form's predictions that has to be asked for the form to be predicted without a limit."""
@@ -42,7 +42,9 @@ _WHETHER = re.compile(r"(?:is|are|am|was|were|do|does|did|has|have|had|can|could
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A question that was predicted and answered, when that was, and whether the question was ever asked."""
+    """A question that was predicted and answered in the background, when it was answered, and whether it was ever
+    asked.
+    """
 
     question: str
     made_at: datetime
@@ -90,7 +92,11 @@ def tally(predictions: Iterable[Prediction], asked_at: Sequence[datetime], now: 
 
 
 def is_worth(question: str, tallies: Mapping[str, Tally]) -> bool:
-    """Return whether to predict a question; of a form that is asked too rarely, a fixed share is predicted."""
+    """Return whether to predict a question: always or, if its form is asked too rarely, for a share of its form's
+    questions.
+
+    A checksum of the text selects that share, so that the same question always gets the same decision.
+    """
     return crc32(question.encode()) / 2**32 < tallies.get(form(question), Tally()).share
 
 
