@@ -67,6 +67,9 @@ def judge(decoder: Decoder, tokens: Sequence[int], threshold: float, sureness: S
 
 
 def _shifts(logs: Sequence[float]) -> list[float]:
-    """Return for each token of the abstention the log of the share of its probability that leads elsewhere."""
+    """Return for each token of the abstention the log probability that the text after it departs from the abstention.
+
+    `logs` are the log probabilities of the tokens, each given those before it.
+    """
     goes_on = [math.fsum(logs[place + 1 :]) for place in range(len(logs))]
     return [math.log(-math.expm1(log_share)) if log_share < 0 else -math.inf for log_share in goes_on]

@@ -25,11 +25,16 @@ from shared.prompt import NOT_FOUND, ChatTemplate, Prompt
 from shared.trace import Trace
 
 ROW_COST = 50.0
-"""The cost of decoding an answer in one more row, in prompt tokens that take the same time (`scripts/bench reuse`)."""
+"""The cost of decoding each further row of an answer, in prompt tokens that take the same time (`scripts/bench reuse`).
+"""
 
 
 def forecast(prefilled: int, rows: int) -> float:
-    """Return the cost of an answer, except for decoding one row, in prompt tokens of equal prefill time."""
+    """Return the time that an answer takes, in units of the time to prefill one prompt token.
+
+    `prefilled` is the number of tokens to prefill, `rows` the number of rows that are decoded together. Decoding the
+    first row is not counted, as every answer takes it.
+    """
     return prefilled + ROW_COST * (rows - 1)
 
 
@@ -37,8 +42,8 @@ def forecast(prefilled: int, rows: int) -> float:
 class LocalSource(Prefilling):
     """The engine of this device as a source of tokens, for one stream at a time.
 
-    `finish_checks` runs the exactness checks that were postponed until the device is idle
-    (`models.exact_loading.finish`).
+    `drafting` decides whether tokens are drafted. `finish_checks` runs the exactness checks that were postponed until
+    the device is idle (`models.exact_loading.finish`); None if there are none.
     """
 
     template: ChatTemplate
@@ -77,9 +82,10 @@ class LocalSource(Prefilling):
         """Answer the prompt, with one row for each of its passages (`Prompt.joined()` makes a single row of them).
 
         `similarities` weigh the rows, unless `following` computes the weights from the text written so far. `relevance`
-        is the probability that the best passage is relevant: if given, a model trained to abstain does so from its
-        threshold on; else it does if the abstention is likeliest. It never abstains without passages. `sureness`
+        is the probability that the best passage is relevant: with it, a model trained to abstain does so from its
+        threshold on; without it, only by writing the abstention itself. It never abstains without passages. `sureness`
         records the answer's probability. States of the prompt that are cached in the `tree` are joined, not computed.
+
         Raises ContextFull if the rows do not fit the engine. Close the generator if it is not read to its end, so that
         the trace has its steps.
         """
@@ -213,7 +219,10 @@ class LocalSource(Prefilling):
                         decoder.append(token)
 
     def _threshold(self, prompt: Prompt, relevance: float | None) -> float | None:
-        """Return the log odds from which to abstain: infinite without passages; None if the model never abstains."""
+        """Return the log odds of the abstention from which to abstain: infinite without passages.
+
+        None if the model was not trained to abstain, or if no `relevance` is given: it then writes its likeliest text.
+        """
         abstention = self.engine.info.abstention
         if abstention is None:
             return None
@@ -237,7 +246,7 @@ class LocalSource(Prefilling):
         return judge(decoder, tokens, threshold, sureness)
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
-        """Compute the prompt's states that the tree lacks and store them, without answering.
+        """Compute the prompt's states that the tree lacks and store them, without answering; return the trace.
 
         Raises the errors of `stream` and `keep`.
         """
@@ -252,7 +261,10 @@ class LocalSource(Prefilling):
         return self.uncached(prompt, tree) * self.engine.info.kv_bytes_per_token
 
     def cost(self, prompt: Prompt, tree: QKVTree) -> float:
-        """Return the predicted cost of answering the prompt, in prompt tokens of equal prefill time."""
+        """Return the expected time of answering the prompt, in units of the time to prefill one prompt token.
+
+        As in `forecast`, decoding the first row is not counted.
+        """
         rows = len(prompt.passages)
         return forecast(
             self.uncached(prompt, tree) + rows * len(self.tokens(prompt.tail)),

@@ -77,7 +77,10 @@ class Prefilling:
         return self.engine.prefill(0, whole[same:])
 
     def extend(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> int:
-        """Join the cached states of the path's nodes from index `start` on; return the length of the row in nodes."""
+        """Join the cached states of the path's nodes from index `start` on, up to the first node that the tree lacks.
+
+        Return how many nodes of the path the row then holds.
+        """
         reached = tree.extend(self.engine, row, path, start) if tree else start
         trace.segments_cached += reached - start
         trace.tokens_cached += sum(len(node.tokens) for node in path[start:reached])
@@ -93,12 +96,11 @@ class Prefilling:
         return rest
 
     def _computed_alone(self, nodes: Sequence[Sequence[Node]], trace: Trace, tree: QKVTree | None) -> list[KVSlice]:
-        """Compute each path's states after the head in row 0, and return them.
+        """Return the states of each path after the head, one slice a path, in order; cached ones are joined first.
 
-        Row 0 holds the head alone before and after.
-
-        Each path is computed as if it were the only row: f16 sums round differently in each cell, and only then are the
-        states equal to those cached for a prompt of one row, or for another row.
+        They are computed in row 0, which holds only the head before and after. There each path is in the cells right
+        behind the head, like the only row of a prompt. As f16 sums are rounded differently in other cells, only these
+        states are equal to those cached from other prompts and rows.
         """
         border = self.engine.length(0)
         states = []

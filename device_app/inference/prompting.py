@@ -36,7 +36,8 @@ def fitted(
 ) -> tuple[Prompt, Sequence[Hit]]:
     """Return the prompt and its passages: the least relevant passages are left out until a short answer fits.
 
-    The result does not depend on whether the passages `typed` were read while the question was typed.
+    At least one is kept, even if it does not fit. The result does not depend on whether the passages with the ids
+    `typed` were read while the question was typed.
     """
     needed = min(max_tokens, SHORT_ANSWER)
     while True:
@@ -57,7 +58,8 @@ def fitted(
 
 
 def kept_passages(source: LocalSource, tree: QKVTree, prompt: Prompt) -> set[int]:
-    """Return the ids of the prompt's passages whose cached states an answer would reuse."""
+    """Return the ids of the passages whose states an answer would reuse: they are cached, with all that precedes them.
+    """
     beginnings = ((row[:end], row[end - 1]) for row in prompt.passages for end in range(1, len(row) + 1))
     return {
         last.passage

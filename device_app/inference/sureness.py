@@ -15,10 +15,13 @@ YES: Final = 1.5
 """The least log ratio of "Yes" to "No" for a "Yes", as models often say "Yes" without evidence."""
 
 MIN_SHIFT: Final = 1.5
-"""The least shift of the "Yes" to "No" log ratio by a server's passages, either way, if the files do not answer."""
+"""The least change of the log ratio of "Yes" to "No" by a server's passages, either way, for a "Yes" or "No" from them.
+"""
 
 LOOKS: Final = ((-0.2, 0.1), (-0.5, 0.4))
-"""For the best and the second sentence: the confidence from which it is not reread, and the lead its answer needs."""
+"""For the best and the second sentence: the confidence of the answer so far from which the sentence is not reread, and
+by how much the confidence of its own answer must exceed that.
+"""
 
 LOOKED_THROUGH: Final = 3
 """The number of passages that are searched for the sentences of `LOOKS`."""
