@@ -13,7 +13,7 @@ Policy = Literal["lfu", "lru", "cost"]
 class Kept:
     """An entry that takes space. `used_at` orders by time; `cost` is the cost of recreating the entry, in any unit.
 
-    In a tree, `parent` is the name of its parent node.
+    In a tree, `parent` is the name of its parent node; else None.
     """
 
     name: str

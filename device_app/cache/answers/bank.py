@@ -1,7 +1,7 @@
 """The QA bank (PerCache, section 4.1.1): kept answers by question, served if a new question asks the same.
 
-Similarity alone is not enough: a candidate has to pass the guard, its passages must be among the nearest to the new
-question, and no newer passage may be relevant to it. Independent of models.
+Similarity alone is not enough: a candidate has to pass the guard, one of its passages must be among the nearest to the
+new question, and no newer passage may be relevant to it. Independent of models.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,8 @@ _AMONG_OTHERS = 512
 """The most similar questions of any fingerprint, among which those of the current fingerprint are searched."""
 
 NEAREST = 5
-"""The passages nearest to a question: a kept answer's passages must be among them, and no newer passage may."""
+"""How many of the nearest passages are looked at: an answer must cite one of them, and none may be newer and relevant.
+"""
 
 RELEVANT = 0.4
 """The score from which a newer passage may change an answer."""
@@ -82,7 +83,7 @@ class QABank:
         return WrongAnswers(self.entries.database)
 
     def find(self, query: Query, vector: Vectors, fingerprint: str, *, more: bool = False) -> Considered | None:
-        """Return the entry whose answer serves the question with this embedding; None if there is none.
+        """Return the kept question, as compared, whose answer serves; None if there is none. `vector` is the embedding.
 
         With `more`, an answer that lacks information does not serve, since a server may be asked for it now.
         """
@@ -156,7 +157,11 @@ class QABank:
         newest_passage: int,
         cost_ms: float,
     ) -> None:
-        """Keep an answer, or the reason why there is none; then evict entries over the limit."""
+        """Keep an answer, or the reason in `record` why there is none; then evict entries over the limit.
+
+        `sources` are the ids of the person's passages that the answer cites, `newest_passage` is the newest id in the
+        store when they were retrieved, `cost_ms` the time that the answer took.
+        """
         self.entries.put(
             query.text,
             scope(query),
@@ -177,7 +182,8 @@ class QABank:
         self.trim()
 
     def served(self, known: Considered, query: Query, vector: Vectors, took_ms: float) -> None:
-        """Count a hit. A question that was only similar is queued for its own answer in idle time (section 4.2.1)."""
+        """Count a hit, served in `took_ms`; queue a question that was only similar for its own answer (section 4.2.1).
+        """
         entry = known.entry
         self.entries.used(entry.id)
         self.counters.add(qa_hits=1, qa_ms_saved=max(0.0, entry.cost_ms - took_ms))
@@ -213,9 +219,7 @@ class QABank:
         )
         self.entries.delete(gone)
         if gone:
-            # A dropped fingerprint may become the current one again: forget that it adopted questions, so that it does
-            # so
-            # again.
+            # A dropped fingerprint may become the current one again, and then has to adopt questions again.
             marks = [
                 name for name in self.counters.all() if name.startswith(_ADOPTED) and name != _ADOPTED + fingerprint
             ]

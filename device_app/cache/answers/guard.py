@@ -34,7 +34,9 @@ or in another order.
 """
 
 _SHORT, _SLIP = 3, 0.8
-"""The letters up to which a differing word may be a typing error; the similarity (difflib) of a misspelling."""
+"""The most letters of a differing word that is taken for a typing error; and the least similarity (difflib) of a longer
+word to its misspelling.
+"""
 
 _JOINING = ("and", "or")
 
@@ -53,8 +55,9 @@ _WHETHER = word_set("will shall should must might")
 class Verdict:
     """Whether the cached answer serves, and why or why not, in words for people.
 
-    `similarity` is the cosine corrected by the wordings; -1 if a difference changes the answer. The answer serves if
-    the similarity reaches the threshold; of several answers, the one with the highest similarity is best.
+    `similarity` is the cosine corrected by the wordings; infinite for the same wording, -1 if a difference changes the
+    answer. The answer serves if the similarity reaches the threshold; of several, the one with the highest similarity
+    is best.
     """
 
     serves: bool
@@ -95,7 +98,10 @@ def _replaced(new: Wording, old: Wording, one_word: bool) -> float:
 
 
 def _agreement(new: Wording, old: Wording, unmatched: Sequence[str], unasked: Sequence[str]) -> float:
-    """Return the correction of the cosine: shared trigrams, minus missing words and a difference in length."""
+    """Return the correction of the cosine: shared trigrams, minus missing words and a difference in length.
+
+    `unmatched` are the stems that only `new` has, `unasked` those that only `old` has.
+    """
     letters = 2 * len(new.trigrams & old.trigrams) / max(1, len(new.trigrams) + len(old.trigrams))
     missing = max(len(unmatched) / max(1, len(new.content)), len(unasked) / max(1, len(old.content)))
     length = abs(math.log((1 + len(" ".join(new.words))) / (1 + len(" ".join(old.words)))))
@@ -112,7 +118,10 @@ def _missing(wording: Wording, other: Wording) -> list[str]:
 
 
 def _differences(new: Wording, old: Wording, unmatched: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
-    """Yield the differences that change the answer, as reasons for people, the most obvious first."""
+    """Yield the differences that change the answer, as reasons for people, the most obvious first.
+
+    `unmatched` are the stems that only `new` has, `unasked` those that only `old` has.
+    """
     for kind, ours, theirs in (("number", new.numbers, old.numbers), ("day", new.days, old.days)):
         if ours != theirs:
             yield f"another {kind}: {_listed(theirs - ours)} / {_listed(ours - theirs)}"
@@ -163,8 +172,8 @@ def _is_brief(new: Wording, old: Wording) -> bool:
 def _changes_parts(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> bool:
     """Return whether agent and object are swapped: "did Ann pay Bob", "did Bob pay Ann".
 
-    `missing` and `unasked` are the stems that only one of the questions has: if a long one differs, only the order of
-    names is compared.
+    `missing` are the stems that only `new` has, `unasked` those that only `old` has: if one with more than `_SHORT`
+    letters has no counterpart, only the order of names is compared.
     """
     names, same = new.names | old.names, _same(new, old)
     changed = [stem for stem in missing if new.content[stem] not in same]

@@ -7,8 +7,9 @@ TIMES_TEXT: Final = 20
 """Bytes of attention states for each byte of text, where the person set no limit."""
 
 LEAST: Final = 100_000_000
+"""The least bytes of the limit if the person set none."""
 MOST: Final = 1_000_000_000
-"""The least and the most bytes of the limit if the person set none."""
+"""The most bytes of the limit if the person set none."""
 
 
 def states_limit(kv_mb: float | Literal["auto"], text_bytes: Callable[[], int]) -> int:

@@ -52,7 +52,7 @@ class QKVTree:
     unseen: frozenset[str] = frozenset()
 
     def without(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> "QKVTree":
-        """Return a tree for decisions that ignores these passages, each read on its own."""
+        """Return a tree for decisions that counts none of these passages as kept directly after the root."""
         parent = name_behind(kv_key, root)
         return replace(self, unseen=frozenset(name_behind(parent, passage) for passage in passages))
 
@@ -89,7 +89,7 @@ class QKVTree:
         return [(name, node) for name, node in zip(names, path, strict=True) if name not in known]
 
     def keep(self, engine: Engine, row: int, path: Sequence[Node]) -> int:
-        """Keep the nodes at the beginning of the row, and count their use; return the number of new ones.
+        """Keep the states of the path's nodes, with which the row begins, and count their use; return how many are new.
 
         Slices over the limit are evicted. Nothing is kept for a model that is not `sliceable`, nor after a moved slice.
         Raises StoreFull, NotWritable.
@@ -167,7 +167,7 @@ class QKVTree:
             return False
 
     def joined(self, name: str, node: Node, join: Callable[[KVSlice], None]) -> bool:
-        """Return whether the kept slice could be joined; drop the slice if not."""
+        """Call `join` with the kept slice of the node; return whether that succeeded, and drop the slice if not."""
         try:
             join(self._read(name, node))
         except SliceRejected:
