@@ -67,7 +67,7 @@ def spent_today(spent: "DaySpent", limits: "DayLimits") -> str:
 
 
 def policy_row(basis: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the row that shows the rule of the dispatch policy."""
+    """Return the label and the text of the row that shows the rule of the dispatch policy."""
     name, rule = basis["policy"]["name"], basis["policy"]["rule"]
     return "Policy", f"{'the paper’s' if name == 'paper' else name}: {rule} (link.policy)"
 
@@ -79,7 +79,7 @@ def joule(basis: Mapping[str, Any]) -> str:
 
 
 def basis_rows(basis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the rows that show the facts that decided who starts an answer, from the answer's record."""
+    """Yield the rows, each a label and a text, that show the facts by which it was decided who starts an answer."""
     yield policy_row(basis)
     yield "Energy", joule(basis)
     if basis["metered"]:
@@ -87,7 +87,10 @@ def basis_rows(basis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def drawn_from(origin: str, sides: Collection[str]) -> str:
-    """Describe the passages that this device wrote from; "" for the files alone. `sides` are those of the passages."""
+    """Return whose passages this device wrote an answer from: "from both", or "from the server's passages".
+
+    Return "" if they are the person's own alone, or if another side wrote. `sides` are the sides of the passages.
+    """
     if origin != "device" or "server" not in sides:
         return ""
     return "from both" if "device" in sides else "from the server's passages"

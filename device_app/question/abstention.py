@@ -28,14 +28,16 @@ def not_told(hits: Sequence[Hit]) -> str:
 
 
 def nearest(read: Sequence[Hit], near: Sequence[Hit]) -> Sequence[Hit]:
-    """Return the passages shown with an abstention: the best of those `near`, unless others were `read`."""
+    """Return the passages shown with an abstention: the first of those `near` the question, if all that were `read` are
+    among them; else those `read`.
+    """
     known = {hit.passage.id for hit in near if hit.side == "device"}
     mine = all(hit.side == "device" and hit.passage.id in known for hit in read)
     return near[:NEAREST_SHOWN] if mine else read
 
 
 def relevance(hits: Iterable[Hit]) -> float | None:
-    """Return the highest relevance score; None if a passage is from a server, which scores by another measure."""
+    """Return the highest score; None without passages, or if one is from a server, which scores by another measure."""
     given = list(hits)
     return max((hit.score for hit in given), default=None) if all(hit.side == "device" for hit in given) else None
 

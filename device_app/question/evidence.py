@@ -14,7 +14,8 @@ Support = Literal["word for word", "proven", "near", "none"]
 class Evidence:
     """A sentence or row that supports an answer. `source` is the number of its passage, from 1, as in the citation.
 
-    `share` is the share of the question's content in it, 0 to 1.
+    `share`, 0 to 1, is for a proof the share of the question's content that it has, for the nearest sentence its
+    nearness.
     """
 
     source: int

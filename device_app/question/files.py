@@ -27,7 +27,8 @@ class Stale:
 
 @dataclass(slots=True)
 class Looked:
-    """The files checked for one answer, each at most once, and the changes found.
+    """The files checked for one answer, each at most once: their paths as `seen`, those that are `gone`, and the
+    changes.
 
     `read` says whether any file was read again; `room` is the number of bytes of files that may still be read.
     """
