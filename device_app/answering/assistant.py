@@ -40,8 +40,8 @@ from storage.qa_entries import Origin
 class Explanation:
     """A forecast of how a question would be answered, made without the network.
 
-    `step` is the next step. `otherwise` is the next step if no kept answer could be served. A step is a `Fact` if
-    finding that fact out needs the network.
+    `step` is the planner's next step; `otherwise` is its next step if no kept answer could be served. A step is a
+    `Fact` if that fact has to be looked up first, and looking it up needs the network.
     """
 
     request: Request
@@ -167,7 +167,11 @@ class Assistant:
                     return Explanation(request, state, plan(request, state), otherwise)
 
     def similar(self, question: str, options: Options) -> Sequence[Considered]:
-        """Return the kept answers that are compared with the question. Raises UsageError, StoreError."""
+        """Return the kept answers compared with the question, best guard verdict first; none if no kept answer may be
+        served.
+
+        Raises UsageError, StoreError.
+        """
         request = self._request(question, options, None)
         return self._facts.similar(request).similar if request.uses_kept and not request.model_only else ()
 

@@ -105,7 +105,9 @@ def nothing(request: Request) -> Answer:
 
 
 def not_raced(why: str, action: Action, trace: Trace) -> Answer:
-    """Return the answer that the files contain nothing on the question, and that no server could be asked."""
+    """Return the answer that the files contain nothing on the question; `why` no server could be asked is added to its
+    reasons.
+    """
     decided = (*action.reasons, why)
     return Answer(NOTHING_FOUND, (), None, trace, "", found=False, abstained=True, decided=decided)
 
@@ -116,7 +118,10 @@ def nothing_anywhere(trace: Trace) -> Answer:
 
 
 def still_silent(silent: Answer, raced: Answer) -> Answer:
-    """Return the abstention that neither the files nor a server's passages contain an answer."""
+    """Return the abstention that neither the files nor a server's passages contain an answer.
+
+    `silent` is the abstention from the files, `raced` the one from the server's passages.
+    """
     raced.trace.first_token()
     hits = [*silent.hits, *raced.hits]
     text, found_out = not_told(hits), raced.decided or silent.decided

@@ -38,7 +38,8 @@ class Generation:
     def events(self, first: Attempt, others: Iterator[Attempt]) -> Generator[Found | Wrote, None, Written]:
         """Yield the text to show and any further passages read; return the first attempt that gives an answer.
 
-        Attempts without an answer go to `discarded` in the trace. A later attempt without text gives no answer.
+        If none does, return the first attempt's text with the passages of all. Attempts without an answer go to
+        `discarded` in the trace. A later attempt without text gives no answer.
         """
         written = yield from self._attempted(first)
         while is_not_found(written.text) and (other := next(others, None)):

@@ -30,7 +30,7 @@ PASSAGES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """The quoted sentences as Markdown, and the passages they are from."""
+    """The quoted sentences as Markdown, and the passages they are from, in the order of the numbers in the text."""
 
     text: str
     hits: Sequence[Hit]

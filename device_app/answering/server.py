@@ -168,7 +168,7 @@ class Server:
 
     @contextmanager
     def race(self, trace: Trace) -> Iterator[Race]:
-        """Return a race for the answer, which retrieves first unless a model answers alone.
+        """Yield a race for the answer, which retrieves the server's passages first unless a model answers alone.
 
         Raises LinkError if the server cannot be asked.
         """
@@ -224,7 +224,9 @@ class Server:
         return profile
 
     def _near(self, vector: Vectors, own: Sequence[Hit], fetched: Sequence[Hit]) -> list[Hit]:
-        """Score the server's passages with the device's embedder, like the files' ones, and return the near ones."""
+        """Return the server's passages that are near, nearest first, scored with the device's embedder like those of
+        the files.
+        """
         if not fetched:
             return []
         texts = [embedded_text(hit.passage.title, hit.passage.text) for hit in fetched]
@@ -235,7 +237,7 @@ class Server:
 
 
 def _side_times(held: Held, position: float, round_trip_s: float | None) -> SideTimes:
-    """Return both sides' times for tokens at about this position."""
+    """Return the expected times of both sides per token, for tokens at about this position in a sequence."""
     server = held.knowledge.server.quantile(0.5), 1 / held.rates["server"]
     return held.profile.known(position, *server, round_trip_s)
 

@@ -81,7 +81,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """The joint request to a server; `refused` is the reason if there is none."""
+    """The result of asking a server for a joint answer; `refused` says why it writes none, or is ""."""
 
     refused: str = ""
 
