@@ -21,7 +21,10 @@ _STEP = 10_000 * _JOULES, 1_000 * _COULOMBS
 
 @dataclass(frozen=True, slots=True)
 class Battery:
-    """The charge left in one battery, and its resolution, in joules or (at `volts`) in coulombs."""
+    """The charge `left` in one battery and the `step` of its counter: in joules, or in coulombs if `volts` is not 1.
+
+    Times `volts`, both are joules.
+    """
 
     name: str
     left: float
@@ -31,7 +34,10 @@ class Battery:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The charge of a device's batteries at one moment; `asleep_s` are the seconds suspended since its start."""
+    """The charge of a device's batteries at one moment of the monotonic clock, `at_s`.
+
+    `asleep_s` are the seconds for which the device was suspended since its start.
+    """
 
     at_s: float
     asleep_s: float
@@ -64,7 +70,10 @@ class Supply:
 
 
 def supply(folder: Path = SUPPLIES) -> Supply | None:
-    """Read batteries and plugs; values are None if the system does not report them, or has no battery."""
+    """Read batteries and plugs; values are None if the system does not report them, or has no battery.
+
+    Return None on a system without the folder.
+    """
     try:
         supplies = sorted(folder.iterdir())
     except OSError:

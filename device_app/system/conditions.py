@@ -34,6 +34,7 @@ _PROCESSOR_C, _BATTERY_C = (-40.0, 150.0), (-40.0, 100.0)
 """The lowest and highest credible temperatures in °C of a processor and of a battery; others are ignored."""
 
 _LOAD_WINDOW_S, _LEAST_WINDOW_S = 10.0, 0.2
+"""The most and the fewest seconds over which the load is measured."""
 _PROCESSOR = ("coretemp", "k10temp", "zenpower", "cpu", "soc", "x86_pkg_temp", "acpitz")
 """Prefixes of the names of processor sensors on Linux; sensors of disks and radios have other temperature ranges."""
 
@@ -45,8 +46,8 @@ _MISSING = (AttributeError, NotImplementedError, OSError, RuntimeError, ValueErr
 class Conditions:
     """The device's conditions at one moment; a value is None if it is unknown or implausible.
 
-    `battery_percent` is from 0 to 100. `load_per_core` (0 to 1) is the load of other programs. `metered`: whether the
-    network's traffic costs money or is limited.
+    `quiet_s` are the seconds since the last question. `battery_percent` is from 0 to 100. `load_per_core` (0 to 1) is
+    the load of other programs. `metered`: whether the network's traffic costs money or is limited.
     """
 
     quiet_s: float | None = None
@@ -75,7 +76,7 @@ class Sensors:
         return replace(power, temperature_c=_processor_c())
 
     def charge(self) -> Reading | None:
-        """Read the joules left in the batteries; None on mains power, or if they are not available."""
+        """Read the charge left in the batteries; None on mains power, or if it is not available."""
         return battery.read()
 
     @contextmanager

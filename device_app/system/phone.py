@@ -49,7 +49,7 @@ def find(name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The output of a command, and its duration. `problem` says why there is no answer and what to do, or is ""."""
+    """The output of a command and its duration. `problem` says why the output is no answer, and what to do; else ""."""
 
     command: str
     printed: bytes = b""
@@ -58,7 +58,9 @@ class Reply:
 
     @property
     def is_answer(self) -> bool:
-        """Whether the command gave an answer."""
+        """Whether there is no `problem`: the command is installed, ended in time, and Android did not deny its
+        permission.
+        """
         return not self.problem
 
 
@@ -187,7 +189,7 @@ def is_shared(path: Path, environment: Mapping[str, str] | None = None) -> bool:
 def storage_advice(path: Path) -> str:
     """Return what to do about a path in the shared storage that Android hides; "" elsewhere, and if it may be read.
 
-    If its folder can be read, the path is missing, and no permission is.
+    If a folder above the path can be read, the permission is there and the path does not exist: return "".
     """
     if not (is_phone() and is_shared(path)):
         return ""

@@ -1,4 +1,5 @@
-"""Writes and removes the files by which other apps on a phone reach Jackdaw: hooks for sharing, and a shortcut.
+"""Writes and removes the files by which other apps on a phone reach Jackdaw: two scripts that Termux runs when an app
+shares text or a file with it, and a shortcut that opens Jackdaw.
 
 A file of the person's is moved aside, never overwritten. The hash of each file is recorded before the file is written,
 so that after a kill at any moment the next run can tell Jackdaw's files from the person's.
@@ -42,7 +43,10 @@ Record = Mapping[str, Written]
 
 
 def units(program: Path, environment: Mapping[str, str]) -> Sequence[Unit]:
-    """Return the files to write for a person with this environment (HOME; PREFIX and JACKDAW_HOME if set)."""
+    """Return the files to write for a person with this environment (HOME; PREFIX and JACKDAW_HOME if set).
+
+    `program` is the path of `jackdaw`, which they start.
+    """
     home, shell = Path(environment["HOME"]), f"#!{prefix(environment)}/bin/sh"
     own = environment.get(HOME_VARIABLE)
     call = shlex.join([*(["env", f"{HOME_VARIABLE}={own}"] if own else []), str(program)])
@@ -83,8 +87,9 @@ def write(unit: Unit, record_file: Path) -> Path | None:
 
 
 def remove(unit: Unit, record_file: Path) -> bool:
-    """Remove a file that Jackdaw wrote and restore the file moved aside for it; return whether it did. Raises
-    NotWritable.
+    """Remove a file that Jackdaw wrote and restore the file moved aside for it; return whether there was such a file.
+
+    The person's own file stays. Raises NotWritable.
     """
     record = dict(read_record(record_file))
     if standing(unit, record) == "yours":

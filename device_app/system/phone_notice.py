@@ -17,7 +17,7 @@ AFTER_S, EVERY_S = 5.0, 10.0
 """Seconds of work before the notification is shown, and between two updates: each starts two processes."""
 
 READING, PREPARING = "reads changed files", "prepares answers"
-"""The texts about background work that goes on."""
+"""The texts of the notification while background work reads files, and while it fills the caches."""
 
 _MOST_FAILURES = 2
 """The number of failures in a row after which no more notifications are shown: the companion app is missing."""
@@ -102,10 +102,10 @@ def steps_done(steps: int, tokens: int) -> str:
 
 
 def ahead() -> Notice:
-    """Return the notification that background work is running."""
+    """Return the notification for background work, not shown yet; its button pauses the work."""
     return Notice("ahead", "Jackdaw works ahead", ("daemon", "pause"))
 
 
 def adding() -> Notice:
-    """Return the notification that files are being read."""
+    """Return the notification for files being read, not shown yet; its button pauses the reading."""
     return Notice("add", "Jackdaw reads your files", ("phone", "pause"))

@@ -12,6 +12,7 @@ _PROGRAMS = ("pdftoppm", "tesseract")
 _LONGER_SIDE = 2500
 """The longer side of a page's picture in pixels: some 210 dots an inch on A4. It also limits the work for a page."""
 _DRAWING_S, _READING_S = 60.0, 180.0
+"""The most seconds for drawing a page, and for recognising its text."""
 _MOST_LANGUAGES = 4
 _NO_LANGUAGES = {"osd", "equ", "snum"}
 

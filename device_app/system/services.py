@@ -58,7 +58,10 @@ class Told:
 
 
 def kind_of(environment: Mapping[str, str], platform: str, has: Callable[[str], bool]) -> Kind:
-    """Return which service manager this device has. Raises UsageError if it has none of the supported ones."""
+    """Return which service manager this device has; `has` says whether a command is installed.
+
+    Raises UsageError if the device has none of the supported ones.
+    """
     if is_phone(environment, platform):
         return "termux"
     if platform == "darwin":
