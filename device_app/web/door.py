@@ -20,12 +20,15 @@ class Verdict(Enum):
     EXCHANGE = auto()  # valid token: set the cookie and redirect to the address without the token
     ELSEWHERE = auto()  # addressed to another host name, or sent by another page
     USED = auto()  # the token was used by another browser before
-    STRANGER = auto()
+    STRANGER = auto()  # neither the token nor the cookie is valid
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The parts of a request that decide about access; a missing part is None."""
+    """The parts of a request that decide about access; a missing part is None.
+
+    `is_socket`: whether the page opens its WebSocket, through which it shows the app.
+    """
 
     host: str | None
     origin: str | None
@@ -36,7 +39,10 @@ class Request:
 
 @dataclass(slots=True)
 class Door:
-    """The access control of one server. `origin` is its scheme, host and port, as browsers write them."""
+    """The access control of one server. `origin` is its scheme, host and port, as browsers write them.
+
+    `token` is part of the printed address; `cookie` is the secret value that the first browser gets for it.
+    """
 
     origin: str
     token: str = field(default_factory=lambda: secrets.token_urlsafe(_BYTES), repr=False)
