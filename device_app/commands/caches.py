@@ -12,7 +12,8 @@ Layer = Literal["qa", "kv"]
 
 
 def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, megabytes: float) -> int:
-    """Write a cache's limit to the settings file and evict what exceeds it; return the count of evicted entries.
+    """Write the limit of the answers (qa) or states (kv) to the settings file and evict what exceeds it; return the
+    count.
 
     The device uses the new limit at once, but an environment variable takes precedence over the file. Raises
     SettingError, StoreError, NotWritable.
@@ -31,8 +32,9 @@ def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, mega
 
 
 def clear(device: Device, *, answers: bool, states: bool) -> tuple[int, int]:
-    """Drop answers with the kept abstract, states or both until idle work refills them; return how many answers and
-    states. Raises NotWritable.
+    """Drop answers and abstracts, attention states, or both; return how many answers and states were dropped.
+
+    Idle work fills the caches again. Raises NotWritable.
     """
     from device_app.ahead.daemon import forget_last
     from device_app.ahead.population import fill_again

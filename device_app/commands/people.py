@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NameOf:
-    """A name in documents, its kind or phone source, and its count; the source "you" marks a name the person stated."""
+    """A name of a person, and the number of documents with it.
+
+    `source` is the kind of these documents or the phone's source; "you" if the person stated the name as theirs.
+    """
 
     written: str
     source: str

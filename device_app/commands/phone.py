@@ -1,4 +1,4 @@
-"""Collects facts about a phone under Termux: its origin, the commands that answer, and the installed hooks."""
+"""Collects facts about a phone under Termux: its origin, the commands that answer, and the files that were set up."""
 
 from __future__ import annotations
 

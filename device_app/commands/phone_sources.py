@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """Whether a phone source may be read, and what was read from it. Times are ISO 8601 in UTC; None for never."""
+    """Whether a phone source may be read, and what was read from it. Times are ISO 8601 in UTC; None for never.
+
+    `what` describes its data; `failure` is why the last reading failed, or "".
+    """
 
     name: str
     what: str
@@ -57,9 +60,10 @@ def allow(device: Device, name: str) -> None:
 
 
 def read(device: Device, name: str, on_day: Callable[[date], object]) -> PhoneReport:
-    """Read the new entries of a source that may be read. The caller holds the lock, see `reading.alone`.
+    """Read the new entries of a source that may be read; `on_day` is called with each day that is read.
 
-    Raises PhoneSilent, StoreError; entries read before an error stay stored, and the next reading continues there.
+    The caller holds the lock, see `reading.alone`. Raises PhoneSilent, StoreError; entries read before an error stay
+    stored, and the next reading continues there.
     """
     from device_app.ahead import phone
 

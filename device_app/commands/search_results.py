@@ -44,7 +44,7 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """A question and its answer among the results."""
+    """A question and its answer among the results, numbered after the files."""
 
     number: int
     turn: Turn
@@ -53,10 +53,10 @@ class TurnResult:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The results of a search.
+    """The results of a search. `corrections` are the words searched for in place of others, `notes` are for the person.
 
     `documents` counts the matching documents; it is a lower bound unless `is_counted`. `has_all` says whether the
-    counted documents have all words, or only some of them.
+    counted documents have all words, or only some of them. `facets` counts them by person, date, kind and folder.
     """
 
     search: Search

@@ -31,7 +31,8 @@ def last(conversations: ConversationStore) -> Turn:
 
 
 def was_model_only(turn: Turn | None) -> bool:
-    """Return whether a model wrote the turn's answer, or began to, without files because the person asked for that.
+    """Return whether a model wrote the turn's answer without files, or began to, because the person asked for a model
+    alone.
 
     A request that was recognised as needing no files does not count, as it is recognised again.
     """

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Worker:
     """The state of the daemon, and the tokens and joules that it spent within the last hour.
 
-    `pid` is None if the daemon does not run or has written no status. `seen_at` is the time of its last status, ISO
-    8601 in UTC.
+    `pid` is None if the daemon does not run or has written no status. `why` is what it waits for, `last` its last
+    finished step. `seen_at` is the time of its last status, ISO 8601 in UTC.
     """
 
     running: bool
