@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A server and the state of its link; unknown values are None. `why` and `cause` explain a problem.
+    """A server and the state of its link; unknown values are None. If it is not connected, `why` is the reason in
+    words, and `cause` the kind of problem by which `remedy` chooses its advice.
 
-    `refused` is true if only the person can fix the problem. `round_trip_ms` is measured once. `receives` are the kinds
-    of the person's data that the server may receive. `model_only`: the server also answers requests that need no file.
+    `refused` is true if only the person can fix the problem. `round_trip_ms` is measured once. `same_vocabulary`: its
+    model has the vocabulary of this device's. `receives` are the kinds of the person's data that the server may
+    receive. `privacy` is `link.privacy`. `model_only`: the server also answers requests that need no file.
     """
 
     url: str | None
@@ -112,7 +114,7 @@ def standing(device: "Device") -> Standing | None:
 
 
 def remedy(standing: Standing) -> str:
-    """Return what a person can do about a server that cannot be reached, or refuses."""
+    """Return what a person can do about a server that cannot be reached, or refuses; "" if `why` says it already."""
     if standing.url is None:
         return "Run: jackdaw connect URL"
     from device_app.companion.link.causes import REMEDIES

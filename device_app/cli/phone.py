@@ -52,7 +52,8 @@ command.add_command(notifications)
 @click.option("-y", "--yes", is_flag=True, help="Write without asking; files of your own stay unless --replace.")
 @click.option("--replace", is_flag=True, help="Move files of your own aside, and put Jackdaw's in their place.")
 def setup(yes: bool, replace: bool, as_json: bool) -> int | None:
-    """Write the hooks for sharing and a shortcut, and install the daemon (`jackdaw daemon install`).
+    """Write the scripts that let other apps share links and files to Jackdaw, and a shortcut that opens it; then
+    install the daemon (`jackdaw daemon install`).
 
     Each file is shown first. A file of your own is replaced only if you agree, and kept beside it; `jackdaw phone
     remove` puts it back. With --json nothing is written unless -y is given as well.
@@ -89,7 +90,7 @@ def setup(yes: bool, replace: bool, as_json: bool) -> int | None:
     return None if works or not (yes or not as_json) else ExitCode.FAILED
 
 
-@command.command("remove", examples=(("Remove the hooks, the shortcut and the daemon", "jackdaw phone remove"),))
+@command.command("remove", examples=(("Remove the scripts, the shortcut and the daemon", "jackdaw phone remove"),))
 def remove(as_json: bool) -> int | None:
     """Remove the files that `setup` wrote, put back those that it moved aside, and stop the daemon.
 

@@ -108,9 +108,10 @@ def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
 class Outlook:
     """A forecast of how a question would be answered. `kept` are ids of passages whose attention states are kept.
 
-    `not_asked` is why no server is asked. `may_fetch`: a server may be asked if the model finds no answer in the
-    person's files. `quoted`: the files are quoted and no model writes. `uses_kept`: kept answers are considered.
-    `understood` is how a rule reads the question.
+    `weighed` holds the costs by which the side is chosen, if a server would be asked; `not_asked` is why none is.
+    `beyond` is what the files lack, and how a server would be asked for it. `may_fetch`: a server may be asked if the
+    model finds no answer in the files. `quoted`: the files are quoted and no model writes. `uses_kept`: kept answers
+    are considered. `model_only`: the request needs no file. `understood` is how a rule reads the question.
     """
 
     question: str
