@@ -216,7 +216,7 @@ class Prediction:
         return [query.parse(text, date.today()).text for _, text in self.assistant.conversations.questions(HISTORY)]
 
     def _next(self, latest: Sequence[str], count: int) -> list[StoredPassage]:
-        """Return at most `count` passages, most likely first, that the question after the `latest` ones will be about."""
+        """Return at most `count` passages, most likely first, that the question after the `latest` will be about."""
         retriever, store = self.assistant.retriever, self.assistant.retriever.store
         near_hits = [retriever.search(Query(text), _NEAR) for text in latest]
         sources = [hits[0].passage for hits in near_hits if hits]

@@ -58,7 +58,7 @@ def fitted(
 
 
 def kept_passages(source: LocalSource, tree: QKVTree, prompt: Prompt) -> set[int]:
-    """Return the ids of the passages whose states an answer would reuse: they are cached, with all that precedes them."""
+    """Return the ids of the passages whose states an answer would reuse: cached ones, with all that precedes them."""
     beginnings = ((row[:end], row[end - 1]) for row in prompt.passages for end in range(1, len(row) + 1))
     return {
         last.passage

@@ -182,7 +182,7 @@ class QABank:
         self.trim()
 
     def served(self, known: Considered, query: Query, vector: Vectors, took_ms: float) -> None:
-        """Count a hit, served in `took_ms`; queue a question that was only similar for its own answer (section 4.2.1)."""
+        """Count a hit, served in `took_ms`; queue a question that was only similar for its own answer (§ 4.2.1)."""
         entry = known.entry
         self.entries.used(entry.id)
         self.counters.add(qa_hits=1, qa_ms_saved=max(0.0, entry.cost_ms - took_ms))
