@@ -195,7 +195,7 @@ class Prediction:
         return int(self.counters.all().get(KNOWLEDGE_MARK, 0))
 
     def likeliest(self) -> Iterator[StoredPassage]:
-        """Yield the passages most likely used by the next question; none until another question is asked.
+        """Yield the passages most likely used by the next question; none if no question was asked since the last call.
 
         Their attention states are computed without predicting questions, which gives more hits (`scripts/bench
         percache`).

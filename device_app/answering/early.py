@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def is_for_rule(device: Device, question: str) -> bool:
     """Return whether a rule will answer the question, so that no model is needed. Raises StoreError.
 
-    As in answering itself, deleted files and an answer that is marked as wrong do not count.
+    As in answering itself, deleted files are left out, and an answer that is marked as wrong does not count.
     """
     try:
         asked = query.parse(question, date.today())

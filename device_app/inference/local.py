@@ -151,7 +151,9 @@ class LocalSource(Prefilling):
         return texts
 
     def _distinct(self, logits: Logits, count: int) -> list[int]:
-        """Return the likeliest tokens; among tokens that differ only in spaces and case, only the likeliest."""
+        """Return the `count` likeliest tokens; of tokens that differ only in spaces and case, only the likeliest
+        counts.
+        """
         by_text: dict[bytes, int] = {}
         for token in likeliest(logits, 2 * count):
             if not self.engine.is_end(token):

@@ -37,7 +37,10 @@ class Prefilling:
         return sum(by_name.values())
 
     def prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
-        """Prefill the prompt, and return each row's logits at its end. Raises ContextFull."""
+        """Prefill the prompt, and return each row's logits at its end. Raises ContextFull.
+
+        States cached in the `tree` are joined; without a tree, all are computed.
+        """
         for sequence in range(self.engine.info.sequences):
             self.engine.clear(sequence)
         nodes, tail = self.paths(prompt), self.tokens(prompt.tail)

@@ -61,5 +61,7 @@ class Sureness:
         return self.yes_margin < 0 or self.yes_margin >= YES
 
     def is_read_on(self, abstention: float) -> bool:
-        """Return whether the abstention's next token must be read, given the log probability so far."""
+        """Return whether the abstention's next token must be read; `abstention` is the log probability of its tokens so
+        far.
+        """
         return abstention > _FAINT

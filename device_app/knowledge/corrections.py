@@ -27,9 +27,9 @@ _WAS: Final = ("was", "were", "did", "had")
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A sentence in the passage `newer` that changes what a sentence in the passage `older` says.
+    """A correction: the sentence `change` in the passage `newer` changes what the sentence `before` in `older` says.
 
-    `older` is None if the changing sentence also says what held before.
+    `older` is None if `change` itself says what held before.
     """
 
     newer: Hit
@@ -40,6 +40,8 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class _Changing:
+    """A sentence that announces a change. `sentence` includes the reply that accepts it, if it was a proposal."""
+
     hit: Hit
     sentence: str
     unit: Unit

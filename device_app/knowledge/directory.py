@@ -204,7 +204,9 @@ class Directory:
 
 
 def whole(written: Iterable[str]) -> list[str]:
-    """Return the names in quotation marks, as the store's JSON has them, so that a filter matches only whole names."""
+    """Return the first MOST_NAMES names in quotation marks, as the store's JSON has them: a filter then matches whole
+    names.
+    """
     return [json.dumps(each, ensure_ascii=False) for each in islice(written, MOST_NAMES)]
 
 

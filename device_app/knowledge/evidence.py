@@ -14,7 +14,7 @@ from shared.text import sentences
 from shared.types import StoredPassage
 
 SUPPORT = 0.45
-"""The similarity from which a sentence supports an answer as its nearest sentence."""
+"""The similarity (see `find`) from which a sentence supports an answer as its nearest sentence."""
 
 _COPIED = 4
 """The fewest words of a sentence that counts as copied into an answer: shorter ones may be in it by chance."""
@@ -35,7 +35,10 @@ def behind(subject: Subject, answer: str, passages: Sequence[StoredPassage], emb
 
 
 def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder) -> Evidence | None:
-    """Return the sentence nearest to the answer, with its similarity, 0..1; None if all are below SUPPORT."""
+    """Return the sentence nearest to the answer; None if all are below SUPPORT.
+
+    Its `share` is its similarity, 0..1: the mean of its cosine and of the share of the answer's words in it.
+    """
     candidates = [(number, text) for number, passage in enumerate(passages, 1) for text in sentences(passage)]
     if not candidates or not answer.strip():
         return None

@@ -28,11 +28,15 @@ Reread = Callable[[Path], str]
 """Reads a file again as `jackdaw add` does; returns why it could not be read, or "". Raises JackdawError."""
 
 Condition = Literal["same", "changed", "gone", "away"]
+"""The condition of a file: as it was read, changed since, deleted, or in a folder that cannot be opened now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """Checks the files of passages. Raises StoreError."""
+    """Checks the files of passages. `looked` records the files checked for one answer: each is checked once.
+
+    `reread` reads a changed file again. Raises StoreError.
+    """
 
     store: KnowledgeStore
     reread: Reread

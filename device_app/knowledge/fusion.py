@@ -102,7 +102,10 @@ def coverage(words: Sequence[str], passages: Sequence[StoredPassage]) -> tuple[l
 
 
 def _share(holds: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> list[float]:
-    """Return the share of the columns that each row has, weighted by rarity: common columns do not tell rows apart."""
+    """Return for each row the share of the columns that it `holds`, weighted by their rarity in the rows of `among`.
+
+    A column that most rows have does not tell rows apart.
+    """
     rarity = np.log1p(len(among) / (1 + among.sum(axis=0)))
     shares: list[float] = (holds @ rarity / (rarity.sum() or 1.0)).tolist()
     return shares

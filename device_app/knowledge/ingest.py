@@ -37,7 +37,7 @@ BATCH_PASSAGES = 128
 class Progress:
     """The progress of an ingestion, in bytes of the files on disk; within a file, estimated from its text.
 
-    While the files are still being listed, `total_bytes` is 0.
+    While the files are being listed, `total_bytes` is 0. `documents` were stored; `files` of `total_files` are done.
     """
 
     path: str
@@ -64,7 +64,7 @@ class _OpenFile:
 
 @dataclass(slots=True)
 class Ingestion:
-    """An ingestion of some files and folders."""
+    """An ingestion of some files and folders, in passages of about `words` words."""
 
     store: KnowledgeStore
     embedder: Embedder
@@ -226,7 +226,7 @@ class Ingestion:
         self._report_progress()
 
     def _embed(self, waiting: list[tuple[_OpenFile, Document, str, list[Passage]]]) -> list[PreparedDocument]:
-        """Return all passages of all documents with vectors, which are stored already or computed in one call."""
+        """Return the queued documents with passages and vectors: stored ones are reused, others computed at once."""
         stored = [
             self.store.vectors_by_text(opened.state.path, document.key) if opened.comparable else {}
             for opened, document, _, _ in waiting

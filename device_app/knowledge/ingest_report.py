@@ -36,9 +36,10 @@ class UnreadKind:
 
 @dataclass(slots=True)
 class IngestReport:
-    """The results of an ingestion. `unchanged` counts documents, `removed` files.
+    """The results of an ingestion. `documents` and `passages` count the new or changed ones, `removed` counts files.
 
-    `locked` are the paths of encrypted files that no password fits, all of them in `skipped` as well.
+    `unchanged` counts documents. `locked` are the paths of encrypted files that no password fits, all of them in
+    `skipped` as well.
     """
 
     documents: int = 0

@@ -49,7 +49,9 @@ class KnownPeople:
         return self.directory.widened(filters) if _names_in(filters) else filters
 
     def notes(self, filters: Filters) -> tuple[str, ...]:
-        """Return notes on unclear names in filters: "me" without a known owner, and a name of several people."""
+        """Return notes on unclear names in filters: "me" if the owner is unknown or only guessed, and a name of several
+        people.
+        """
         notes = []
         directory = self.directory
         for name in _names_in(filters):

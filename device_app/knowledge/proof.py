@@ -23,7 +23,7 @@ HOLDS: Final = 0.35
 """The share of the question's content that a sentence with the answer needs in order to prove the answer."""
 
 _FARTHER = 0.3
-"""The lead in question words that a sentence or row needs for each rank by which its passage is lower."""
+"""How many more of the question's words a sentence or row needs for each rank by which its passage is lower."""
 
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _WHETHER = re.compile(
@@ -90,7 +90,9 @@ class Subject:
         return any(not unit.is_row or (self._share(unit) >= HOLDS and self._is_about(unit)) for unit in supporting)
 
     def _proofs(self, answer: str, passage: StoredPassage) -> Iterator[tuple[Unit, float, bool]]:
-        """Yield each sentence or row that proves the answer, its share of the question, and whether both say "no"."""
+        """Yield each sentence or row that proves the answer, its share of the question, and whether it and the answer
+        say "no".
+        """
         decided = decision(answer) if asks_whether(self.asked.text) else ""
         own = [] if decided else self._own(answer)
         for unit in units(passage):

@@ -65,7 +65,7 @@ class Occurrence:
 
 
 def until(rule: str, end: datetime) -> str:
-    """Return the rule with this end as its UNTIL, in local time of the event's zone."""
+    """Return the rule with this end, a local time in the event's zone, as its UNTIL."""
     return f"{rule};UNTIL={end.strftime(_UNTIL)}"
 
 

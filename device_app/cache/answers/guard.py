@@ -22,7 +22,9 @@ from device_app.english.wording import Wording, normal, read, same_kind
 _LETTERS, _MISSING, _LENGTH, _EVEN = 0.27, 0.09, 0.18, 0.125
 
 _IN_QUESTIONS, _ONE_WORD = 0.94, 0.9
-"""The least cosine at which synonyms count: between two questions; and if only one word is replaced."""
+"""The least cosine for an answer to serve if each text has a word that the other lacks: if both are questions; else, if
+only one word is replaced.
+"""
 
 _PARTS = (({"i", "we"}, {"me", "us"}), ({"my", "our", "mine"}, {"his", "her", "their"}))
 """Pronouns of agents and objects, and pronouns of owners."""
@@ -91,7 +93,10 @@ def compare(asked: str, cached: str, cosine: float, threshold: float) -> Verdict
 
 
 def _replaced(new: Wording, old: Wording, one_word: bool) -> float:
-    """Return the least cosine required if each text has a word that the other lacks."""
+    """Return the least cosine required if each text has a word that the other lacks; -1 if any is enough.
+
+    `one_word`: only one word is replaced by another.
+    """
     if new.asks and old.asks:
         return _IN_QUESTIONS
     return _ONE_WORD if one_word else -1.0

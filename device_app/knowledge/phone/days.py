@@ -18,7 +18,9 @@ PAGE: Final = 100
 _OVERLAP: Final = 5
 
 List = Callable[[int, int], tuple[Sequence[Entry], int]]
-"""Lists a page from the entries to skip and the most entries; returns its valid entries and the number listed."""
+"""Lists a page, given the number of entries to skip and the most to list; returns the valid entries, and how many it
+listed.
+"""
 
 
 @dataclass(frozen=True, slots=True)

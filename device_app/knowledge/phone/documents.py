@@ -12,7 +12,7 @@ from shared.types import Block, Document
 
 @dataclass(slots=True)
 class Book:
-    """A phone book: names by number, from known people and from entries that have both."""
+    """A phone book: the name of each number, from known people and from entries that have a name and a number."""
 
     names: dict[str, str] = field(default_factory=dict)
     _numbers: dict[str, set[str]] = field(default_factory=dict)

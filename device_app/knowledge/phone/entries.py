@@ -31,7 +31,8 @@ _CALLS = {
 class Entry:
     """A message or a call, with the other person. `at` is local time, as phones give it; `name` is "" if unknown.
 
-    The `text` of a call has the placeholder `{name}` for the other person's name.
+    `identity` tells entries apart; `thread` is the same for all entries of a conversation or of a number. The `text` of
+    a call has the placeholder `{name}` for the other person's name.
     """
 
     identity: str

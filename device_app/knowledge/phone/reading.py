@@ -93,7 +93,9 @@ class PhoneReading:
         self.ingestion.store.complete(FileState(source.path, 0, 0, "", self.ingestion.fingerprint))
 
     def _newer(self, source: Source, progress: Progress, newest: date) -> Progress:
-        """Read the days since the newest stored one, and that day again, as it may have new entries."""
+        """Read the days since the newest stored one, and that day again, as it may have new entries; return the new
+        progress.
+        """
         waiting: list[Day] = []
         first: date | None = None
         came = 0
@@ -107,7 +109,7 @@ class PhoneReading:
         return self._noted(source, replace(progress, newest=first or newest, reached=progress.reached + came))
 
     def _older(self, source: Source, progress: Progress) -> Progress:
-        """Read the days before the oldest stored one."""
+        """Read the days before the oldest stored one, back to the beginning; return the new progress."""
         waiting: list[Day] = []
         skip = self._begin(source, progress)
         for day in days(self._lister(source), skip, self.most):

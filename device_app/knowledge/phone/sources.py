@@ -42,7 +42,7 @@ CALLS = Source("calls", "termux-call-log", "who called whom, when, and for how l
 SOURCES = {source.name: source for source in (MESSAGES, CONTACTS, CALLS)}
 
 Fetch = Callable[[Source, int, int], Sequence[object]]
-"""Lists a page of a source: takes the entries to skip and the most entries. Raises PhoneSilent."""
+"""Lists a page of a source, given the number of entries to skip and the most to list. Raises PhoneSilent."""
 
 
 def is_of_phone(path: bytes | str) -> bool:
@@ -56,7 +56,10 @@ def passage_is_of_phone(passage: StoredPassage) -> bool:
 
 
 def fetch(source: Source, skip: int, most: int) -> Sequence[object]:
-    """List a page of a source by its command. Raises PhoneSilent with the next step for the person."""
+    """List a page of a source by its command, after `skip` entries, at most `most`.
+
+    Raises PhoneSilent with the next step for the person.
+    """
     from device_app.system import phone
     from device_app.system.commands import MOST_BYTES
 

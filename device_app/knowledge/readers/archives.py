@@ -25,6 +25,7 @@ MOST_XML = 16 << 20
 """The most bytes of a member that is parsed to a tree: some 1,500 pages, which take 400 MB of memory."""
 
 _MOST_TEXT = 64 << 20
+"""The most bytes of text and markup that the members of one file may have together."""
 _SMALL = 4 << 20
 """The size in bytes up to which a member is harmless, however strongly it is compressed."""
 _OLE = bytes.fromhex("D0CF11E0A1B11AE1")

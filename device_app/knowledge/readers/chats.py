@@ -86,7 +86,7 @@ def date_of(record: Mapping[str, Any]) -> datetime | None:
 
 
 def first(record: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    """Return the first of these fields that has a value, on one line; of a person's several fields, the name."""
+    """Return the first of these fields that has a value, on one line; if the value is an object, its name."""
     for key in keys:
         value = record.get(key)
         if isinstance(value, dict):

@@ -20,7 +20,7 @@ VERSION = 4
 """The version of the readers' output; when it increases, all files are read again."""
 
 Reader = Callable[..., Iterator[Document | Omitted]]
-"""Reads a file from its path and the largest size in bytes; a PDF's reader also takes `options`."""
+"""Reads a file, given its path and the most bytes that it may have; a PDF's reader also takes `options`."""
 
 READERS = {
     ".txt": ("txt", "read_txt"),

@@ -41,7 +41,9 @@ _FURTHEST: Final = timedelta(days=36525)
 """The longest time after its start for which the times of a rule with COUNT are computed."""
 
 _LONGEST: Final = timedelta(days=3660)
+"""The longest duration of an event; a longer one is cut to it."""
 _LONGEST_ZONE: Final = 5_000
+"""The most characters of a time zone's definition that is kept."""
 _UNITS: Final = {"YEARLY": 60, "MONTHLY": 30, "WEEKLY": 7, "DAILY": 1, "HOURLY": 1}
 """For each frequency, the number of days of a rule that take as long to try as one day of a daily rule."""
 
