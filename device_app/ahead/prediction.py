@@ -260,7 +260,9 @@ class Prediction:
         return "".join(piece.text for piece in source.stream(prompt, SamplingSettings(), max_tokens=most, trace=trace))
 
     def _analogues(self, latest: Sequence[str]) -> list[str]:
-        """Return the last question asked about other people: those near it, and those that earlier questions named."""
+        """Return the last question with another person in it: those in passages near it, and those named in earlier
+        questions.
+        """
         *earlier, last = latest
         hits = self.assistant.retriever.search(Query(last), _AROUND, self.options.relevance)
         if not hits:

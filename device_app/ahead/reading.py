@@ -75,7 +75,7 @@ def read_again(device: Device, path: Path) -> str:
 
 
 def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> IngestReport:
-    """Read files and folders.
+    """Read files and folders in this run, and return its report.
 
     The caller holds the lock. Raises StoreError; files finished before the error stay stored.
     """

@@ -19,8 +19,8 @@ MOST_LOOKS = 20
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The results of checking the folders: the `fingerprint` when their files were last `read`, and the `last` one
-    computed; `looks` counts the successive checks that found changes.
+    """The results of checking the folders. `read` is their fingerprint (`fingerprint`) when their files were last read,
+    `last` the latest one; `looks` counts the successive checks that found changes.
     """
 
     read: bytes | None = None

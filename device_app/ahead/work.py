@@ -13,7 +13,10 @@ from shared.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A finished and stored step of work: the action, its subject, and the reason for choosing it."""
+    """A finished and stored step of work: the action, its subject, and the reason for choosing it, for people.
+
+    Its costs are the tokens that the model read and wrote, and its duration in milliseconds.
+    """
 
     action: str
     subject: str

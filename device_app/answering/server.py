@@ -47,7 +47,7 @@ PASSAGE_TOKENS: Final = 1.4 * PASSAGE_WORDS
 NAMED: Final = "a pipeline that was named writes no joint answer"
 
 NEAR: Final = 3 * RELEVANCE_TEMPERATURE
-"""How far below the best similarity a server's passage is dropped, as it would weigh less than 0.05."""
+"""A server's passage whose similarity is further below the best one is dropped, as it would weigh less than 0.05."""
 
 
 LEAST_TIMED: Final = 8
@@ -243,7 +243,10 @@ def _side_times(held: Held, position: float, round_trip_s: float | None) -> Side
 
 
 def _rule(options: Options) -> Rule:
-    """Return the rule of a joint answer: `open` follows the paper's; at temperature 0 all rules are the same."""
+    """Return the rule that accepts drafts in a joint answer: greedy at temperature 0, where all rules agree.
+
+    Else it is the paper's (Algorithm 1) with `open`, and the coupled one without.
+    """
     if not options.sampling.temperature:
         return "greedy"
     return "algorithm1" if options.open else "coupled"

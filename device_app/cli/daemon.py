@@ -254,7 +254,7 @@ def install(yes: bool, as_json: bool) -> int | None:
         return ExitCode.FAILED
     if not as_json and any(report.problem for report in reports):
         click.echo(
-            "A part was not installed. The rest is enough: the service, or while charging the job, does the work.",
+            "One part was not installed, but the other is enough: the service, or the job that runs while charging.",
             err=True,
         )
     return None

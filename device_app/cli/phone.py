@@ -180,7 +180,7 @@ def share(context: click.Context, path: str, question: str | None, yes: bool, as
     "pause", examples=(("End a long `jackdaw add`, as its notification's button does", "jackdaw phone pause"),)
 )
 def pause(as_json: bool) -> None:
-    """Pause the reading of files in another session. `jackdaw add` continues it."""
+    """Pause the reading of files by a `jackdaw add` that is running. The next `jackdaw add` continues it."""
     paths, _ = _phone()
     write_private(paths.add_paused, "")
     if as_json:

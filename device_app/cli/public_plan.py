@@ -47,7 +47,7 @@ def plan_json(weighed: "Weighed") -> dict[str, Any]:
 
 
 def plan_rows(plan: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Yield the rows that show a plan to a person."""
+    """Yield the rows, each a label and a text, that show a plan to a person."""
     yield "Who begins", "\nor, drawn at random, ".join(decision["reason"] for decision in plan["decisions"])
     spared = f"the {plan['spared']}: the {plan['spared']} reads at most {plan['budget']:.0%} of all prompt tokens"
     if round(plan["allowed"], 2) != round(plan["budget"], 2):
@@ -94,7 +94,9 @@ def aggregation_json(chosen: "AggregationChoice") -> dict[str, Any]:
 
 
 def aggregation_rows(chosen: "AggregationChoice") -> Iterator[tuple[str, object]]:
-    """Yield the rows that show a person who settles the tokens of a joint answer, and how fast that is."""
+    """Yield the rows, each a label and a text, about which side settles the tokens of a joint answer, and how fast that
+    is.
+    """
     learned = f", corrected by {counted(chosen.answers, 'such answer')}" if chosen.answers else ""
     # The paper's equations are of one side that settles.
     equation, ninth = ("", "as in equation 9") if chosen.way == "both" else (", equation 7", "equation 9")

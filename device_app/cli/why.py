@@ -181,7 +181,7 @@ class Outlook:
 
     @property
     def is_declined(self) -> bool:
-        """Whether the model of this device is too small for the request."""
+        """Whether nobody would answer the request, as the model of this device is too small for it."""
         return self.model_only and self.answered_from == "nothing"
 
     @property

@@ -12,8 +12,8 @@ Layer = Literal["qa", "kv"]
 
 
 def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, megabytes: float) -> int:
-    """Write the limit of the answers (qa) or states (kv) to the settings file and evict what exceeds it; return the
-    count.
+    """Write the limit of the answers (qa) or states (kv) to the settings file; return how many entries were evicted for
+    it.
 
     The device uses the new limit at once, but an environment variable takes precedence over the file. Raises
     SettingError, StoreError, NotWritable.

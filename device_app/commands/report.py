@@ -121,7 +121,7 @@ def _terminal(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _commands() -> dict[str, str]:
-    """Return whether each of Termux's commands is installed, and for some of them the response time in ms."""
+    """Say whether each of Termux's commands is installed and, for some, how many milliseconds it takes."""
     if not phone.is_phone():
         return {}
     said = {name: "is there" if phone.find(name) else "is missing" for name in NEEDED}

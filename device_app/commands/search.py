@@ -137,7 +137,7 @@ class Searcher:
         )
 
     def _spelling(self, word: str, others: Sequence[str]) -> str | None:
-        """Return the likeliest spelling of a word; None if the word itself occurs, or no similar one does."""
+        """Return the likeliest spelling of a word beside `others`; None if the word or nothing like it occurs."""
         files, talk = self._passages, self._talk
         if files.held(quoted(word), 1) or talk.held(quoted(word), 1):
             return None
@@ -152,7 +152,7 @@ class Searcher:
         return spelling.best(weights, passages, together)
 
     def _expressions(self, table: FullText, search: Search, unfinished: str) -> tuple[list[str], list[str]]:
-        """Return FTS5 expressions for the words, and for the phrases, all of which are required."""
+        """Return FTS5 expressions for the words, and for the phrases; `unfinished` stands for words that begin so."""
         longer = table.with_prefix(unfinished) if len(unfinished) >= _LEAST_BEGINNING else []
         names = self._names
         words = [any_of([word, *names.get(word, ()), *(longer if word == unfinished else ())]) for word in search.words]
@@ -289,7 +289,7 @@ class Searcher:
 
 
 def _moments(filters: SearchFilters) -> tuple[str | None, str | None]:
-    """Return the first and the last moment of the filters' local days, in UTC, in which turns are stored."""
+    """Return the filters' first and last moment in UTC, as turns are stored; None without such a limit."""
 
     def moment(day: date) -> str:
         return datetime.combine(day, time.min).astimezone().astimezone(UTC).isoformat(timespec="microseconds")

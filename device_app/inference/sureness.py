@@ -52,7 +52,9 @@ class Sureness:
 
     @property
     def of_text(self) -> float:
-        """The confidence in an answer in the passages' words, as a log probability; at most 0."""
+        """The confidence in an answer other than "Yes" and "No", which uses the passages' words: a log probability, at
+        most 0.
+        """
         return self.least + _DOUBT * min(0.0, _FAINT - self.abstention)
 
     @property

@@ -85,7 +85,9 @@ class Retriever:
         ]
 
     def _scored(self, text: str, vector: Vectors, among: Ids | None, dated: Sequence[Ids]) -> list[Hit]:
-        """Return the candidates, best first; `dated` has the passages of each day that the question names."""
+        """Return the candidates from the ids `among` (None: all), best first; `dated` has the passages of each day in
+        the question.
+        """
         cosines = self.vectors.cosines(vector)
         sides = [
             self.keywords.search(terms(text), CANDIDATES, among=among),

@@ -252,7 +252,7 @@ def written_by(record: Mapping[str, Any]) -> str:
 
 
 def hits_of(record: Mapping[str, Any], passages: Mapping[int, StoredPassage]) -> list[Hit]:
-    """Return a record's sources that still exist; a server's passages are stored in the record itself."""
+    """Return a record's sources that still exist: own ones are in `passages`, by id; a server's are in the record."""
     return [
         _public(source)
         if source["side"] == "server"
@@ -263,7 +263,7 @@ def hits_of(record: Mapping[str, Any], passages: Mapping[int, StoredPassage]) ->
 
 
 def evidence_of(record: Mapping[str, Any], key: Literal["evidence", "nearest"] = "evidence") -> Evidence | None:
-    """Return the evidence of a record, or the sentence nearest to its answer."""
+    """Return the evidence of a record, or the sentence nearest to its answer; None if it has none."""
     return Evidence(**record[key]) if record.get(key) else None
 
 

@@ -42,6 +42,7 @@ class Asked(TypedDict, total=False):
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of one question. `relevance` is the lowest score that a passage needs to be a source.
+    `evidence`: the sentence that supports the answer is searched for.
 
     `bare` identifies everything that determines an answer besides question, files and adapter; `adapter` is the hash of
     the adapter to use, "" for none. `fresh` serves no kept answer. `public` lets the server be asked if the person's

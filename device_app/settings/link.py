@@ -98,7 +98,9 @@ class Link:
     reading_rate: Annotated[
         float,
         Meta(
-            ge=1, le=1000, description="Your reading speed (tokens per second): the pace of answers that change sides."
+            ge=1,
+            le=1000,
+            description="Your reading speed in tokens per second, at which an answer is shown while it changes sides.",
         ),
     ] = 8.0
     steady: Annotated[

@@ -52,7 +52,7 @@ class Model:
         Meta(
             ge=512,
             le=1_048_576,
-            description="Most tokens of a prompt and its answer together. A phone begins with 2048.",
+            description="Most tokens of a prompt and its answer together. On a phone, the default is 2048.",
         ),
     ] = _CONTEXT
     threads: Threads = 0
@@ -90,9 +90,9 @@ class Embedder:
 class Answer:
     """How answers are found and written."""
 
-    max_tokens: Annotated[int, Meta(ge=1, le=1_048_576, description="Most tokens in an answer, which is then cut.")] = (
-        256
-    )
+    max_tokens: Annotated[
+        int, Meta(ge=1, le=1_048_576, description="Most tokens in an answer; a longer one is cut.")
+    ] = 256
     temperature: Annotated[
         float, Meta(ge=0, le=5, description="Randomness of an answer's words; 0 always takes the likeliest word.")
     ] = 0.0

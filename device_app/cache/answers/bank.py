@@ -273,7 +273,7 @@ class QABank:
         return timedelta(days=self.public_days)
 
     def _overtaken(self, entry: Entry, query: Query) -> bool:
-        """Return whether a passage newer than the answer is among the question's best ones. Stores the result."""
+        """Return whether a passage newer than the answer is among the question's best; store that with the entry."""
         newest = self.retriever.store.newest_passage()
         if newest == entry.newest_passage:
             return False

@@ -156,7 +156,7 @@ def _inner(part: Message) -> list[Message]:
 
 
 def _file_name(part: Message) -> str | None:
-    """Return the file name of an attachment; None for a part that mail programs display."""
+    """Return the file name of an attachment, "" if it has none; None for a part that mail programs display."""
     if part.get_content_maintype() == "message":
         return next((_decoded(_headers(mail).get("subject", "")) for mail in _inner(part)), "")
     try:

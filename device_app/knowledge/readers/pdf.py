@@ -85,7 +85,9 @@ def _facts(reader: PdfReader) -> tuple[str, str, datetime | None]:
 
 
 def _blocks(reader: PdfReader, number: int, recognised: str) -> Iterator[Block]:
-    """Yield the blocks of the page with this index; none if it is broken, since other pages may be readable."""
+    """Yield the blocks of the page with this index; for a page without text, or a broken one, those of its `recognised`
+    text.
+    """
     try:
         lines = lines_of(reader.pages[number].extract_text())
     except _BROKEN:
