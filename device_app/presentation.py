@@ -67,7 +67,10 @@ def spent_today(spent: "DaySpent", limits: "DayLimits") -> str:
 
 
 def policy_row(basis: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the label and the text of the row that shows the rule of the dispatch policy."""
+    """Return the label and the text of the row that shows the rule of the dispatch policy.
+
+    `basis` holds the facts by which it was decided who starts an answer, see `Weighed.basis`.
+    """
     name, rule = basis["policy"]["name"], basis["policy"]["rule"]
     return "Policy", f"{'the paper’s' if name == 'paper' else name}: {rule} (link.policy)"
 

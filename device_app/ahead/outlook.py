@@ -66,7 +66,7 @@ def ahead(device: Device) -> Ahead:
 
 
 def suggested(device: Device, count: int, now: datetime) -> list[str]:
-    """Return questions that can be answered at once: predicted ones, then questions that rules answer.
+    """Return at most `count` questions that can be answered at once: predicted ones, then questions that rules answer.
 
     `now` has the person's time zone. Raises StoreError.
     """
@@ -78,7 +78,8 @@ def suggested(device: Device, count: int, now: datetime) -> list[str]:
 
 
 def likely(device: Device, count: int, today: date) -> list[str]:
-    """Return predicted questions that can be answered at once, likeliest first, each about another document.
+    """Return at most `count` predicted questions that can be answered at once, likeliest first, each about another
+    document.
 
     The likeliest questions are those near the latest questions, or from the files that answered them
     (`predictor.expected_use`); before the first question, the newest come first.

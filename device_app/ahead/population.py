@@ -187,7 +187,7 @@ class Population:
     ) -> Step:
         """Prepare a question and return the step; an `entry` from the queue that cannot be answered is not tried again.
 
-        With `decode`, the answer is prepared, else only the attention states.
+        With `decode`, the answer is prepared, else only the attention states. `why` is the reason for the step.
         """
         newest = self.assistant.retriever.store.newest_passage()
         try:

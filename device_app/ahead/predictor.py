@@ -66,7 +66,9 @@ _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
 
 
 def history_prompt(history: Sequence[str], stride: int = STRIDE) -> str:
-    """Return the prompt for questions like the earlier ones, which are in the order of time (PerCache, Figure 28)."""
+    """Return the prompt for `stride` questions like the earlier ones, which are in the order of time (PerCache, Figure
+    28).
+    """
     listed = "\n".join(history)
     return f"{listed}\n\nWrite {stride} more questions like these."
 
@@ -78,7 +80,7 @@ def abstract_prompt(passages: Sequence[StoredPassage]) -> str:
 
 
 def knowledge_prompt(abstracts: Sequence[str], stride: int = STRIDE) -> str:
-    """Return the prompt for questions about the files, from their abstracts (PerCache, Figure 27)."""
+    """Return the prompt for `stride` questions about the files, from their abstracts (PerCache, Figure 27)."""
     listed = "\n".join(abstracts)
     return f"{listed}\n\nWrite {stride} questions about this."
 

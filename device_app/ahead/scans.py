@@ -103,7 +103,7 @@ def _kept(progress: Path) -> list[str]:
 
 
 def _prune(folder: Path, kept: Collection[Path]) -> None:
-    """Delete the recognised text of scans that are gone, forgotten, or read to the end meanwhile."""
+    """Delete the progress files except those `kept`: their scans are gone, forgotten, or read to the end meanwhile."""
     for file in folder.glob("*.json"):
         if file not in kept:
             file.unlink(missing_ok=True)

@@ -41,7 +41,8 @@ def to_answer(origin: Origin, plan: Strategy) -> bool:
 
 
 def restores(kept_bytes: int, limit: int, entry_bytes: int) -> bool:
-    """Return whether the cache has room to compute evicted attention states again from saved questions (section 4.3.3,
-    QA to QKV). All arguments are in bytes.
+    """Return whether `entry_bytes` of evicted attention states fit under the limit beside the `kept_bytes`.
+
+    They are then computed again from saved questions (section 4.3.3, QA to QKV). All arguments are in bytes.
     """
     return kept_bytes + entry_bytes <= limit

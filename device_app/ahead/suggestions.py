@@ -63,7 +63,8 @@ def suggest(assistant: Assistant, options: Options, count: int) -> list[str]:
 def choose(
     suggested: Sequence[Suggested], count: int, is_answered: Callable[[Suggested], bool] = lambda _: True
 ) -> list[str]:
-    """Return the answerable questions nearest to their passages, each of another document and kind if possible.
+    """Return at most `count` answerable questions, nearest to their passages, each of another document and kind if
+    possible.
 
     At most _MOST_TRIED questions are tested by `is_answered`.
     """

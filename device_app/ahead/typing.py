@@ -172,7 +172,8 @@ def finishes(draft: Draft, passage: int, share: float) -> bool:
 def fits(since_key_s: float, gap_s: float, piece_s: float) -> bool:
     """Return whether a model batch that starts now and takes `piece_s` seconds would end before the next key press.
 
-    `gap_s` is the usual time between two key presses; after twice that time, the user counts as not typing.
+    `since_key_s` is the time since the last key press, `gap_s` the usual time between two; after twice that time, the
+    user counts as not typing.
     """
     if since_key_s < KEY_S:
         return False

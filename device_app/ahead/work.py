@@ -85,7 +85,7 @@ class Stop:
 
 
 def run_once(work: Work, stop: Stop, on_step: Callable[[Step], None] = lambda _: None) -> WorkReport:
-    """Run the work until it finishes or has to give way."""
+    """Run the work until it finishes or has to give way; call `on_step` with each step."""
     began = time.monotonic()
     steps: list[Step] = []
     with closing(_steps(work, stop)) as stream:

@@ -42,7 +42,7 @@ def is_for_rule(device: Device, question: str) -> bool:
 def needs_model(device: Device, question: str, *, fresh: bool) -> bool:
     """Return whether the model will most likely write the answer, as there is neither a quote nor a kept answer.
 
-    Raises StoreError.
+    With `fresh`, a kept answer does not count. Raises StoreError.
     """
     if intents.needs_no_file(question):
         return device.public is not None or not device.options().unsuited

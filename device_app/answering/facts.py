@@ -55,7 +55,10 @@ class Facts:
     clock: Callable[[], datetime]
 
     def request(self, question: str, options: Options, conversation: int | None, *, has_server: bool) -> Request:
-        """Parse a question and return its request within that conversation. Raises UsageError."""
+        """Parse a question and return its request within that conversation. Raises UsageError.
+
+        `has_server`: a server is connected and may be asked.
+        """
         trace = Trace()
         model_only = _model_only(question, options)
         asked = query.whole(question) if model_only else query.parse(question, self.clock().date())

@@ -87,7 +87,10 @@ def _from_passages(request: Request, state: State, retrieved: Retrieved) -> Acti
 
 
 def _forced(request: Request, state: State, retrieved: Retrieved, local_only: str) -> Action | Fact:
-    """Choose the joint answer that the person asked for, unless there is a reason against it."""
+    """Choose the joint answer that the person asked for, unless there is a reason against it.
+
+    `local_only` is why nothing may be sent, or "".
+    """
     refused = _refusal(request) or local_only or (state.joint.refused if state.joint else "")
     if refused:
         return _here(request, retrieved, (_not_joint(refused),), "" if local_only else retrieved.missing)
@@ -135,7 +138,10 @@ def _refusal(request: Request) -> str:
 
 
 def _here(request: Request, retrieved: Retrieved, reasons: tuple[str, ...], lacks: str = "") -> Action:
-    """Return the action that answers from the files alone."""
+    """Return the action that answers from the files alone: the quote or, if there is none, text of the model.
+
+    `reasons` and `lacks` are those of the action.
+    """
     if retrieved.quoted:
         return Action("quote", (*filter(None, (retrieved.why_quoted,)), *reasons), lacks)
     return Action("generate" if request.decode else "prefill", reasons, lacks)

@@ -60,7 +60,10 @@ def asked(device: Device, question: str, options: Options, conversation: int | N
 
 
 def advice(device: Device, question: str, *, local_only: bool = False) -> Iterator[str]:
-    """Yield sentences that say why nothing was found for a question and what to do about it. Raises StoreError."""
+    """Yield sentences that say why nothing was found for a question and what to do about it. Raises StoreError.
+
+    `local_only`: the person gave --local-only.
+    """
     from device_app.knowledge.absence import not_asked, reasons
 
     yield from reasons(device.knowledge, device.people, question)
@@ -100,7 +103,9 @@ class TurnStore(ConversationStore):
         *,
         so_far: dict[str, Any] | None = None,
     ) -> None:
-        """Store an answer; a complete one replaces the turn that was asked again, and all turns after it."""
+        """Store an answer; a complete one, with a `record`, replaces the turn that was asked again, and all turns after
+        it.
+        """
         ConversationStore.write(self, turn_id, answer, record, so_far=so_far)
         if record is not None:
             self.stands()

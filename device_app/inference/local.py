@@ -112,7 +112,7 @@ class LocalSource(Prefilling):
     ) -> Decoder:
         """Prefill the prompt, and return a decoder for a caller that draws tokens and rolls back itself.
 
-        The decoder keeps the last `ahead` mixtures. Raises ContextFull.
+        `similarities` weigh the rows. The decoder keeps the last `ahead` mixtures. Raises ContextFull.
         """
         with trace.step("prefill"):
             rows = self.prefilled(prompt, trace, tree)

@@ -24,7 +24,10 @@ def reasons(store: KnowledgeStore, people: KnownPeople, question: str) -> Iterat
 
 
 def not_asked(question: str, *, connected: bool, allowed: bool, local_only: bool = False) -> str:
-    """Return why no server is asked for an answer that the files do not give; "" if a server is asked."""
+    """Return why no server is asked for an answer that the files do not give; "" if a server is asked.
+
+    `connected`: a server is known; `allowed`: it may be asked; `local_only`: the person gave --local-only.
+    """
     if query.parse(question, date.today()).is_limited:
         return "A question with filters is not sent to a server."
     if not connected:

@@ -70,7 +70,9 @@ class Freshness:
         return bool(looked.gone) and any(file.path in looked.gone for file in self.store.files_of(passages))
 
     def _settle(self, file: FileState, looked: Looked, trace: Trace, whole: bool) -> bool:
-        """Check one file and update its state; return whether passages were added or removed."""
+        """Check one file and update its state; return whether passages were added or removed. `whole` is as in
+        `look_at`.
+        """
         looked.seen.add(file.path)
         condition, path, size = _condition(self.store, file)
         if condition == "changed":

@@ -63,7 +63,9 @@ class Subject:
         }
 
     def likeliest(self, passages: Sequence[StoredPassage], count: int) -> list[tuple[int, Unit]]:
-        """Return the sentences and rows that share most words with the question, each with its passage's index."""
+        """Return the `count` sentences and rows that share most words with the question, each after its passage's
+        index.
+        """
         scored = [
             (self._held(unit) - _FARTHER * place, place, unit)
             for place, passage in enumerate(passages)
@@ -138,7 +140,8 @@ class Subject:
         return named and any(word in inside for word in subject)
 
     def _states_answer(self, own: Sequence[str], unit: Unit) -> bool:
-        """Return whether the sentence or row states the answer.
+        """Return whether the sentence or row states the answer, whose `own` words are those that are not in the
+        question.
 
         The answer must not be the speaker's name, unless the question asks who; and if several clauses have numbers,
         the answer must be in the clause that shares words with the question.

@@ -120,7 +120,10 @@ def occurrences(
 def _of_event(
     versions: dict[datetime | date | None, StoredEvent], first: date, last: date, most: int, here: tzinfo | None
 ) -> Iterator[Occurrence]:
-    """Yield an event's occurrences, and those that replace some of them."""
+    """Yield an event's occurrences, and those that replace some of them.
+
+    `versions` are by the time that each replaces, in UTC; None is the event itself.
+    """
     whole = versions.get(None)
     for stored in versions.values():
         if stored is not whole:

@@ -65,7 +65,10 @@ class Reply:
 
 
 def call(name: str, *arguments: str, seconds: float | None = None) -> Reply:
-    """Run one of Termux's commands. Raises nothing: if it is missing, hangs or is denied, the reply has a `problem`."""
+    """Run one of Termux's commands, for at most `seconds` (by default SECONDS).
+
+    Raises nothing: if it is missing, hangs or is denied, the reply has a `problem`.
+    """
     import subprocess
 
     from device_app.system.commands import output

@@ -31,7 +31,8 @@ def languages() -> str:
 def page_text(path: Path, page: int, language: str, look: Callable[[], object]) -> str:
     """Return the text on a page of a PDF, counted from 1; "" if there is none, or if a program fails or takes too long.
 
-    `look` is called several times a second; an error that it raises ends the programs. Raises OSError.
+    `language` is one of tesseract's, or several (`languages`). `look` is called several times a second; an error that
+    it raises ends the programs. Raises OSError.
     """
     with TemporaryDirectory(prefix="jackdaw-") as folder:
         picture = Path(folder) / "page"

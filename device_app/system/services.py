@@ -143,7 +143,10 @@ def _launchd(program: Path, own: Mapping[str, str], home: Path, user: int) -> Se
 
 
 def _termux(program: Path, own: Mapping[str, str], home: Path, prefix: Path) -> Service:
-    """Return a resident service, and a job that does its work while charging if Android has ended the service."""
+    """Return a resident service, and a job that does its work while charging if Android has ended the service.
+
+    `own` are the environment variables that both get.
+    """
     folder = prefix / "var" / "service" / NAME
     job = home / ".termux" / "jobs" / NAME
     shell = f"#!{prefix}/bin/sh\n"

@@ -37,7 +37,7 @@ class TokenSource(Protocol):
     ) -> tuple[int, Pieces] | None:
         """If the pieces have no visible text, return the number of pieces to keep and a stream that replaces the rest.
 
-        Return None otherwise, or if no other side can write.
+        Return None otherwise, or if no other side can write. The stream records the model's confidence in `sureness`.
         """
         ...
 

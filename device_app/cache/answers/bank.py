@@ -92,7 +92,7 @@ class QABank:
         return next((match for match in self.consider(query, vector, fingerprint, more=more) if match.serves), None)
 
     def consider(self, query: Query, vector: Vectors, fingerprint: str, *, more: bool = False) -> Iterator[Considered]:
-        """Yield the most similar entries, best guard verdict first, each with the reason for serving it or not."""
+        """Yield the most similar entries, best guard verdict first, and why each serves or not; `more` as in `find`."""
         cosines = self.vectors.cosines(vector)
         ids = cosines.best(CANDIDATES)
         entries = self.entries.get(ids.tolist())

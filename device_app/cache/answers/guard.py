@@ -151,7 +151,10 @@ def _differences(new: Wording, old: Wording, unmatched: Sequence[str], unasked: 
 
 
 def _in_function_words(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
-    """Yield the differences in function words that change a short question's answer: negations, times, and roles."""
+    """Yield the differences in function words that change a short question's answer: negations, times, and roles.
+
+    `missing` are the stems that only `new` has, `unasked` those that only `old` has.
+    """
     if new.denials != old.denials:
         yield "only one question has a negation"
     if new.times != old.times:
@@ -161,7 +164,10 @@ def _in_function_words(new: Wording, old: Wording, missing: Sequence[str], unask
 
 
 def _opposites(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
-    """Yield the pairs of words, one from each question, that exclude each other."""
+    """Yield the pairs of words, one from each question, that exclude each other, as reasons for people.
+
+    `missing` are the stems that only `new` has, `unasked` those that only `old` has.
+    """
     for stem in sorted({*missing, *_only(new, old)}):
         for against in sorted({*unasked, *_only(old, new)}):
             if excludes(stem, against):

@@ -41,7 +41,7 @@ class Node:
 class QKVTree:
     """The tree of one person. `limit` is in bytes; 0 keeps nothing.
 
-    Nodes that are `unseen` do not count as kept in decisions.
+    Nodes that are `unseen` do not count as kept in decisions. A `kv_key` names the model and the settings of states.
     """
 
     rows: KVSlices

@@ -63,7 +63,7 @@ def read_xlsx(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
 
 
 def _rows(archive: ZipFile, part: str, show: Callable[[Element], str], omitted: Counter[_Part]) -> Iterator[Run]:
-    """Yield the rows of a sheet, and count in `omitted` the content that is not read."""
+    """Yield the rows of a sheet, and count in `omitted` the content that is not read. `show` returns a cell's text."""
     number = 0
     for index, (_, row) in enumerate(flow(archive, part, "row", _MOST_ELEMENTS)):
         if index >= MOST_ROWS:
@@ -104,7 +104,10 @@ def _column(place: str) -> int:
 
 
 def _shown(cell: Element, *, strings: Sequence[str], formats: Sequence[str], epoch: datetime) -> str:
-    """Return the value that a cell shows: for a formula, the last computed value; for a date, ISO 8601."""
+    """Return the value that a cell shows: for a formula, the last computed value; for a date, ISO 8601.
+
+    `strings` are the texts that cells share, `formats` the kinds of the styles (`_formats`), `epoch` is day 0 of dates.
+    """
     value = next((inner.text for inner in _named(cell, "v")), None) or ""
     match cell.get("t", "n"):
         case "s":
