@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OriginWords:
-    """The words for one origin of an answer: the app's badge, the line below an answer, and an explanation."""
+    """The words for one origin of an answer: the app's badge, the line below an answer, and that of `jackdaw why`."""
 
     badge: str
     line: str

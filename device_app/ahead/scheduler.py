@@ -11,7 +11,9 @@ from storage.qa_entries import Origin
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """A way to prepare predicted questions: with their answers, or only with their attention states."""
+    """A way to prepare predicted questions: with answers (`decode`) or with attention states alone; `why` is the
+    reason.
+    """
 
     decode: bool
     why: str

@@ -20,7 +20,7 @@ LONGEST = 200
 class Me:
     """The owner of the files. `stated` are the names that the owner confirmed; the others were found in files.
 
-    `guesses` are the reasons for a guess that is not confirmed yet.
+    `name` is the one to show. `guesses` are the reasons for a guess that is not confirmed yet.
     """
 
     confirmed: bool

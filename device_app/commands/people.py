@@ -32,7 +32,7 @@ class NameOf:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A person with all their names."""
+    """A person with all their names; `is_me` is true for the owner of the files."""
 
     name: str
     is_me: bool

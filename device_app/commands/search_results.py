@@ -33,7 +33,10 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """A document among the results, with its best passage; `others` counts its other matching passages."""
+    """A document among the results, with its best passage, a part of that passage's text, and its score.
+
+    `number` is its place in the list, from 1; `others` counts the document's other matching passages.
+    """
 
     number: int
     passage: StoredPassage

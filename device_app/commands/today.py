@@ -21,7 +21,8 @@ _AHEAD = 7
 class Today:
     """The events of today, a line each, or if there are none, in `next`, the next event within a week.
 
-    `new` are the numbers of documents read since yesterday, by kind, and `newest` is the title of the newest.
+    `has_calendar`: an event or a task was read at all. `new` are the numbers of documents read since yesterday, by
+    kind, and `newest` is the title of the newest.
     """
 
     has_calendar: bool

@@ -41,7 +41,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service: the files and the commands to start it, and the commands to run before the files are removed."""
+    """A service: its files, the commands that `start` it, and those that `end` it before the files are removed."""
 
     kind: Kind
     units: Sequence[Unit]

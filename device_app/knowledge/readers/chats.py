@@ -20,7 +20,7 @@ _MOST_MESSAGES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a chat, and its line number in the file."""
+    """One message of a chat: its sender, text and time (None if it has none), and its line number in the file."""
 
     sender: str
     text: str

@@ -82,9 +82,10 @@ def read_rtf(path: Path, max_bytes: int) -> Iterator[Document]:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The settings within a pair of braces.
+    """The settings within a pair of braces. Text goes `into` the document (""), into a fact, or nowhere (any other
+    name).
 
-    Text goes `into` the document (""), into a fact, or nowhere (any other name).
+    `charset` is "" for that of the file; `level` is that of a heading, 0 for other text.
     """
 
     into: str = ""
