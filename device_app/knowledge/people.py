@@ -69,7 +69,7 @@ def resolve(sightings: Iterable[Sighting], mine: Sequence[str] = ()) -> list[Per
 
 
 class _Groups:
-    """Groups of the positions in a list of names: disjoint sets, joined at the smallest position."""
+    """Groups of the positions in a list of names: disjoint sets, each known by its smallest position."""
 
     def __init__(self, named: Sequence[naming.Named]) -> None:
         self._named = named

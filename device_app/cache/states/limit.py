@@ -13,7 +13,9 @@ MOST: Final = 1_000_000_000
 
 
 def states_limit(kv_mb: float | Literal["auto"], text_bytes: Callable[[], int]) -> int:
-    """Return the limit in bytes for the setting `cache.kv_mb` and this many bytes of text."""
+    """Return the limit in bytes for the setting `cache.kv_mb`; only "auto" calls `text_bytes`, for the bytes of all
+    text.
+    """
     if kv_mb == "auto":
         return min(MOST, max(LEAST, TIMES_TEXT * text_bytes()))
     return int(kv_mb * 1_000_000)
