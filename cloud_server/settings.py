@@ -15,7 +15,12 @@ from storage.private import write_private
 PREFIX = "JACKDAW_SERVER_"
 NEW_FILE = "# The settings of the companion server. `jackdaw-server config` explains each of them.\n"
 
-Threads = Annotated[int, Meta(ge=0, le=1024, description="CPU threads for the model; 0 uses one per physical core.")]
+Threads = Annotated[
+    int,
+    Meta(
+        ge=0, le=1024, description="CPU threads for the model; 0 uses one per physical core, but none for small cores."
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)

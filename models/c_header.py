@@ -52,7 +52,7 @@ class Header:
                 self._file(declaration.lstrip("# \t\n").strip())
 
     def names(self, kind: Literal["struct", "function", "callback"]) -> list[str]:
-        """Return the names of all declarations of a kind, by name; a struct's name comes with its members."""
+        """Return the names of all declarations of a kind. A struct that is declared without its members is left out."""
         return [name for declared, name in self._declared if declared == kind]
 
     def struct(self, name: str) -> tuple[Field, ...]:

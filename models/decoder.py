@@ -46,7 +46,9 @@ def mix(rows: Sequence[Logits], log_weights: Logits) -> Logits:
 
 
 def log_probability(mixture: Logits, token: int) -> float:
-    """Return the token's log probability, given all log probabilities, shape (vocabulary,), up to a constant."""
+    """Return the log probability of a token. `mixture` holds those of all tokens, shape (vocabulary,), up to a constant
+    that this function removes.
+    """
     highest = mixture.max()
     total = float(np.exp(mixture - highest).sum(dtype=np.float64))
     return float(mixture[token] - highest) - math.log(total)
@@ -107,8 +109,8 @@ class Decoder:
         return self.take_all(self._engine.verify(dict.fromkeys(self._prompts, tokens)))
 
     def take_all(self, rows: Mapping[int, Sequence[Logits]]) -> list[Logits]:
-        """Append tokens whose logits the caller computed, in a batch that verified them; return the mixture after each
-        token.
+        """Append tokens that the caller verified in a batch; return the mixture after each token. `rows` maps each
+        sequence to its logits after each token.
         """
         count = len(rows[self.sequences[0]])
         return [self.take({sequence: rows[sequence][place] for sequence in self._prompts}) for place in range(count)]

@@ -1,8 +1,8 @@
-"""Loads a model with a setting under which its results are exact on this machine.
+"""Loads a model with settings under which its results are exact: the same to the bit, however a prompt is divided.
 
-With attention states of one type, but not of another, or only with weights that were repacked for the processor's
-kernels, some builds of llama.cpp round differently from pass to pass. Which builds do so can only be tried out. Imports
-no numpy before the weights are read.
+Some builds of llama.cpp round differently from pass to pass: some with one type of attention states (f16 or q8_0) and
+not with the other, some only if weights are repacked for the processor's kernels. Which ones do so can only be tested.
+Imports no numpy before the weights are read.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Setting:
 
 
 def settings(kv: KVType, *, may_repack: bool) -> list[Setting]:
-    """Return the settings to try, in order: states of another type cost little speed, weights that are not repacked
-    cost much.
+    """Return the settings to try, in order: states of the configured type `kv`, then of the other type, which costs
+    little speed; if this build can repack weights (`may_repack`), then both without repacking, which costs much.
     """
     other: KVType = "q8_0" if kv == "f16" else "f16"
     return [Setting(each, repacks) for repacks in (True, False)[: 1 + may_repack] for each in (kv, other)]
@@ -57,22 +57,22 @@ def settings(kv: KVType, *, may_repack: bool) -> list[Setting]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The setting chosen for a model on this machine, stored in the file of verdicts; `key` identifies model and
-    machine.
+    """The stored choice of a setting for a model on this machine. `file` is the file of verdicts; `key` identifies the
+    model's file, its adapter, the configured setting, and the computing code.
     """
 
     file: FactsFile
     key: str
 
     def load(self) -> tuple[Setting, int] | None:
-        """Return the chosen setting and how much it loses (`Verdict.loss`); None if the configured setting is used."""
+        """Return the chosen setting and its `Verdict.loss`; None if none is stored: the configured setting is used."""
         match self.file.load().get(self.key):
             case {"kv": "f16" | "q8_0" as kv, "repacks": bool(repacks), "loss": int(loss)}:
                 return Setting(kv, repacks), loss
         return None
 
     def keep(self, setting: Setting, loss: int) -> None:
-        """Store the chosen setting."""
+        """Store the chosen setting and its `Verdict.loss`."""
         self.file.keep(self.key, asdict(setting) | {"loss": loss})
 
 
@@ -116,10 +116,11 @@ def load(
 
 
 def finish(loaded: LlamaCppEngine, folder: Path, engine: Engine) -> None:
-    """Run the checks that were left for idle time, which empties the sequences, and apply their verdict to the engine.
+    """Run the checks that `load` left for idle time, and apply their verdict to `loaded`. Empties its sequences.
 
-    `engine` is the loaded one, or a wrapper that gives way. Another setting, if one is needed, is used when the model
-    is next loaded. Raises EngineError, GaveWay; finished checks are stored even then.
+    `engine` is `loaded` itself, or a wrapper of it that raises GaveWay once a question needs the machine. If the checks
+    call for another setting, the model has it from the next time it is loaded. Raises EngineError, GaveWay; checks
+    finished before are stored even then.
     """
     from models.exactness import Verdicts
     from models.llama_bindings import arithmetic
@@ -146,8 +147,8 @@ def choice(folder: Path, path: Path, kv: KVType, adapter: Path | None, gpu_layer
 
 
 def explained(setting: Setting, kv: KVType, verdict: Verdict) -> str:
-    """Return a plain sentence about the checks' result under a setting, and that the setting is not the configured
-    one.
+    """Return a plain sentence for the user: how `setting` differs from the configured one (states of type `kv`,
+    repacked weights), if it does, and the result of the checks under it.
     """
     taken = []
     if setting.kv != kv:
@@ -162,7 +163,9 @@ def explained(setting: Setting, kv: KVType, verdict: Verdict) -> str:
 def described(
     folder: Path, path: Path, kv: KVType, adapter: Path | None, adapter_hash: str, gpu_layers: int
 ) -> dict[str, Any]:
-    """Return the stored facts about the exactness of a model file, without loading the model. Raises EngineError."""
+    """Return the stored facts about the exactness of a model file, without loading the model: the setting's fields, the
+    checks that failed (`inexact`) or are `untested`, and a sentence for the user (`said`). Raises EngineError.
+    """
     from models.exactness import Verdicts, verdict_key
     from models.llama_bindings import arithmetic, offloads
     from models.llama_info import kv_key

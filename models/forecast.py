@@ -39,7 +39,7 @@ class Room:
     kept: int = 0
 
     def tokens(self, trained: int) -> int:
-        """Return the tokens of context for a model that was trained for `trained` tokens."""
+        """Return the tokens of context that a model gets which was trained for `trained` tokens."""
         return self.context if self.shared else min(self.context, trained)
 
 
@@ -58,9 +58,9 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A forecast of memory and disk space, in bytes. `weights`, `attention` and `kept` are memory; `weights` is None if
-    the file's contents are unknown. `fetch` is disk space, 0 for a model that is on this machine. `free_memory` and
-    `free_disk` are available now.
+    """A forecast of memory and disk space, in bytes. `weights`, `attention` (the states of `tokens` tokens of context)
+    and `kept` (the states cached outside the context) are memory; `weights` is None if the file's contents are unknown.
+    `fetch` is disk space, 0 for a model that is on this machine. `free_memory` and `free_disk` are available now.
     """
 
     weights: int | None
@@ -159,7 +159,8 @@ def model_size(path: Path) -> int:
 
 
 def opened(weights: Weights, name: str) -> tuple[str, Entry]:
-    """Check a model that is about to be chosen by opening it; return the key of its setting, and its catalog entry.
+    """Return the key of the setting that chooses the named model, and the model's catalog entry, after opening the
+    model as a check. An embedder is not opened.
 
     Raises UsageError, WeightsMissing, WeightsDamaged or EngineError.
     """

@@ -13,7 +13,7 @@ def spelled_size(size: int) -> str:
 
 
 def spelled(title: str, value: object) -> str:
-    """Return a fact as text for `models info`; `title` is the fact's key."""
+    """Return a fact's value as text for `models info`; `title` is the fact's key, such as "size"."""
     if value is None and title != "adapter":
         return "unknown"
     if isinstance(value, bool):

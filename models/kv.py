@@ -62,7 +62,7 @@ class Cells:
         return next((place for place, (cell, _) in enumerate(held) if cell in self._moved), len(held))
 
     def append(self, sequence: int, tokens: Sequence[int], *, moved: bool = False) -> None:
-        """Append the tokens to the sequence, each in a new cell."""
+        """Append the tokens to the sequence, each in a new cell. `moved`: other tokens came before their state."""
         cells = [(next(self._numbers), token) for token in tokens]
         if moved:
             self._moved.update(dict(cells))
@@ -126,13 +126,17 @@ def cut(
     data: bytes | memoryview,
     planes: tuple[tuple[str, int], ...],
 ) -> KVSlice:
-    """Return the slice [start, stop) of a sequence that holds `tokens`; `data` is the attention state of that range."""
+    """Return the slice [start, stop) of a sequence that holds `tokens`. `data` is the attention state of that range,
+    `planes` its parts; `key` is the engine's `kv_key`.
+    """
     within = tuple(tokens[start:stop])
     return KVSlice(key, _digest(tokens[:start]), start, within, data, _checksum(within, data), planes)
 
 
 def check(key: str, before: Sequence[int], slices: Sequence[KVSlice]) -> list[int]:
-    """Return the slices' tokens, in order, if the slices fit after the tokens `before`; else raise SliceRejected."""
+    """Return the tokens of all slices, in order. Raises SliceRejected unless each slice is undamaged, comes from an
+    engine with the given key, and follows the tokens `before` and the slices before it.
+    """
     tokens = list(before)
     for kv_slice in slices:
         check_alone(key, kv_slice)

@@ -35,7 +35,8 @@ class LlamaContext:
     """Sequences that share one KV buffer of `size` tokens. The sequence `scratch`, after the others, is for slices in
     transfer.
 
-    `branches` more sequences come last. `handle` is llama.cpp's pointer, None once closed. Raises EngineError.
+    `branches` more sequences come last, for the chains of draft trees. `handle` is llama.cpp's pointer, None once
+    closed. Raises EngineError.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class LlamaContext:
             )
 
     def logits(self, row: int) -> Logits:
-        """Return the logits of one row of the last `compute` call, shape (vocabulary,)."""
+        """Return the logits after the token with the index `row` in the last `compute` call, shape (vocabulary,)."""
         logits = self._api.llama_get_logits_ith(self.handle, row)
         return np.ctypeslib.as_array(logits, (self._vocabulary,)).copy()
 

@@ -32,9 +32,9 @@ class LlamaCppEngine:
     beside other sequences the results differ like any two orders of a sum. With q8_0 it holds beside others, too, until
     a sequence takes freed cells before its own; then results differ by up to a unit.
 
-    An adapter keeps joined slices exact, but a single token is multiplied with its floats by other kernels, so that
-    with q8_0, too, results beside other sequences differ. If the adapter is rejected, the bare model is used and `info`
-    says why.
+    With an adapter joined slices stay exact, but other kernels multiply a single token with the adapter's floats, so
+    that with q8_0, too, results beside other sequences differ. If the adapter is rejected, the bare model is used and
+    `info` says why.
 
     The context is limited to the model's training length unless `shared`: then the limit applies to each sequence.
     Raises EngineError.

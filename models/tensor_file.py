@@ -12,7 +12,8 @@ _TYPES = {"F32": "<f4", "F16": "<f2", "I32": "<i4", "I64": "<i8"}
 
 
 def read(path: Path) -> tuple[dict[str, str], dict[str, npt.NDArray[Any]]]:
-    """Return the file's metadata, and its tensors of floats and whole numbers, mapped read-only.
+    """Return the file's metadata, and its tensors by name, mapped read-only; tensors of types other than F32, F16, I32
+    and I64 are left out.
 
     Raises ValueError if header and length disagree, OSError if the file cannot be read.
     """

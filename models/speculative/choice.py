@@ -21,16 +21,20 @@ probabilities are believed until tokens are counted.
 """
 
 _PRIOR_WEIGHT: Final = 8.0
-"""The number of counted tokens to which the assumed shares are equivalent."""
+"""The weight of each assumed share: as if that share of this many drafted tokens had been accepted."""
 
 _KEPT: Final = 0.98
-"""The factor by which earlier counts shrink with each token, because acceptance changes with the kind of text."""
+"""The factor by which a degree's counts shrink with each further token of that degree, because acceptance changes with
+the kind of text.
+"""
 
 _FADED: Final = 0.1
-"""The share of counts that `Acceptance.fade` replaces by the assumed shares."""
+"""The part of the way to the assumed shares by which each `Acceptance.fade` moves the counts: 1 would reset them."""
 
 _MODEL_PASSES: Final = 0.5
-"""The assumed share of an answer's tokens for which a model drafts, once it has read the prompt."""
+"""The assumed share of an answer's remaining tokens that a drafting model drafts, once it has read the prompt; lookup
+drafts the others.
+"""
 
 
 class Acceptance:
@@ -57,12 +61,14 @@ class Acceptance:
 
     @property
     def tally(self) -> tuple[tuple[float, float], ...]:
-        """The weighted numbers of tokens accepted and drafted, for degrees 1, 2, …; they include the assumed ones."""
+        """For each degree 1, 2, … a pair: the tokens accepted and the tokens drafted, as decaying counts that include
+        the assumed shares.
+        """
         return tuple(zip(self._accepted, self._drafted, strict=True))
 
     @tally.setter
     def tally(self, tally: Sequence[tuple[float, float]]) -> None:
-        """Continue with the counts of an earlier run. Raises ValueError if they are for other degrees."""
+        """Continue with the counts of an earlier run. Raises ValueError if their number of degrees differs."""
         if len(tally) != len(self._prior):
             raise ValueError(f"{len(tally)} counts do not fit {len(self._prior)} degrees.")
         self._accepted, self._drafted = map(list, zip(*tally, strict=True))

@@ -198,7 +198,9 @@ def known(engine: Engine, folder: Path, threads: int) -> "KnownCosts":
 
 @dataclass(frozen=True, slots=True)
 class KnownCosts:
-    """The measured costs of one engine, stored in a file beside the weights."""
+    """The measured costs of one engine, stored in a file beside the weights. `key` identifies the engine, the computing
+    code and the number of threads.
+    """
 
     file: FactsFile
     key: str
@@ -214,7 +216,9 @@ class KnownCosts:
         self.file.keep(self.key, to_builtins(costs))
 
     def load_fact(self, name: str, kind: type[Fact]) -> Fact | None:
-        """Return another stored fact about this engine, such as the costs of a drafter; None if there is none."""
+        """Return another stored fact about this engine, such as the costs of a drafter; None if there is none of that
+        type.
+        """
         with suppress(ValidationError):
             return convert(self.file.load().get(f"{self.key} {name}"), kind)
         return None

@@ -11,24 +11,26 @@ from models.speculative.costs import DraftCosts
 from models.speculative.drafter import DEGREES, Drafter
 
 _TYPICAL: Final = (0.75,)
-"""The share of a model's drafted tokens that is assumed to be right before any are counted. It is set rather too high,
-as only a model that is tried shows how good it is, and a few wrong tokens cost little.
+"""The share of a model's drafted tokens that is assumed to be right before any are counted. It is set rather too high:
+how good a model is shows only while it drafts, and a few wrong tokens cost little.
 """
 
 _LENGTH, _LENGTH_KEPT, _LEAST_LEFT = 64.0, 0.9, 16
-"""The assumed tokens of an answer, before the first one; the factor by which each answer shrinks the earlier mean; the
-fewest tokens that an answer is expected to continue.
+"""The mean length of an answer in tokens that is assumed before the first answer; the weight of the mean so far when an
+answer's length is added (the answer gets the rest of 1); the least number of tokens that are expected to follow.
 """
 
 
 Counts = tuple[Annotated[float, Meta(ge=0, le=1e3)], Annotated[float, Meta(gt=0, le=1e3)]]
-"""The decaying counts of tokens accepted and drafted."""
+"""The tokens accepted and the tokens drafted, as decaying counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The statistics of a drafting model from earlier runs: `Acceptance.tally` by its probabilities, the counts of all
-    its tokens, and the mean length of an answer.
+    """The statistics of a drafting model from earlier runs.
+
+    `counts` are the counts for each degree (`Draft.degrees`), in order; `typical` are the counts for drafted tokens of
+    all degrees together; `length` is the mean number of tokens of an answer.
     """
 
     counts: tuple[Counts, ...]
@@ -48,8 +50,8 @@ class DraftModel:
     """A loaded model that drafts.
 
     `start` returns a drafter that follows the given tokens and the answer after them. `key` identifies the model in the
-    file of costs. `close` frees the model, and may be called again. `failed` is the reason why the model no longer
-    drafts; "" while it drafts.
+    file of costs. `close` frees the model, and may be called again. `costs` are None until they are measured. `failed`
+    is the reason why the model no longer drafts; "" while it drafts.
     """
 
     name: str
@@ -93,7 +95,7 @@ class DraftModel:
         return max(round(self._length) - written, _LEAST_LEFT)
 
     def ended(self, written: int) -> None:
-        """Record how long an answer was."""
+        """Record that an answer ended after `written` tokens."""
         self._length = _LENGTH_KEPT * self._length + (1 - _LENGTH_KEPT) * written
 
     def fail(self, error: Exception) -> None:

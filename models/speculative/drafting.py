@@ -19,8 +19,9 @@ class Drafting:
     """Decides whether tokens are drafted for an engine's answers, by the measured costs of its passes.
 
     `auto` drafts if that saves time and leaves the text the same to the bit; `lookup` drafts if that saves time.
-    `acceptance` holds the share of looked up tokens that were right. `model` drafts, too, where lookup is worse;
-    `refused` says why the model that the settings name does not draft.
+    `known` is the place where costs are stored; `costs` are None until they are measured. `acceptance` holds the share
+    of looked up tokens that were right. `model` drafts, too, where lookup is worse; `refused` says why the model that
+    the settings name does not draft.
     """
 
     mode: WithoutModel = "off"

@@ -81,7 +81,7 @@ def require_room(needed: Forecast) -> None:
 
 
 def require_fit(engine: Engine, small: Engine) -> None:
-    """Raise EngineError, with the reason, unless the small model can draft for the engine's.
+    """Raise EngineError, with the reason, unless the small model can draft for the model in `engine`.
 
     Both need the same vocabulary, token by token; the small one has to give numbers, and has to be able to forget
     single tokens.
