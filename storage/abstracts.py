@@ -49,7 +49,7 @@ class Abstracts:
         self.database.execute("DELETE FROM abstracts")
 
     def newest(self, count: int) -> list[str]:
-        """Return the newest `count` sentences, oldest first."""
+        """Return the `count` sentences that were stored last, the oldest of them first."""
         rows = self.database.execute("SELECT text FROM abstracts ORDER BY id DESC LIMIT ?", (count,))
         return [text for (text,) in reversed(rows)]
 

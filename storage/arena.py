@@ -34,7 +34,7 @@ class Runs:
         return None
 
     def give_back(self, start: int, length: int) -> None:
-        """Free an allocated run."""
+        """Free `length` bytes from `start` on, which `take` allocated."""
         place = bisect_left(self._free, (start, 0))
         stop, first = start + length, place
         if place < len(self._free) and self._free[place][0] == stop:

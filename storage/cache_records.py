@@ -67,7 +67,7 @@ class CacheRecords:
     database: Database
 
     def days(self, since: str) -> list[Day]:
-        """Return the days since `since` (YYYY-MM-DD) with cache activity, in order."""
+        """Return the statistics of each day from `since` (YYYY-MM-DD) on that has any, the oldest day first."""
         rows = self.database.execute(_DAYS, (since,))
         return [
             Day(day, int(questions), int(hits), ms, int(joined), int(prefilled))
@@ -136,7 +136,7 @@ class CacheRecords:
         return [row[0] for row in self.database.execute(f"SELECT asked_at FROM turns WHERE {WITH_FILES} ORDER BY 1")]
 
     def asked(self, questions: Sequence[str]) -> dict[str, int]:
-        """Return the questions that have an answer, each with the id of its latest entry."""
+        """Return those of the given questions that have an answer, each with the id of its newest answered entry."""
         marks = ", ".join("?" * len(questions))
         rows = self.database.execute(
             f"SELECT question, MAX(id) FROM qa_entries WHERE question IN ({marks}) AND answer IS NOT NULL "
@@ -146,13 +146,15 @@ class CacheRecords:
         return dict(rows)
 
     def vectors(self, entries: Sequence[int]) -> dict[int, bytes]:
-        """Return the questions' vectors by entry id, float32 little-endian."""
+        """Return the questions' vectors, float32 little-endian, by entry id; entries that are gone are left out."""
         marks = ", ".join("?" * len(entries))
         rows = self.database.execute(f"SELECT entry_id, vector FROM qa_vectors WHERE entry_id IN ({marks})", entries)
         return dict(rows)
 
     def passages(self, words: str = "") -> list[int]:
-        """Return the passages with cached states whose title, path or text contains all the words; most used first."""
+        """Return the ids of the passages with cached states whose title, path and text together contain all the words,
+        the most used first. Id 0 stands for the instructions.
+        """
         searched = "COALESCE(title, '') || ' ' || folded(COALESCE(path, x'')) || ' ' || COALESCE(text, '')"
         condition, parameters = _holding(searched, words)
         rows = self.database.execute(
@@ -162,7 +164,7 @@ class CacheRecords:
         return [row[0] for row in rows]
 
     def states(self, passages: Sequence[int]) -> dict[int, PassageStates]:
-        """Return the cached KV states by passage, for the passages that have any."""
+        """Return the facts about cached KV states by passage id; passages without states are left out."""
         marks = ", ".join("?" * len(passages))
         rows = self.database.execute(
             f"SELECT {_PASSAGE}, COUNT(*), SUM(tokens), SUM(bytes), SUM(uses), MIN(created_at), MAX(used_at), title, "
@@ -172,7 +174,7 @@ class CacheRecords:
         return {row[0]: PassageStates(*row) for row in rows}
 
     def served(self, passage: int, limit: int) -> list[str]:
-        """Return the questions that were answered from a passage, most used first."""
+        """Return at most `limit` questions that were answered from a passage, the most used first."""
         rows = self.database.execute(
             "SELECT question FROM qa_sources JOIN qa_entries ON id = entry_id WHERE passage_id = ? "
             "AND answer IS NOT NULL ORDER BY uses DESC, id DESC LIMIT ?",

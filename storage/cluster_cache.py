@@ -171,7 +171,9 @@ class ClusterCache:
                         self._residents.unpin(resident)
 
     def _pin_next(self, waiting: deque[int], pinned: deque[Resident], victims: deque[int]) -> None:
-        """Pin as many of the waiting clusters as fit into memory, and start their reads."""
+        """Move waiting clusters to the pinned ones and start their reads, until AHEAD are pinned or the memory is full.
+        The clusters in `victims` may be evicted for them, in that order.
+        """
         while waiting and len(pinned) < AHEAD and (resident := self._pinned(waiting[0], victims)):
             pinned.append(resident)
             waiting.popleft()

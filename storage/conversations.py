@@ -80,7 +80,9 @@ class ConversationStore:
         *,
         so_far: dict[str, Any] | None = None,
     ) -> None:
-        """Store the answer of a turn: complete if it has a record, else the part so far, with the record `so_far`."""
+        """Store the answer of a turn: a complete one with its `record`; without a record, the part written so far, with
+        the record `so_far`.
+        """
         kept = (so_far or {}) if record is None else record
         self.database.execute(
             "UPDATE turns SET answer = ?, complete = ?, record = ? WHERE id = ?",
@@ -104,7 +106,7 @@ class ConversationStore:
         return rows[0][0] if rows else None
 
     def recent(self, limit: int = 50, offset: int = 0) -> list[Conversation]:
-        """Return conversations, latest first."""
+        """Return at most `limit` conversations, the latest first, without the `offset` latest ones."""
         rows = self.database.execute(
             "SELECT id, title, created_at, updated_at, (SELECT COUNT(*) FROM turns WHERE conversation_id = c.id) "
             "FROM conversations c ORDER BY updated_at DESC, id DESC LIMIT ? OFFSET ?",
@@ -146,7 +148,7 @@ class ConversationStore:
         return [row[0] for row in rows]
 
     def turns_with(self, ids: Sequence[int]) -> list[Turn]:
-        """Return the turns with these ids, in order; missing ids are left out."""
+        """Return the turns with these ids, the lowest id first; ids without a turn are left out."""
         marks = ", ".join("?" * len(ids))
         rows = self.database.execute(f"SELECT {_COLUMNS} FROM turns WHERE id IN ({marks}) ORDER BY id", tuple(ids))
         return [_turn(row) for row in rows]

@@ -13,7 +13,7 @@ class Counters:
     database: Database
 
     def add(self, **amounts: float) -> None:
-        """Add to the totals, overall and for a day."""
+        """Add the amounts to the totals of these names, overall and for today."""
         added = [(name, amount) for name, amount in amounts.items() if amount]
         today = date.today().isoformat()
         with self.database.transaction():
@@ -27,13 +27,13 @@ class Counters:
             )
 
     def set(self, name: str, value: float) -> None:
-        """Set a total to a value, which marks the progress of some work."""
+        """Set an overall total to a value that marks the progress of some work; totals per day stay."""
         self.database.execute("INSERT OR REPLACE INTO cache_counters VALUES (?, ?)", (name, value))
 
     def forget(self, *names: str) -> None:
-        """Delete the totals with the given names."""
+        """Delete the overall totals with the given names; totals per day stay."""
         self.database.execute_many("DELETE FROM cache_counters WHERE name = ?", [(name,) for name in names])
 
     def all(self) -> dict[str, float]:
-        """Return every total, by name."""
+        """Return every overall total, by name."""
         return dict(self.database.execute("SELECT name, value FROM cache_counters ORDER BY name"))

@@ -35,9 +35,8 @@ class DocumentStore(PassageStore):
     """The documents of one database, with their passages."""
 
     def latest(self, filters: Filters, most: int = -1, *, oldest: bool = False) -> list[StoredDocument]:
-        """Return the `most` latest documents that pass the filters, latest first, or the oldest first.
-
-        Documents without a date come last.
+        """Return the `most` latest documents that pass the filters, latest first; with `oldest`, the oldest ones,
+        oldest first. -1 returns all. Documents without a date come last.
         """
         restrictions, parameters = conditions(filters)
         where = f"WHERE {' AND '.join(restrictions)} " if restrictions else ""
@@ -58,7 +57,7 @@ class DocumentStore(PassageStore):
 
         Ids grow with time: a document is new if its id is greater than the ids of all documents in files last read
         before that moment. Without such files nothing is known, as a file that was read again holds old documents too.
-        The newest document is the latest of those dated until today, else the last one read.
+        `NewDocuments.newest` is the new document with the latest date up to today, else the last one read.
         """
         parameters = (moment.astimezone(UTC).isoformat(timespec="seconds"),)
         ((last,),) = self.database.execute(
@@ -79,7 +78,9 @@ class DocumentStore(PassageStore):
         return NewDocuments(kinds, _document(rows[0]))
 
     def passages_of_documents(self, documents: Sequence[int], most: int = -1) -> list[StoredPassage]:
-        """Return at most `most` passages of each of the given documents, in the order of the documents."""
+        """Return the first `most` passages (-1: all) of each of the given documents, in one list: document by document
+        in the given order, and within a document in its own order.
+        """
         in_order = list[StoredPassage]()
         for document in documents:
             ids = self.database.execute(

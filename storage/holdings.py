@@ -20,8 +20,8 @@ def _in_folder(table: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """The totals of the content stored at or under a path; `skipped` counts unreadable files. `changed_at` is ""
-    without files.
+    """The totals of the content stored at or under a path: the numbers of `files`, of their `passages`, and of
+    `skipped` (unreadable) files. `changed_at` is when the last of the files was read, in ISO 8601; "" without files.
     """
 
     path: bytes

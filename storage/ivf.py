@@ -81,8 +81,8 @@ class FastShare(Protocol):
         """The clusters that the fast tier scans."""
 
     def candidates(self) -> Sequence[tuple[Codes, Numbers]]:
-        """Return, per question, codes and numbers of the vectors that may be the nearest; none if the tier scanned
-        none.
+        """Return, for each vector of the search in order, the codes and numbers of the stored vectors that may be its
+        nearest; an empty list if the tier scanned no cluster.
         """
 
 
@@ -92,7 +92,9 @@ class FastTier(Protocol):
     """
 
     def begin(self, asking: Mapping[int, Sequence[int]], vectors: Vectors, k: int) -> AbstractContextManager[FastShare]:
-        """Start scanning those of the clusters that this tier holds, each for the vectors at the given positions."""
+        """Start a scan for the `k` nearest of each vector. `asking` maps each cluster to the positions in `vectors` for
+        which it is probed; the tier scans those of these clusters that it holds.
+        """
 
 
 class Ivf:
@@ -144,7 +146,7 @@ class Ivf:
         return clusters
 
     def present(self, clusters: Numbers) -> list[int]:
-        """Return the clusters without the empty ones, in the same order."""
+        """Return the clusters in the same order, without empty ones and without negative numbers."""
         return [cluster for cluster in clusters.tolist() if cluster >= 0 and self.sizes[cluster]]
 
     def bytes_of(self, cluster: int) -> int:
@@ -152,7 +154,8 @@ class Ivf:
         return self._layout.extent(cluster)[1]
 
     def scan(self, clusters: Numbers, vector: Vectors, k: int) -> tuple[Numbers, Vectors]:
-        """Return numbers and inner products of the `k` nearest vectors in the given clusters (or fewer), best first.
+        """Return the numbers of the `k` nearest vectors in the given clusters (of all, if there are fewer) and their
+        inner products with `vector`, best first.
 
         Scans the clusters in the given order, so that ties are resolved as in FAISS. Raises StoreCorrupt if the file
         was truncated since it was opened, StoreError if it cannot be read.

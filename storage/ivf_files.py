@@ -37,9 +37,9 @@ _BYTES: dict[Codec, int] = {"f32": 4, "f16": 2, "rabitq": 2}
 @dataclass(frozen=True)
 class Clusters:
     """The part of an index that is always in memory: the centroids, shape (clusters, dimensions), and each cluster's
-    size.
+    number of vectors (`sizes`).
 
-    `lists` is the file with the inverted lists.
+    `lists` is the file with the inverted lists; its vectors are stored in the format `codec`.
     """
 
     lists: Path

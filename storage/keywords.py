@@ -16,8 +16,8 @@ class KeywordIndex:
     database: Database
 
     def search(self, terms: Sequence[str], count: int, *, among: Ids | None = None) -> Ids:
-        """Return the `count` best passages by BM25 that match any of the terms, best first. `among` restricts the
-        search.
+        """Return the ids of the `count` best passages by BM25 that match any of the terms, best first; with `among`,
+        only of these passages.
         """
         if not terms or (among is not None and not len(among)):
             return np.empty(0, np.int64)

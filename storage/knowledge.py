@@ -17,7 +17,9 @@ from storage.tables import PreparedTable, TableStore
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file's state when it was read. `sha256` is None while only part of its documents is stored."""
+    """A file's state when it was read. `sha256` is None while only part of its documents is stored; `fingerprint` is
+    that of the settings with which it was read.
+    """
 
     path: bytes
     size: int
@@ -39,7 +41,7 @@ class PreparedDocument:
 
 @dataclass(frozen=True, slots=True)
 class FileSummary:
-    """One line of `jackdaw knowledge list`."""
+    """A file in `jackdaw knowledge list`: its bytes, counts, and whether it was read to its end (`complete`)."""
 
     path: str
     size: int
@@ -213,9 +215,7 @@ class KnowledgeStore(DocumentStore):
         TableStore(self.database).put(document_id, prepared.table)
 
     def _keep_passages(self, document_id: int, passages: Sequence[Passage]) -> dict[int, int]:
-        """Move the document's unchanged passages to their new ordinals and delete the others. Return the kept ids by
-        ordinal.
-        """
+        """Move unchanged passages to their new ordinals, delete the others, and return the kept ids by ordinal."""
         stored: dict[str, list[int]] = {}
         for identity, text in self.database.execute(
             "SELECT id, text FROM passages WHERE document_id = ? ORDER BY ordinal DESC", (document_id,)

@@ -9,8 +9,8 @@ from storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class SliceRow:
-    """The row of a slice. `name` is its file's name; `parent` is None for a root; `passage_id` is None for a slice
-    without a passage.
+    """The row of a slice. `name` is its file's name; `parent` is the name of the slice that it follows in a prompt,
+    None for a root; `passage_id` is None for a slice without a passage; `tokens` is a count. Times are ISO 8601, UTC.
     """
 
     name: str
@@ -36,7 +36,7 @@ class KVSlices:
         return {row[0] for row in self.database.execute(f"SELECT name FROM kv_slices WHERE name IN ({marks})", names)}
 
     def put(self, name: str, parent: str | None, kv_key: str, passage_id: int | None, tokens: int, size: int) -> None:
-        """Store the row of a slice whose file exists."""
+        """Store the row of a slice whose file exists; if there is a row, update its size and its passage."""
         now = _now()
         self.database.execute(
             "INSERT INTO kv_slices VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT DO UPDATE SET "
@@ -64,7 +64,7 @@ class KVSlices:
         return [SliceRow(*row) for row in rows]
 
     def of_missing_passages(self) -> list[str]:
-        """Return the slices of passages that no longer exist."""
+        """Return the names of the slices of passages that no longer exist."""
         rows = self.database.execute(
             "SELECT name FROM kv_slices WHERE passage_id IS NOT NULL AND passage_id NOT IN (SELECT id FROM passages)"
         )

@@ -22,7 +22,7 @@ class Nearest:
         self._heap.heapify()
 
     def scan(self, scanner: Any, codes: Codes, numbers: Numbers, cluster: int = 0) -> None:
-        """Scan stored vectors of a cluster; their numbers have to be int64."""
+        """Scan the stored vectors `codes` of a cluster, in order; their numbers have to be int64."""
         scanner.set_query(self._asked)
         scanner.set_list(cluster, 0.0)
         if len(numbers):
@@ -30,14 +30,16 @@ class Nearest:
             scanner.scan_codes(len(numbers), *pointers, *self._into, self._heap.k)
 
     def ranked(self, most: int | None = None) -> tuple[Numbers, Vectors]:
-        """Return the vectors' numbers and inner products, best first. No scan may follow."""
+        """Return the numbers of the kept vectors (at most `most`) and their inner products, best first. No scan may
+        follow.
+        """
         self._heap.reorder()
         is_hit = self._numbers >= 0
         return self._numbers[is_hit][:most], self._products[is_hit][:most]
 
     def is_tied(self) -> bool:
-        """Return whether the last two vectors are equally near, so that another scan order might have kept another
-        vector.
+        """Return whether `k` vectors are kept and the two farthest of them are equally near: then another order of the
+        scans might have kept another vector.
         """
         last = np.sort(self._products)[:2]
         return bool(len(last) == 2 and last[0] == last[1] and (self._numbers >= 0).all())

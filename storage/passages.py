@@ -49,14 +49,16 @@ class PassageStore:
             below = rows[-1][0]
 
     def passages_after(self, identity: int, count: int) -> list[StoredPassage]:
-        """Return the `count` oldest passages with an id greater than the given one."""
+        """Return the first `count` passages with an id greater than the given one, by ascending id."""
         rows = self.database.execute(
             f"{_SELECT_PASSAGE} WHERE passages.id > ? ORDER BY passages.id LIMIT ?", (identity, count)
         )
         return [_passage(row) for row in rows]
 
     def passages_around(self, passage: StoredPassage, count: int) -> list[StoredPassage]:
-        """Return the passages of the same file whose ids differ from the given one by at most `count`, in order."""
+        """Return the passages of the same file whose ids differ from the given passage's by at most `count`, this
+        passage included, by ascending id.
+        """
         rows = self.database.execute(
             f"{_SELECT_PASSAGE} WHERE passages.id BETWEEN ? AND ? AND file_id = "
             "(SELECT file_id FROM documents WHERE id = ?) ORDER BY passages.id",
@@ -65,14 +67,16 @@ class PassageStore:
         return [_passage(row) for row in rows]
 
     def passages_of(self, path: bytes, most: int = -1) -> list[StoredPassage]:
-        """Return a file's passages, in order; at most `most` of them."""
+        """Return a file's first `most` passages, in order; -1 returns all."""
         rows = self.database.execute(
             f"{_SELECT_PASSAGE} WHERE path = ? ORDER BY document_id, ordinal LIMIT ?", (path, most)
         )
         return [_passage(row) for row in rows]
 
     def spread(self, count: int) -> list[StoredPassage]:
-        """Return about `count` passages: equally many from each kind of document, evenly spread over each kind."""
+        """Return about `count` passages, each the first of its document: equally many of each kind of document, evenly
+        spread over the documents of the kind; all of a kind that has too few.
+        """
         ids: dict[str, list[int]] = {}
         for kind, identity in self.database.execute(
             "SELECT kind, passages.id FROM documents CROSS JOIN passages ON document_id = documents.id "
@@ -142,7 +146,7 @@ _FILES = "file_id IN (SELECT id FROM files WHERE {})"
 
 
 def conditions(filters: Filters) -> tuple[list[str], list[str]]:
-    """Return SQL conditions on the table `documents`, with their parameters."""
+    """Return SQL conditions on the table `documents`, all of which have to hold, and their parameters in order."""
     conditions: list[str] = []
     parameters: list[str] = []
     parts = [("people", _PEOPLE, filters.people), ("path", _FILES, filters.places)]

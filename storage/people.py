@@ -32,7 +32,7 @@ class PeopleStore:
     def named(self, prefix: bytes) -> list[tuple[str, str, int]]:
         """Return (source, people, number of documents) of all documents; `people` is a JSON array of names.
 
-        The source is the documents' kind, or the name of a file that begins with `prefix`.
+        The source is the documents' kind or, for documents of a file whose path begins with `prefix`, that path.
         """
         rows = self.database.execute(
             "SELECT CASE WHEN substr(path, 1, ?) = ? THEN CAST(path AS TEXT) ELSE kind END AS source, people, COUNT(*) "

@@ -10,8 +10,8 @@ from storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class PhoneSource:
-    """A source on a phone that may be read. Times are ISO 8601, UTC; `progress` is JSON; `failure` is "" after a
-    successful reading.
+    """A source on a phone that may be read. Times are ISO 8601, UTC; `read_at` is None before it was first read to its
+    end. `progress` says in JSON how far it was read; `failure` is why the last reading failed, "" if it did not.
     """
 
     name: str

@@ -31,8 +31,8 @@ def private_folder(folder: Path) -> Path:
 
 @contextmanager
 def private_content(folder: Path) -> Iterator[None]:
-    """Create the folder as `private_folder` does, and report errors of the block, which writes into it, as
-    NotWritable.
+    """Create the folder as `private_folder` does; after the block, which may write into it, hand over the files in it
+    (`hand_over`). Raises NotWritable if the folder cannot be created, and OSError.
     """
     private_folder(folder)
     yield

@@ -25,9 +25,9 @@ class Entry:
     failed.
 
     `scope`: the question's filters and dates. `fingerprint` (column `recipe`): identifies the model, prompt and
-    sampling. `record`: details of the answer, as JSON. `stale`: newer passages may change the answer.
-    `newest_passage`: the newest passage id against which the answer was checked. `cost_ms`: the time that answering
-    took. Times are ISO 8601, UTC.
+    sampling. `record`: details of the answer, as JSON. `stale`: newer passages may change the answer. `newest_passage`:
+    the newest passage id against which the answer was checked. `cost_ms`: the time that answering took. `bytes`: its
+    estimated size in the database. `uses`: how often its answer was served. Times are ISO 8601, UTC.
     """
 
     id: int

@@ -276,7 +276,7 @@ class ReadAhead:
         self.settle(())
 
     def note(self, cluster: int, size: int) -> None:
-        """Count the bytes of a cluster that were read ahead for this question. The caller holds the lock."""
+        """Count that `size` bytes of a cluster were read ahead for this question. The caller holds the lock."""
         self.bytes_read += size
         if cluster not in self._asked:  # otherwise it arrived during the search, and was used
             self._brought[cluster] = size

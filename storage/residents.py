@@ -18,7 +18,8 @@ class Resident:
     """A cluster in memory, or being read into it.
 
     `memory` is the cluster's whole pages, which begin at `start` in the arena and take `length` bytes from byte `first`
-    of the file; `bytes` are the cluster's own. `is_demanded` is set once a question waits for it.
+    of the file; `bytes` are the cluster's own. `loaded` is done once they are read. A cluster with `pins` keeps its
+    memory, even when it is dropped. `is_demanded` is set once a question waits for it.
     """
 
     cluster: int
@@ -77,8 +78,9 @@ class Residents:
     def place(
         self, cluster: int, victims: deque[int], may_go: Callable[[int], bool] = lambda _: True
     ) -> Resident | None:
-        """Allocate memory for a cluster, evicting `victims` as necessary; return None if evicting them does not free
-        enough.
+        """Allocate memory for a cluster, and return its place; None if there is not enough. Clusters in `victims` are
+        evicted for it, in order, unless they are pinned, still being read, or not `may_go`; each is taken off the
+        queue.
         """
         start, length = self.extent(cluster)
         first, room = pages(start, length)
@@ -97,7 +99,9 @@ class Residents:
         return resident
 
     def shrink(self, allowed: int, first: Collection[int]) -> None:
-        """Limit the memory to `allowed` bytes, evicting first the clusters in `first`, then the least used ones."""
+        """Limit the memory to `allowed` bytes, evicting first the clusters in `first`, then the least used others.
+        Clusters that are pinned or being read stay, so that more may be in use for a while.
+        """
         self.allowed = allowed
         if self.arena.used <= allowed:
             return

@@ -48,7 +48,9 @@ class RowReader:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="rows")
 
     def read(self, places: Numbers) -> Codes:
-        """Return the rows at the given offsets, shape (rows, row_bytes). Raises StoreCorrupt, StoreError."""
+        """Return the rows at the given offsets, in their order, shape (rows, row_bytes). Raises StoreCorrupt,
+        StoreError.
+        """
         needed = runs(places, self._row_bytes)
         starts = np.cumsum([0, *(run.room for run in needed)])
         memory = memoryview(pages_of_memory(max(int(starts[-1]), 1)))

@@ -19,7 +19,7 @@ MOST_RANKED = 20_000
 """The most matches that are ranked, which takes about 1 µs for each."""
 
 MOST_EXPANDED = 12
-"""The most words with which the beginning of a word is completed."""
+"""The most stems that stand for the beginning of a word; see `FullText.with_prefix`."""
 
 OPENING, CLOSING = "\ufdd0", "\ufdd1"
 """The characters that enclose a match in a marked text; no text should contain them."""
@@ -78,7 +78,8 @@ class FullText:
         return np.array([row[0] for row in self.database.execute(newest, (expression, most))], np.int64)[::-1]
 
     def best(self, terms: Sequence[str], required: Sequence[str], count: int, among: Ids | None = None) -> Ids:
-        """Return the `count` best rows by BM25 that match any of the expressions `terms`, and all `required`.
+        """Return the ids of the `count` best rows by BM25, best first, that match any of the expressions `terms` and
+        all `required` ones.
 
         `among` restricts the rows. If more than MOST_RANKED match, the most frequent terms are left out; if that is not
         enough, only the newest rows count, or, with `among`, the newest come first.
@@ -105,8 +106,8 @@ class FullText:
         return int(beyond[0][0]) + 1 if beyond else 0
 
     def with_prefix(self, word: str) -> list[str]:
-        """Return the most frequent stems in the index that begin with the given letters, in lower case and without
-        accents.
+        """Return the MOST_EXPANDED stems in the index that begin with `word` and are in the most documents, the most
+        frequent first. `word` has to be in lower case and without accents, as the stems are.
         """
         vocabulary = f"{self.table}_words"
         self.database.execute(
@@ -157,7 +158,9 @@ class DocumentFacts:
     database: Database
 
     def facts(self, passages: Sequence[int]) -> list[Facts]:
-        """Return the facts about the documents of the given passages, by passage; missing passages are left out."""
+        """Return the facts about the documents of the given passages: one `Facts` for each passage that exists, which
+        names the passage, in no certain order.
+        """
         facts: list[Facts] = []
         for start in range(0, len(passages), _CHUNK):
             some = passages[start : start + _CHUNK]
@@ -171,8 +174,8 @@ class DocumentFacts:
         return facts
 
     def latest(self, count: int, among: Ids | None = None) -> list[int]:
-        """Return the first matching passage of the `count` documents with the latest dates, latest first; documents
-        without a date come last. `among` restricts the passages.
+        """Return the ids of one passage each of the `count` documents with the latest dates, latest first; documents
+        without a date come last. `among` restricts the passages, and the documents to those that have such a passage.
         """
         chosen: dict[int, int] = {}
         for dated in (True, False):

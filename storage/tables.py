@@ -18,7 +18,7 @@ DURATION: Final = "h:m:s"
 """The unit of durations, which are stored as numbers of seconds."""
 
 _MOST_CELLS: Final = 200
-"""The most cells that are returned for one word; a word in more cells does not distinguish rows."""
+"""The cells from which on a word does not distinguish rows: at most one more is returned for a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +161,8 @@ class TableStore:
         return tables
 
     def cells(self, words: Iterable[str]) -> dict[str, list[Cell]]:
-        """Return, for each of the given words, the cells that contain it, at most 200; words without a cell are left
-        out.
+        """Return, for each of the given words, at most `_MOST_CELLS` + 1 cells that contain it, in no certain order;
+        words without a cell are left out.
         """
         cells = {}
         for word in dict.fromkeys(words):
@@ -192,7 +192,7 @@ class TableStore:
     def rows(
         self, table: Table, conditions: Sequence[Condition], most: int, order: tuple[str, bool] | None = None
     ) -> list[StoredRow]:
-        """Return the first rows that meet all conditions.
+        """Return the first `most` rows that meet all conditions, in the order of the table.
 
         `order` is the value by which they are sorted, such as n2 or d2, and whether the greatest comes first; rows
         without that value are left out.
@@ -219,10 +219,10 @@ class TableStore:
         group_place: int | None = None,
         units_of: int | None = None,
     ) -> list[Totals]:
-        """Return the count, sum, least and greatest number in a column of numbers, for each unit and each group.
+        """Return the figures over the column of numbers at `place`, for each unit and group, most numbers first. A
+        group is a text in the column at `group_place`; without it all rows are one group.
 
-        The unit is the number's own. With `unit_place`, it is the cell in that column; with `units_of`, it is the unit
-        of the number in that column.
+        The unit is the number's own; the cell in the column at `unit_place`; or the unit of the number at `units_of`.
         """
         where, parameters = _where(table, conditions)
         unit = "json_extract(cell_values, ?)" if unit_place is None else "json_extract(cells, ?)"

@@ -49,7 +49,7 @@ class Cosines:
         return ids[np.lexsort((ids, -values))]
 
     def of(self, ids: Ids) -> Vectors:
-        """Return the cosine of each of the given ids; -1 for an unknown id."""
+        """Return the cosines of the rows with the given ids, in the order of the ids; -1 for an unknown id."""
         similarities = np.full(len(ids), -1.0, np.float32)
         if len(self.ids):
             places = np.clip(np.searchsorted(self.ids, ids), 0, len(self.ids) - 1)

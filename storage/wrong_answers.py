@@ -78,7 +78,7 @@ class WrongAnswers:
         return mark
 
     def holding(self, scope: str) -> list[Mark]:
-        """Return the marks under the given scope that still hold."""
+        """Return the marks of answers to questions with the given scope (`Mark.scope`) that still hold."""
         return [
             _mark((*row, True)) for row in self.database.execute(f"{_SELECT} WHERE scope = ? AND {_HOLDS}", (scope,))
         ]
