@@ -163,7 +163,7 @@ class Engine(Protocol):
 
     def exact(self, sequence: int) -> int:
         """Return the number of leading tokens with exact attention state: those before the first token whose state was
-        moved.
+        moved (`join_moved`).
         """
 
     def slice(self, sequence: int, start: int, stop: int) -> KVSlice:

@@ -9,7 +9,8 @@ from cloud_server.settings import Limits
 class Quota:
     """The quota of one token.
 
-    `now` is the monotonic clock, in seconds. The fields `…_used` count the use since the start of the server.
+    `now` is the monotonic clock, in seconds. `connections` counts the open ones; the fields `…_used` count the use
+    since the start of the server.
     """
 
     def __init__(self, limits: Limits, now: float) -> None:

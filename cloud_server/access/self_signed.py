@@ -12,7 +12,7 @@ from storage.private import private_lock, to_be_written, write_private
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 _VALID = timedelta(days=30 * 365)
-"""The certificate's dates of validity. Paired devices trust the key and ignore the dates, which count only for clients
+"""How long the certificate is valid. Paired devices trust the key and ignore its dates, which count only for clients
 that install the file as a certificate authority.
 """
 

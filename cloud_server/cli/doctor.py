@@ -30,7 +30,9 @@ Level = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check; `fix` tells the user how to repair a failure."""
+    """The result of one check. `check` names what was checked, `said` what was seen, and `fix` the user's next step; ""
+    if there is none.
+    """
 
     check: str
     level: Level

@@ -26,7 +26,8 @@ from shared.errors import EngineError
 
 
 class Answer:
-    """A job being generated in one sequence of the engine per row, up to the absolute token index `allowed`.
+    """A job being generated in one sequence of the engine per row, up to the absolute token index `allowed`. `key`
+    names the answer in its events; `owner` is the name of the access token that asked for it.
 
     `prefilled` and `joined` count the prompt tokens that were computed and those taken from the prefix cache;
     `accepted` counts the drafted tokens that were drawn.
@@ -75,14 +76,12 @@ class Answer:
 
     @property
     def unread(self) -> int:
-        """Return the number of prompt tokens that are not prefilled yet."""
+        """The number of prompt tokens that are not prefilled yet: at least 1 until the whole prompt is, then 0."""
         return 0 if self._decoder else max(self.job.read_tokens - self.prefilled - self.joined, 1)
 
     @property
     def rest_of_job(self) -> Job:
-        """Return a job that continues this answer. It yields the same tokens as this answer would, unless the answer is
-        joint.
-        """
+        """A job that continues this answer, with the same tokens as this answer would have, unless it is joint."""
         return replace(self.job, accepted=tuple(self._drawn))
 
     def prefill(self, most: int) -> bool:
@@ -204,12 +203,12 @@ class Answer:
 
     @property
     def _unread(self) -> list[int]:
-        """Return the drawn or accepted tokens that are not decoded yet."""
+        """The drawn or accepted tokens that are not decoded yet."""
         return self._drawn[self._read_count : len(self._drawn) - self._whole] if self._decoder else []
 
     @property
     def _read_count(self) -> int:
-        """Return how many of the drawn tokens are decoded."""
+        """How many of the drawn tokens are decoded."""
         pending = self._drafts.pending if self._drafts else 0
         return self._decoder.position - pending if self._decoder else 0
 

@@ -8,8 +8,11 @@ from cloud_server.engine.jobs import Job
 
 @dataclass(slots=True)
 class AskedJob:
-    """A job in the queue or in the batch, and its progress. `paused_since`: when its client last stopped allowing
-    tokens. `parked`: the job lost its place to another one, and is queued again once its client allows more tokens.
+    """A job in the queue or in the batch, and its progress.
+
+    `allowed`: the token index up to which its client allows tokens. `written`: how many tokens were drawn. `writing`:
+    the job is in the batch. `parked`: the job lost its place to another one, and is queued again once its client allows
+    more tokens. `paused_since`: when its client last stopped allowing tokens; None while it allows some.
     """
 
     owner: str

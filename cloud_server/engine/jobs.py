@@ -38,29 +38,31 @@ class Job:
 
     @property
     def shared(self) -> int:
-        """Return the number of tokens with which all rows begin; they are computed and stored once."""
+        """The number of tokens with which all rows begin, which are computed and stored once; 0 with a single row."""
         parts = takewhile(lambda part: len(set(part)) == 1, zip(*(row[:-1] for row in self.rows), strict=False))
         return sum(len(part[0]) for part in parts) if len(self.rows) > 1 else 0
 
     @property
     def prompt_tokens(self) -> int:
-        """Return the prompt tokens of all rows, counting shared ones once."""
+        """The number of prompt tokens of all rows, counting those that all rows share once."""
         return sum(len(part) for row in self.rows for part in row) - self.shared * (len(self.rows) - 1)
 
     @property
     def longest(self) -> int:
-        """Return the most tokens that the longest row may ever hold."""
+        """The most tokens that any row may ever hold: its prompt and the answer."""
         prompts = (sum(map(len, row)) for row in self.rows)
         return max(prompts, default=0) + max(self.max_tokens, len(self.accepted))
 
     @property
     def read_tokens(self) -> int:
-        """Return the tokens to prefill before the next one is drawn: the prompts, and each row's accepted tokens."""
+        """The number of tokens to prefill before the next token is drawn: the prompt tokens, and in each row the
+        accepted ones.
+        """
         return self.prompt_tokens + len(self.rows) * len(self.accepted)
 
     @property
     def cells(self) -> int:
-        """Return the most context cells that the answer may ever take."""
+        """The most context cells that the answer may ever take, in all rows together."""
         return self.prompt_tokens + len(self.rows) * max(self.max_tokens, len(self.accepted))
 
 
@@ -119,7 +121,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """The engine failed on this answer; other answers continue."""
+    """The engine failed on this answer, which ends; other answers continue. `why` is a sentence for the user."""
 
     key: int
     why: str
@@ -133,3 +135,4 @@ class Displaced:
 
 
 EngineEvent = Token | Draft | Supplied | Done | Broken | Displaced
+"""An event of an answer; `key` is the key under which the answer was started (`Batch.join`)."""

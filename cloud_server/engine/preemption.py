@@ -40,7 +40,9 @@ NOTHING = Capacity(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """The capacity that one answer holds. `paused`: its client has allowed no more tokens for a long time."""
+    """The capacity that one answer holds. `paused`: it waits for its client to allow more tokens; for `displaced`, it
+    has waited so long that it may lose its place.
+    """
 
     key: int
     owner: str

@@ -81,8 +81,8 @@ class ProvisionalPrefill:
             self.dropped += sum(map(self._prefixes.drop_unused, beginnings.rows))
 
     def step(self, free: Sequence[int], cells: int) -> tuple[str, int]:
-        """Prefill the next piece of a prompt, if the prompt `fits`; drop a prompt that fails. Return the prompt's owner
-        and the number of tokens prefilled.
+        """Prefill the next piece of a prompt that `fits` into the free sequences and cells; drop a prompt that fails.
+        Return the prompt's owner and the number of tokens prefilled; "" and 0 if no prompt fits.
         """
         if self._borrower is None:
             fitting = self._fitting(free, cells)
@@ -102,7 +102,7 @@ class ProvisionalPrefill:
         return borrower.owner, self.computed - computed
 
     def pause(self) -> None:
-        """Empty the borrowed sequence and return it. The prefilled part of an incomplete passage is lost."""
+        """Empty the borrowed sequence, if one is borrowed, and give it back. A passage prefilled in part is lost."""
         self._borrower = None
         if self._sequence is None:
             return
@@ -115,8 +115,8 @@ class ProvisionalPrefill:
             raise EngineLost(NOT_EMPTIED) from error
 
     def _fitting(self, free: Sequence[int], cells: int) -> dict[str, tuple[_Beginnings, Segments]]:
-        """Return the first prompt of each owner for which there is room, together with the question's prompts to which
-        it belongs.
+        """Return, for each owner with such a prompt, the first prompt for which there is room, after the queued prompts
+        of its question.
         """
         fitting: dict[str, tuple[_Beginnings, Segments]] = {}
         for beginnings in self._beginnings.values() if free else ():
@@ -125,8 +125,9 @@ class ProvisionalPrefill:
         return fitting
 
     def _prefill(self, row: Segments, free: int) -> bool:
-        """Prefill a piece of one passage of a prompt. Return whether the whole beginning of the prompt is prefilled.
-        Raises EngineError.
+        """Prefill the next tokens of the prompt `row`: at most `piece`, and not beyond the end of a segment, whose
+        states are then cached. Borrows the sequence `free` unless one is borrowed already. Return whether all segments
+        but the last one, the question, are prefilled. Raises EngineError.
         """
         if self._sequence is None:
             self._sequence = free

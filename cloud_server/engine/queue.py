@@ -28,7 +28,7 @@ class QueuedRequest:
 
 @dataclass(frozen=True, slots=True)
 class QueuePosition:
-    """How many requests are expected to be served before a queued request, and their total work."""
+    """How many requests are expected to be served before a queued request, and their total work in answer tokens."""
 
     position: int
     ahead: float

@@ -29,8 +29,8 @@ class EngineLoad:
     rows: int = 0
 
     def before(self, owner: str, prompt: float) -> float:
-        """Return the work that is done before a new prompt of the owner is prefilled, without the prompt itself. Owners
-        take turns by chunk, and every row is decoded once per chunk.
+        """Return the work that is done before a new prompt of the owner is prefilled, without the prompt's own work,
+        which is `prompt`. Owners take turns by chunk, and every row is decoded once per chunk.
         """
         own = self.prompts.get(owner, 0.0)
         mine = own + prompt
@@ -40,8 +40,9 @@ class EngineLoad:
 
 @dataclass(slots=True)
 class Throughput:
-    """Running averages, weighted towards recent measurements: of the work per second of all answers together, and of
-    the work and the answer tokens per request.
+    """Running averages, weighted towards recent measurements: the work `done` in `seconds` by all answers together, and
+    the mean work of a `request` and mean number of tokens of an `answer`. The defaults count until something is
+    measured.
     """
 
     done: float = 50.0
@@ -56,7 +57,7 @@ class Throughput:
         self.seconds = keep * self.seconds + seconds
 
     def served(self, prompt_tokens: int, answer_tokens: int, rows: int = 1) -> None:
-        """Record a request that was served completely."""
+        """Record a request that was served completely: the prompt tokens computed, and its answer's tokens and rows."""
         self.request += (work(prompt_tokens, rows * answer_tokens) - self.request) / REQUESTS
         self.answer += (answer_tokens - self.answer) / REQUESTS
 

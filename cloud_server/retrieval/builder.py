@@ -124,7 +124,8 @@ class Builder(Generic[Chosen]):
         base: IndexVersion | None = None,
         unchanged: int = 0,
     ) -> BuildReport:
-        """Write the plan's missing shards with the function `fill`, and publish all shards as a version.
+        """Write the plan's missing shards with the function `fill`, and publish all shards as a version: a new index,
+        or `base` with the shards added. `skipped` and the count `unchanged` of files go into the report.
 
         Call it within `alone`. Raises the errors of `build` and of `fill`.
         """
@@ -202,7 +203,9 @@ class _Waiting:
         return True
 
     def finish(self, shards: Shards, number: int, after: Position) -> int:
-        """Write the passages read since the last shard as a shard. Return their number."""
+        """Write the passages read since the last shard as the shard `number`; `after` is the position in the sources
+        after them. Return how many passages they are.
+        """
         self.embed(1)
         vectors = np.concatenate(self._vectors or [np.empty((0, self._embedder.dimensions), np.float32)])
         shard = Shard(len(self.passages), after, tuple(self._skipped.values()))

@@ -15,7 +15,8 @@ from shared.memory import available
 def embedder_for(
     source: EmbedderSource | None, catalog_folder: Callable[[], Path], side: Side, threads: int
 ) -> Embedder:
-    """Return the embedder for questions or for passages; if `source` is None, the catalog's embedder from its folder.
+    """Return the embedder for questions or for passages, as `side` says; if `source` is None, the catalog's embedder,
+    from the folder that `catalog_folder` returns.
 
     Raises UsageError, WeightsError.
     """

@@ -126,8 +126,8 @@ class GpuTier:
                 self._wake()
 
     def begin(self, asking: Mapping[int, Sequence[int]], vectors: Vectors, k: int) -> "_Share":
-        """Start scanning the clusters that are on the device, each for the vectors at the given positions. Implements
-        `FastTier`.
+        """Start scanning those of the clusters in `asking` that are on the device, each for the vectors at the
+        positions to which `asking` maps it. Implements `FastTier.begin`.
         """
         with self._changed:
             pinned = [] if self._is_off else self._rows.pin(asking)

@@ -41,8 +41,8 @@ class Segment(NamedTuple):
 def margin(dimensions: int, length: float, precision: str) -> float:
     """Return the most by which a float32 inner product computed by a GPU may differ from the one computed by FAISS.
 
-    `length` is the length of the question's vector. Each sum has the usual error bound, for any order of summation; the
-    bound is doubled for the GPU, which may truncate where others round.
+    `length` is the length of the question's vector, `precision` torch's matmul precision. Each sum has the usual error
+    bound, for any order of summation; the bound is doubled for the GPU, which may truncate where others round.
     """
     roundings = (dimensions + 2) * _UNIT  # two more, as the bound itself is added and compared in float32
     summed = roundings / (1 - roundings)

@@ -69,9 +69,8 @@ def within_budget(
     ready: int,
     read: int,
 ) -> list[int]:
-    """Return the nearest clusters that fit into a budget of `ready` bytes in memory and `read` bytes from disk.
-
-    `clusters` is sorted nearest first; clusters already in memory cost no reading.
+    """Return the first clusters of `clusters`, which is sorted nearest first, up to the first that does not fit into a
+    budget of `ready` bytes in memory and `read` bytes from disk. Clusters in memory (`is_ready`) cost no reading.
     """
     chosen: list[int] = []
     for cluster in clusters:

@@ -51,7 +51,8 @@ class Searcher:
     def search(
         self, index: OpenIndex, vectors: Sequence[Vector], most: int, probed: Sequence[Numbers] | None = None
     ) -> list[Hits]:
-        """Return numbers and cosines of the nearest passages of each vector, best first, within the probed clusters.
+        """Return, for each vector in order, the numbers and the cosines of the `most` nearest passages, best first,
+        within its `probed` clusters; if these are not given, within the nearest clusters.
 
         Raises StoreCorrupt or StoreError if this search fails on its own, not only as part of a group.
         """

@@ -23,8 +23,8 @@ PASSAGES = 4096
 
 
 class ShardLayout(Struct, frozen=True, omit_defaults=True):
-    """The plan of shards, which says what they are made from. `base` is the version that they extend; None for a new
-    index.
+    """The plan of shards, which says what they are made from. `words` is the length of a passage, 0 for imported ones;
+    `base` is the name of the version that they extend, None for a new index.
 
     `imported` says how imported vectors and texts were read; "" if the texts were embedded here.
     """
@@ -38,7 +38,8 @@ class ShardLayout(Struct, frozen=True, omit_defaults=True):
 
 
 class Shard(Struct, frozen=True, omit_defaults=True):
-    """A finished shard: its passages, the position in the sources after it, and the records that were skipped.
+    """A finished shard: how many passages it has, the position in the sources after it, and the records that were
+    skipped.
 
     For imported shards, `normalised` counts vectors that were not of unit length, and `cut` texts that were too long.
     """
@@ -109,7 +110,7 @@ class Shards:
         return np.fromfile(self._vector_file(number), "<f4").astype(np.float32, copy=False).reshape(-1, dimensions)
 
     def sample(self, shards: Sequence[Shard], dimensions: int, most: int) -> Iterator[Vectors]:
-        """Yield about `most` vectors of all shards, drawn uniformly, with a fixed seed."""
+        """Yield about `most` vectors of all shards, drawn uniformly with a fixed seed, in one array per shard."""
         chance = np.random.default_rng(1)
         left, missing = sum(shard.passages for shard in shards), most
         for number, shard in enumerate(shards):

@@ -48,8 +48,8 @@ class SourceFile(Struct, frozen=True):
 
 
 class Skipped(Struct, frozen=True):
-    """A skipped file, or skipped lines of a file, and the reason: how many lines, and the number of the first one, from
-    1.
+    """A skipped file, or skipped lines of a file, and the reason. `lines` counts the lines, `first_line` is the number
+    of the first one, from 1; both are 0 for a whole file.
     """
 
     path: str

@@ -33,8 +33,10 @@ class EmbedderSource(Struct, frozen=True, omit_defaults=True):
 class IndexMetadata(Struct, frozen=True, omit_defaults=True):
     """The metadata of a version. `built_at` is ISO 8601; `series` changes when passage numbers get new meanings.
 
-    `embedder` is the embedder's fingerprint. `model` names the embedder's weights; None means the catalog's embedder.
-    `relevance` is the cosine below which passages are no source; None leaves that to `retrieval.relevance`.
+    `trained_on` is the number of passages in the index when its clusters were trained; `files` are the names of the
+    files with the texts; `skipped` counts skipped files and lines. `embedder` is the embedder's fingerprint. `model`
+    names the embedder's weights; None means the catalog's embedder. `relevance` is the cosine below which passages are
+    no source; None leaves that to `retrieval.relevance`.
     """
 
     passages: int

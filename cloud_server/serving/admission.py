@@ -15,7 +15,9 @@ from shared.protocol import messages as m
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRefused:
-    """A refused connection: the HTTP status, and after how many seconds the device may retry."""
+    """A refused connection: the HTTP status, and after how many seconds the device may retry; None if a retry is no
+    use.
+    """
 
     status: HTTPStatus
     retry_after_s: float | None = None

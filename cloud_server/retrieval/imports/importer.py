@@ -34,7 +34,8 @@ SAMPLE = 8
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The result of an import. `normalised` vectors were not of unit length; `cut` texts were too long for a passage.
+    """The result of an import; the first five fields are as in `BuildReport`. `normalised` vectors were not of unit
+    length; `cut` texts were too long for a passage.
 
     `cosine` is the median cosine between `sampled` imported vectors and the embedder's own vectors of their texts,
     joined by `template`.

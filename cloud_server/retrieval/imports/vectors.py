@@ -42,7 +42,7 @@ class VectorSource(Protocol):
 
     @property
     def dimensions(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions of a vector."""
 
     @property
     def form(self) -> str:
