@@ -19,7 +19,7 @@ _MOST = 14.0
 class AbstentionThreshold:
     """The threshold on the log odds of an abstention: at or above it the model abstains.
 
-    The threshold is a linear function of the log odds that the best passage is relevant.
+    The threshold is `intercept` + `slope` · the log odds that the best passage is relevant.
     """
 
     intercept: float

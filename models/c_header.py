@@ -204,7 +204,7 @@ class Header:
 
     def _named(self, name: str, known: Mapping[str, int], steps: int) -> int | None:
         """Return the value of a constant; None if it has no value, or several. `known` are the constants of the same
-        enum.
+        enum; at most `steps` further constants that define it are looked up.
         """
         if name in known or not steps:
             return known.get(name)
@@ -237,7 +237,9 @@ class Header:
         return values
 
     def _value(self, text: str, known: Mapping[str, int], steps: int) -> int | None:
-        """Return the value of a number, a shifted number, or a constant's name; None for anything else."""
+        """Return the value of a number, a shifted number, or a constant's name; None for anything else. `known` and
+        `steps` are as in `_named`.
+        """
         while text.startswith("(") and text.endswith(")"):
             text = text[1:-1].strip()
         if number := _NUMBER.fullmatch(text):

@@ -21,7 +21,9 @@ class CTypes:
         self._structs: dict[str, Any] = {}
 
     def type(self, text: str) -> Any:
-        """Return the ctypes type; None for "void". Raises HeaderError for a struct without known members."""
+        """Return the ctypes type of a C type, which is written as in `c_declarations`; None for "void". Raises
+        HeaderError for a struct without known members.
+        """
         if text not in self._types:
             self._types[text] = self._new(text)
         return self._types[text]

@@ -66,7 +66,7 @@ class Decoder:
     ) -> None:
         """Create a decoder. `rows` maps sequences to their logits after a prompt and the first `written` answer tokens.
 
-        `log_weights` are in the order of `rows`.
+        `log_weights` are in the order of `rows`. `ahead` mixtures before the current one are kept.
         """
         self.position = written
         self._engine = engine

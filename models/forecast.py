@@ -45,7 +45,10 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """The facts in a model file. `file` is its size in bytes; `kv_values` and `context` are as in a Shape."""
+    """The facts in a model file. `file` is its size in bytes, `parameters` and `vocabulary` are counts of weights and
+    of tokens; `vocabulary_fingerprint` is a hash of all tokens; `chat_template`: the file has one. `kv_values` and
+    `context` are as in a Shape.
+    """
 
     file: int
     parameters: int
@@ -130,7 +133,9 @@ def forecast(weights: Weights, entry: Entry, room: Room) -> Forecast:
 
 
 def memory_of(entry: Entry, room: Room) -> int:
-    """Return the approximate bytes of memory that a model of the catalog takes while it runs."""
+    """Return the approximate bytes of memory that a model of the catalog takes while it runs with the settings in
+    `room`; the model's shape has to be known.
+    """
     assert entry.shape
     return entry.shape.file + bytes_per_token(entry.shape.kv_values, room.kv) * room.tokens(entry.shape.context)
 

@@ -136,17 +136,17 @@ class LlamaContext:
         return [[self.logits(next(rows)) for _ in part] for part in parts]
 
     def copy(self, source: int, target: int, start: int = -1, stop: int = -1) -> None:
-        """Let the target sequence share the given positions of the source; -1 stands for the first, or last,
-        position.
+        """Let the target sequence share the positions [start, stop) of the source; -1 stands for the source's own start
+        or end.
         """
         self._api.llama_memory_seq_cp(self._memory, source, target, start, stop)
 
     def remove(self, sequence: int, start: int = -1, stop: int = -1) -> bool:
-        """Remove the given positions from a sequence; return whether that was possible."""
+        """Remove the positions [start, stop) from a sequence, -1 as in `copy`; return whether that was possible."""
         return bool(self._api.llama_memory_seq_rm(self._memory, sequence, start, stop))
 
     def shift(self, sequence: int, start: int, stop: int, by: int) -> None:
-        """Move the given positions of a sequence, and of every other sequence that shares their cells, by `by`."""
+        """Move the positions [start, stop) of a sequence, and of all sequences that share their cells, by `by`."""
         self._api.llama_memory_seq_add(self._memory, sequence, start, stop, by)
 
     def first_position(self, sequence: int) -> int:

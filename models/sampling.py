@@ -19,7 +19,7 @@ _LEAST = float(np.finfo(np.float32).tiny)
 
 @dataclass(frozen=True, slots=True)
 class SamplingSettings:
-    """Sampling settings. Temperature 0 takes the likeliest token.
+    """Sampling settings. Temperature 0 takes the likeliest token; `seed` decides all draws.
 
     The value 0 turns off `top_k` and `min_p`, the value 1 `top_p` and `repetition_penalty`.
     """

@@ -28,8 +28,8 @@ _CHANGES: Final[dict[Check, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The checks that an engine failed, and those that have not been run yet. The engine does not use their
-    features.
+    """The checks that an engine failed (`inexact`), and those that have not been run yet (`untested`). The engine uses
+    the features of neither.
     """
 
     inexact: frozenset[Check] = frozenset()

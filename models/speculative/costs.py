@@ -161,7 +161,9 @@ def is_steady(samples: Samples) -> bool:
 
 
 def _time(engine: Engine, before: int, ids: Sequence[int], sizes: Sequence[int], samples: Samples) -> None:
-    """Add the seconds of passes over the first tokens of `ids`, of all sizes in turn, until each has its samples."""
+    """Add the seconds of passes over the first tokens of `ids`, of all sizes in turn, until each size has `_ROUNDS`
+    samples. `before` is the number of tokens in the sequence before each pass.
+    """
     for _ in range(_ROUNDS):
         for size in sizes:
             seconds = samples.setdefault((before, size), [])
@@ -216,13 +218,13 @@ class KnownCosts:
         self.file.keep(self.key, to_builtins(costs))
 
     def load_fact(self, name: str, kind: type[Fact]) -> Fact | None:
-        """Return another stored fact about this engine, such as the costs of a drafter; None if there is none of that
-        type.
+        """Return another fact about this engine, stored under `name`, such as the costs of a drafter; None if there is
+        none that fits the type `kind`.
         """
         with suppress(ValidationError):
             return convert(self.file.load().get(f"{self.key} {name}"), kind)
         return None
 
     def keep_fact(self, name: str, fact: object) -> None:
-        """Store another fact about this engine, replacing an earlier one."""
+        """Store another fact about this engine under `name`, replacing an earlier one of this name."""
         self.file.keep(f"{self.key} {name}", to_builtins(fact))

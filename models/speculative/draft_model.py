@@ -47,7 +47,7 @@ class Learned:
 
 @dataclass(slots=True)
 class DraftModel:
-    """A loaded model that drafts.
+    """A loaded model that drafts. `name` stands in messages for the user.
 
     `start` returns a drafter that follows the given tokens and the answer after them. `key` identifies the model in the
     file of costs. `close` frees the model, and may be called again. `costs` are None until they are measured. `failed`

@@ -60,8 +60,8 @@ class Lookup:
         return list(drafts.values())
 
     def _following(self, most: int) -> Iterator[Draft]:
-        """Yield the tokens that followed each earlier occurrence of the last tokens, the longest first; of equal
-        length, the latest first.
+        """Yield a draft of at most `most` tokens for each earlier occurrence of the last tokens: those that followed
+        it. The longest occurrence comes first; of equal length, the latest.
         """
         ids = self._ids[: self._size]
         if most < 1 or self._size < 2:
