@@ -47,7 +47,9 @@ class Runs:
 
 
 def pages_of_memory(size: int) -> mmap.mmap:
-    """Return page-aligned memory, which the kernel provides page by page on the first write. Raises StoreError."""
+    """Return `size` bytes of page-aligned memory, which the kernel provides page by page on the first write. Raises
+    StoreError.
+    """
     try:
         if hasattr(mmap, "MAP_PRIVATE"):  # MAP_SHARED pages would stay allocated after MADV_DONTNEED
             return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -79,5 +81,5 @@ class Arena:
                 self._pages.madvise(mmap.MADV_DONTNEED, start, length)
 
     def view(self, start: int, length: int) -> memoryview:
-        """Return the memory of an allocated run."""
+        """Return `length` bytes of the memory from `start` on, which `runs` has allocated."""
         return self._memory[start : start + length]

@@ -41,7 +41,8 @@ class StatesTotals:
 class PassageStates:
     """The cached KV states of one passage, over all its positions in prompts. Passage 0 stands for the instructions.
 
-    `title` and `path` are None if the passage is gone. `size` is in bytes; times are ISO 8601, UTC.
+    `slices`, `tokens` and `uses` are counts; `size` is in bytes; times are ISO 8601, UTC. `title` and `path` are None
+    if the passage is gone.
     """
 
     passage: int
@@ -101,8 +102,8 @@ class CacheRecords:
         return [row[0] for row in rows]
 
     def most_used(self, limit: int) -> list[dict[str, Any]]:
-        """Return the most used questions as `jackdaw cache list --json` prints them, with `failed` as the reason for a
-        missing answer.
+        """Return the `limit` most used questions as `jackdaw cache list --json` prints them; `failed` is why there is
+        no answer, None if there is one or the question waits.
         """
         rows = self.database.rows(
             "SELECT question, answer, origin, stale, uses, answered_at, json_extract(record, '$.failed') AS failed "
@@ -112,8 +113,8 @@ class CacheRecords:
         return [row | {"stale": bool(row["stale"])} for row in rows]
 
     def predicted(self, fingerprint: str, limit: int) -> list[int]:
-        """Return the ids of questions that were predicted and answered under the fingerprint, but never asked; latest
-        first.
+        """Return at most `limit` ids of questions that were predicted and answered under the fingerprint, but never
+        asked; the latest first.
         """
         rows = self.database.execute(
             "SELECT id FROM qa_entries WHERE origin = 'predicted' AND recipe = ? AND answer IS NOT NULL AND NOT stale "
@@ -191,11 +192,11 @@ class CacheRecords:
         return int(count)
 
     def passages_after(self, identity: int) -> int:
-        """Return how many passages are newer than the given id."""
+        """Return how many passages have a greater id than the given one, and are thus newer."""
         return int(self.database.execute("SELECT COUNT(*) FROM passages WHERE id > ?", (identity,))[0][0])
 
     def turns_after(self, identity: int) -> int:
-        """Return how many questions were answered with files after the given turn."""
+        """Return how many questions were answered with files after the turn with the given id."""
         rows = self.database.execute(f"SELECT COUNT(*) FROM turns WHERE {WITH_FILES} AND id > ?", (identity,))
         return int(rows[0][0])
 

@@ -24,7 +24,7 @@ little.
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation without its turns. Times are ISO 8601, UTC."""
+    """A conversation: `turns` is how many turns it has. Times are ISO 8601, UTC."""
 
     id: int
     title: str
@@ -154,8 +154,8 @@ class ConversationStore:
         return [_turn(row) for row in rows]
 
     def asked_between(self, first: str | None, end: str | None) -> Ids | None:
-        """Return the sorted ids of the turns asked from one moment on and before another; None if neither moment is
-        given.
+        """Return the sorted ids of the turns asked from `first` on and before `end` (ISO 8601, UTC; None: no bound);
+        None if both are None.
         """
         if first is None and end is None:
             return None

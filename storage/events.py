@@ -59,8 +59,8 @@ class EventStore:
         self.database.execute(f"INSERT OR REPLACE INTO events VALUES ({marks})", row)
 
     def between(self, first: date, last: date) -> Iterator[StoredEvent]:
-        """Yield the events that may take place on one of the given days, with every version and replacement of each
-        event.
+        """Yield the events that may take place on a day from `first` to `last`, with every version and replacement of
+        each event.
         """
         # ISO 8601 sorts as text, and "~" sorts after every time of day.
         rows = self.database.execute(

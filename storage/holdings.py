@@ -34,8 +34,8 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A stored file, or an unreadable file with the `reason`. `at` is the time of reading; `complete` says whether the
-    file was read to its end.
+    """A stored file, or an unreadable file with the `reason`. `passages` is a count, `at` the time of reading (ISO
+    8601, UTC); `complete` says whether the file was read to its end.
     """
 
     path: bytes
@@ -80,7 +80,8 @@ class Holdings:
         """Return files at or under a path: unreadable ones first, sorted by reason, then the others; each part sorted
         by path.
 
-        Only files are returned whose path below the given one contains all the words.
+        Only files are returned whose path below the given one contains all the words: at most `limit`, without the
+        first `offset`.
         """
         parts = folded(words).split()
         whole, length, folder = under(path)

@@ -30,7 +30,7 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document with its passages, their unit vectors, shape (passages, dimensions), and the rows of a table."""
+    """A document with its hash, passages, their unit vectors, shape (passages, dimensions), and its table, if any."""
 
     document: Document
     hash: str

@@ -40,9 +40,10 @@ costs.
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of a question's clusters, and of their bytes, was in memory when the question was searched.
+    """How much of the clusters that a question needed was in memory when it was searched.
 
-    `bytes_ahead` were read ahead for the question; `bytes_wasted` of them were not needed.
+    `ready` of the `clusters`, with `bytes_ready` of their `bytes`, were in memory. `bytes_ahead` were read ahead for
+    the question; `bytes_wasted` of them were not needed.
     """
 
     clusters: int

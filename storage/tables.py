@@ -71,7 +71,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell in a column of a table's part, in one or several rows."""
+    """A text in the column at `place` of a document's part of a table, in one or several rows."""
 
     document: int
     place: int
@@ -241,7 +241,7 @@ class TableStore:
         return [Totals(*row) for row in rows]
 
     def counts(self, table: Table, conditions: Sequence[Condition], place: int) -> list[tuple[str, int]]:
-        """Return how many rows have each text in a column, the most frequent text first; empty cells are left out."""
+        """Return each text in the column at `place` with its number of rows, most frequent first; "" is left out."""
         where, parameters = _where(table, conditions)
         path = f"$[{place}]"
         return self.database.execute(
