@@ -58,8 +58,8 @@ class PairingFile:
         self._path = path
 
     def open(self, pin: str, name: str, now: datetime) -> tuple[Record, int]:
-        """Make a pairing code for a server whose key has the given pin, and replace any open code. Return the record
-        and the secret.
+        """Make a pairing code for a server whose key has the given pin, and replace any open code. `name` is that of
+        the token to make (`Record.name`). Return the record and the secret.
 
         Raises NotWritable.
         """
@@ -100,7 +100,8 @@ class PairingFile:
         return record
 
     def complete(self, id: str, name: str, token: str, tokens: TokenFile, now: datetime) -> TokenEntry | None:
-        """Make the device's new token valid and end the pairing. Return None if the pairing code is no longer open.
+        """Make the device's new token valid and end the pairing. Return the token's record; None if the pairing code
+        `id` is no longer open. `name` is the name that the device chose, for a code without one.
 
         Raises StoreCorrupt, NotWritable.
         """

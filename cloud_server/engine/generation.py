@@ -82,8 +82,8 @@ class Generation:
         return self._batch.possible(job)
 
     def ask(self, owner: str, key: int, job: Job, allowed: int) -> ExpectedWait | None:
-        """Queue a job, which has to be `possible`. Return its expected wait; None if the queue is full or generation
-        has stopped.
+        """Queue a job, which has to be `possible`, under a new key, with tokens allowed up to index `allowed`. Return
+        its expected wait; None if the owner may queue no more, or generation has stopped.
         """
         with self._wake:
             if self._stopping or self._queue.full(owner):
@@ -240,7 +240,7 @@ class Generation:
         self._carry_out(key)
 
     def _displace(self, key: int) -> None:
-        """Take an answer out of the running batch; queue it again once its client allows more tokens."""
+        """Take an answer out of the batch: end a joint one, queue others again now or once their clients allow more."""
         asked, rest = self._asked[key], self._batch.displace(key)
         if rest is None:
             return
@@ -250,7 +250,7 @@ class Generation:
             self._queue.put_back(asked.owner, key, self._work(rest))
 
     def _to_displace(self, owner: str, job: Job) -> list[int] | None:
-        """Return the answers that have to be displaced so that the job can start now; None if the job has to wait."""
+        """Return the keys of the answers to displace so that the job can start now; None if the job has to wait."""
         return displaced(needs(job), owner, self._room, self._batch.whole, self._held)
 
     def _look(self) -> None:

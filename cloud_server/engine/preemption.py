@@ -59,6 +59,7 @@ def displaced(
     need: Capacity, owner: str, free: Capacity, whole: Capacity, held: Sequence[Allocation]
 ) -> list[int] | None:
     """Return the keys of the answers to displace so that the owner's next answer can start; None if it has to wait.
+    `need` is what that answer needs; `free` and `whole` are the engine's free and whole capacity.
 
     Paused answers of any owner are displaced first. Then come answers of the owner with the largest share, while that
     share is larger than the claimant's would be. Of one owner's answers, the newest goes first, as least work is lost.

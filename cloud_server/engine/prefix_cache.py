@@ -96,7 +96,9 @@ class PrefixCache:
         return dropped
 
     def _load(self, engine: Engine, key: bytes, start: int, stop: int) -> bool:
-        """Load a state from disk into memory, if it is on disk. Return whether it is in memory now."""
+        """Load the state of positions [start, stop) of the prefix `key` from disk into memory, if it is on disk. Return
+        whether it is in memory now.
+        """
         room = (stop - start) * engine.info.kv_bytes_per_token <= self._most_bytes
         if self._saved is None or not (room and _is_exact(engine)):
             return False

@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Beginnings:
-    """The prompts to prefill for one question. `left` are the prompts that fit the engine and are not completely
-    prefilled yet.
+    """The prompts to prefill for one question of an owner (a token's name). `rows` are all prompts; `left` are those
+    that fit the engine and are not completely prefilled yet.
     """
 
     owner: str
@@ -60,8 +60,8 @@ class ProvisionalPrefill:
         return self._borrower is not None or bool(self._fitting(free, cells))
 
     def begin(self, key: int, owner: str, rows: Sequence[Segments]) -> None:
-        """Queue prompts to be prefilled without their last segments. Prompts that the engine can never hold are left
-        out. Does nothing if no KV states are cached.
+        """Queue the prompts `rows` of one question under a key, to be prefilled without their last segments. Prompts
+        that the engine can never hold are left out. Does nothing if no KV states are cached.
         """
         if self.enabled:
             possible = [row for row in rows if 0 < _length(row) <= self._engine.info.prompt_room]
@@ -115,8 +115,8 @@ class ProvisionalPrefill:
             raise EngineLost(NOT_EMPTIED) from error
 
     def _fitting(self, free: Sequence[int], cells: int) -> dict[str, tuple[_Beginnings, Segments]]:
-        """Return, for each owner with such a prompt, the first prompt for which there is room, after the queued prompts
-        of its question.
+        """Return, by owner, the owner's first prompt for which there is room, as the second part of a pair; the first
+        part is the entry of `_beginnings` to which it belongs.
         """
         fitting: dict[str, tuple[_Beginnings, Segments]] = {}
         for beginnings in self._beginnings.values() if free else ():

@@ -20,7 +20,7 @@ def work(prompt_tokens: int, answer_tokens: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class QueuedRequest:
-    """A queued request and its cost in answer tokens."""
+    """A queued request, by its key, and its `work`: its cost in answer tokens."""
 
     key: int
     work: float

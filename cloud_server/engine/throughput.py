@@ -66,7 +66,7 @@ class Throughput:
         return work * self.seconds / max(self.done, 1e-6)
 
     def wait_s(self, ahead: float) -> float:
-        """Return the seconds until the work in front of a request is done and a sequence is free. If all sequences are
-        taken, they are assumed to become free at even intervals.
+        """Return the seconds until the work `ahead` of a request is done and a sequence is free. All sequences are
+        assumed to be taken and to become free at even intervals: one in the time that a mean request's work takes.
         """
         return self.takes_s(ahead + self.request)

@@ -71,8 +71,8 @@ class Answering:
         return Inquiry(ask.question, ask.passages, self.template, self.anchored, ask.max_tokens)
 
     def search(self, vectors: Sequence[Vector], most: int, ticket: Ticket | None = None) -> tuple[Passages, ...]:
-        """Return the relevant passages for each vector, nearest first; `ticket` is the look-ahead for the first
-        vector.
+        """Return at most `most` relevant passages for each vector, in the order of the vectors, nearest passage first.
+        `ticket` is the look-ahead for the first vector.
         """
         if self.corpus is None:
             return ((),) * len(vectors)
@@ -83,7 +83,9 @@ class Answering:
         )
 
     def provisional(self, vector: Vector, most: int, ticket: Ticket | None = None) -> Passages:
-        """Return the relevant passages that `search` will probably find; none while it has read too few clusters."""
+        """Return at most `most` relevant passages that `search` will probably find; none while it has read too few
+        clusters.
+        """
         if self.corpus is None:
             return ()
         nearest = ticket.provisional(most) if ticket else self.corpus.provisional(vector, most)

@@ -29,7 +29,8 @@ class Conditions(msgspec.Struct, frozen=True):
 
 
 class PipelineRecall(msgspec.Struct, frozen=True):
-    """A pipeline's mean recall, 0 to 1, and the confidence interval of the difference from the plain pipeline's recall.
+    """A pipeline's mean recall, 0 to 1, and the bounds `low` and `high` of the confidence interval of how much it
+    exceeds the plain pipeline's recall.
 
     `first` is the share of questions whose first passage is relevant; `tokens` is the mean number of tokens that the
     pipeline wrote for a question.

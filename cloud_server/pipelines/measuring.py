@@ -71,7 +71,7 @@ class QuestionTurn:
         work()
 
     def may_search(self, count: int) -> bool:
-        """Return True: the quota of a measurement is practically unlimited."""
+        """Return True, as the quota of a measurement is practically unlimited, and charge the searches to it."""
         return self.drafting.may_search(count)
 
     def draft(self, job: Job) -> Writing | None:

@@ -46,7 +46,7 @@ class Searching:
     def look_up(self, step: LookUp) -> tuple[Passages, ...]:
         """Return the relevant passages for each query, the nearest first.
 
-        The search uses the clusters that were prefetched for the question; the first one ends the prefetching.
+        The search for the first query uses the clusters that were prefetched; the prefetching ends.
         """
         vectors = self._answering.vectors(self._inquiry, step)
         self._near = vectors[0]

@@ -140,7 +140,7 @@ class StatesWriter:
 
     def _write(self, segments: Segments, limit: int) -> dict[str, int]:
         """Compute and write the states of the instructions and of a passage, where they are missing or damaged. Return
-        their file names and numbers of tokens.
+        the number of tokens of each state written, by file name. `limit` is named if the disk is full.
         """
         head, text, _ = segments
         made = {}

@@ -53,8 +53,8 @@ class Write:
     """A step: have the model write a text of up to `most` tokens, which ends before the first of `stops`.
 
     `searched`: the text will be looked up, so the index may be read ahead near its first half. `accepted` are the
-    tokens of the device's answer that the text continues. `answers`: the text is part of that answer and is sampled
-    with the device's settings; all other texts are greedy.
+    tokens of the device's answer that the text continues. `probabilities`: that of each token is needed. `answers`: the
+    text is part of that answer and is sampled with the device's settings; all other texts are greedy.
     """
 
     prompt: Prompt

@@ -34,10 +34,11 @@ Chosen = TypeVar("Chosen", bound=Index)
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """The result of a build, in counts. `passages` were added; an interrupted earlier run had already embedded `kept`
-    of them.
+    """The result of a build, in counts. `passages` of `files` files were added; an interrupted earlier run had already
+    embedded `kept` of them.
 
-    `total` passages are in the index now. `unchanged` files were in the index already.
+    `total` passages in `clusters` clusters are in the index now. `unchanged` files were in the index already; `skipped`
+    says what was left out.
     """
 
     passages: int
@@ -53,7 +54,8 @@ class BuildReport:
 class Builder(Generic[Chosen]):
     """Builds versions of an index. `on_notice` gets sentences to show to the user while the build runs.
 
-    `model` and `relevance` are stored in the metadata of a new index: see `IndexMetadata`.
+    A shard has `shard_passages` passages. `model` and `relevance` are stored in the metadata of a new index: see
+    `IndexMetadata`.
     """
 
     index: Chosen

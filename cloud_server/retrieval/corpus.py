@@ -27,8 +27,8 @@ class Ticket(Protocol):
         """Move the look-ahead to another vector: that of the text written so far."""
 
     def provisional(self, most: int) -> list[PublicPassage]:
-        """Return the passages that the search will probably return, best first; none while too few clusters are in
-        memory.
+        """Return at most `most` passages that the search will probably return, best first; none while too few clusters
+        are in memory.
         """
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
@@ -66,8 +66,8 @@ class Corpus(Protocol):
         """Search for several vectors at once, each as `search` does; a cluster that several need is read once."""
 
     def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """Return the passages that a running search will probably return, best first, without waiting for it; none
-        while too few of its clusters are in memory.
+        """Return at most `most` passages that a running search will probably return, best first, without waiting for
+        it; none while too few of its clusters are in memory.
         """
 
     def look_ahead(self, vector: Vector, pipeline: str) -> Ticket:

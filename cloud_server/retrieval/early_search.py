@@ -28,8 +28,8 @@ class EarlySearch:
         return self.search(self._near, most)
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """Return the corpus's hits; if the vector was searched for already, the hits of that search. Raises
-        StoreError.
+        """Return the `most` passages nearest to a vector; if the last search was for the same vector and `most`, its
+        hits without another search. Raises StoreError.
         """
         asked = (vector.tobytes(), most)
         if self._last is None or self._last[:2] != asked:

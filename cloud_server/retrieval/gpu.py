@@ -143,8 +143,8 @@ class GpuTier:
         return share
 
     def end(self, asked: Collection[int], scanned: Collection[int]) -> None:
-        """Unpin the scanned clusters, and queue the question's other clusters for copying, if they are used often
-        enough.
+        """Unpin the `scanned` clusters of a search that is over, and offer the other `asked` ones for copying: each is
+        copied if there is room for it, or if it is used more than a cluster on the device.
         """
         with self._changed:
             self._rows.unpin(scanned)

@@ -14,8 +14,8 @@ Stage = Literal["embedding", "importing", "clustering", "writing", "states"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a stage of work, in units of that stage: bytes or rows of the sources, training rounds, passages
-    placed, or passages whose states are on disk.
+    """The progress of a stage of work: `done` of `total` units of that stage, which are bytes or rows of the sources,
+    training rounds, passages placed, or passages whose states are on disk.
 
     `passages` counts the passages so far that are new to the index, or have states.
     """
@@ -36,7 +36,8 @@ class IndexVersion:
 
 @dataclass(frozen=True, slots=True)
 class FinishedShards:
-    """Finished shards, their plan, the version that they are added to, and the number of skipped passages.
+    """Finished shards, their plan, the version that they are added to (`base`; None for a new index), and the number of
+    skipped files and lines.
 
     `model` and `relevance` go into the metadata of a new index; an extended index keeps its own.
     """

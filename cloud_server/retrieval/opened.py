@@ -27,7 +27,7 @@ index has new ids.
 
 @dataclass(frozen=True, slots=True)
 class StoredPassages:
-    """The texts of a version of the index, without its vectors."""
+    """The texts of a version of the index, without its vectors. `series` is that of the version's metadata."""
 
     series: int
     files: PassageFiles
@@ -112,8 +112,8 @@ class OpenIndex:
         return self.scan_many([ready], vector[None], k)[0]
 
     def provisional(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """Return the nearest passages in the clusters read so far, once the nearer half of the clusters is read; before
-        that, none.
+        """Return the `most` nearest passages in the clusters read so far, once the nearer half of the question's
+        clusters is read; before that, none.
 
         For 0.90 of 600 questions, the nearer half held the three best passages. An index with codes never returns any,
         as its searches read little. Raises StoreCorrupt, StoreError.

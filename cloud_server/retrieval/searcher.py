@@ -24,7 +24,9 @@ Hits = tuple[Numbers, Vectors]
 
 @dataclass(slots=True, eq=False)
 class _Search:
-    """The vectors for which one thread searches, always together, and the result."""
+    """The vectors for which one thread searches, always together, and the result: `hits`, or the `error`. `clusters`
+    are those of all its vectors; `is_taken`: a thread carries it out.
+    """
 
     index: OpenIndex
     probed: Sequence[Numbers]

@@ -86,7 +86,7 @@ class Shards:
                 shutil.rmtree(self.folder)
 
     def finished(self) -> list[Shard]:
-        """Return the finished shards, in order."""
+        """Return the finished shards, in order from number 0 up to the first that is missing or unreadable."""
         shards: list[Shard] = []
         while True:
             try:
@@ -95,7 +95,7 @@ class Shards:
                 return shards
 
     def write(self, number: int, shard: Shard, passages: Sequence[PassageText], vectors: Vectors) -> None:
-        """Store a finished shard durably. Raises NotWritable."""
+        """Store a finished shard durably, as the one with this number. Raises NotWritable."""
         write_passages(self.passage_file(number), passages)
         write_durably(self._vector_file(number), [np.ascontiguousarray(vectors, "<f4").data])
         settle(self.folder)

@@ -51,7 +51,7 @@ class Replica:
 @contextmanager
 def running(own: Serve, replicas: int, threads: int, devices: int, make: Callable[[], Service]) -> Iterator[None]:
     """Serve with `replicas` replicas of `threads` cores each while the block runs; each replica calls `make` to build
-    its service.
+    its service, and has at most `devices` connections. `own` are the settings of addresses, TLS and shutdown.
 
     Joins the cluster that RAY_ADDRESS names, or starts one on this machine alone.
     """

@@ -106,7 +106,9 @@ class Sessions:
         self._jobs.pop(key, None)
 
     def written(self, events: Sequence[EngineEvent], spent: Mapping[str, int]) -> None:
-        """Deliver and send the events of a generation step, and charge each token's quota for the computed tokens."""
+        """Deliver and send the events of a generation step, and charge the tokens computed, in `spent` by access
+        token's name, to the quotas.
+        """
         now = time.monotonic()
         for name, tokens in spent.items():
             self.quota(name).computed(now, tokens)

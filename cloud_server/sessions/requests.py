@@ -85,7 +85,7 @@ class Requests:
                     request.cancel()
 
     def written(self, event: EngineEvent, number: int) -> None:
-        """Pass an engine event to its request; `flush` sends the result."""
+        """Pass an engine event to the request with the given number, if it still runs; `flush` sends the result."""
         if request := self._requests.get(number):
             try:  # `guarded` per token would cost as much as encoding the token
                 request.written(event)

@@ -171,7 +171,9 @@ class _Blocks:
         return shard, [whole(texts[place]) for place in present], vectors[present] if empty else vectors
 
     def _compare(self, vectors: Vectors, texts: list[PassageText], present: list[int], row: int) -> None:
-        """Embed some of the block's texts again. Raises UsageError if the vectors differ from the imported ones."""
+        """Embed again some of the texts at the places `present` of the block that begins at `row`. Raises UsageError if
+        the vectors differ from the imported ones.
+        """
         most = FIRST_SAMPLE if self._template is None else SAMPLE
         chance = np.random.default_rng(row)
         places = sorted(chance.choice(present, min(most, len(present)), replace=False).tolist()) if present else []
