@@ -101,7 +101,9 @@ def to_be_written(deed: str) -> Iterator[None]:
 
 
 def _target(file: Path) -> Path:
-    """Return the file that writing to `file` replaces. Raises OSError."""
+    """Return the file that `write_private` replaces, as described there: `file`, or the target of a link. Raises
+    OSError.
+    """
     folder = private_folder(file.parent).resolve()
     target = file.resolve()
     if _is_root() and folder.stat().st_uid != 0 and not target.is_relative_to(folder):

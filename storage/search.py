@@ -120,8 +120,8 @@ class FullText:
         return [row[0] for row in rows]
 
     def marked(self, expression: str, ids: Sequence[int]) -> dict[int, Marked]:
-        """Return the titles and texts of the given rows with their matches marked; rows without a match are left
-        out.
+        """Return the titles and texts of the rows with these ids, by id, with their matches marked; rows without a
+        match are left out.
         """
         highlight = f"highlight({self.table}, ?, '{OPENING}', '{CLOSING}')"
         marks = ", ".join("?" * len(ids))

@@ -18,7 +18,7 @@ DURATION: Final = "h:m:s"
 """The unit of durations, which are stored as numbers of seconds."""
 
 _MOST_CELLS: Final = 200
-"""The cells from which on a word does not distinguish rows: at most one more is returned for a word."""
+"""The most cells with a word that still distinguishes rows; of a word in more cells, one cell more is returned."""
 
 
 @dataclass(frozen=True, slots=True)

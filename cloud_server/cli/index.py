@@ -52,7 +52,7 @@ _EMBEDDER = (
         "it was fetched. Extra: embedders.  [default: the devices' own]",
     ),
     click.option("--query-prefix", help="Text to put before each question.  [default: as the model is configured]"),
-    click.option("--passage-prefix", help="Text to put before each passage."),
+    click.option("--passage-prefix", help="Text to put before each passage.  [default: as the model is configured]"),
     click.option(
         "--relevance",
         type=click.FloatRange(0, 1),

@@ -35,7 +35,7 @@ from storage.private import private_lock
     show_default=True,
     help="Most megabytes on disk. States beyond this limit are deleted.",
 )
-@click.option("--clear", is_flag=True, help="Delete all states instead.")
+@click.option("--clear", is_flag=True, help="Delete all states, and compute none.")
 def states(limit_mb: float, clear: bool, as_json: bool) -> None:
     """Compute KV states of the index's passages ahead, beginning with the passages from which most answers were
     written. An answer then begins sooner, because the server reads the states instead of the passages.

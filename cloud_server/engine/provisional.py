@@ -1,5 +1,5 @@
-"""Prefills the beginnings of prompts that will probably be requested into the prefix cache, while no answer needs the
-engine: of prompts with the passages that a running search has found so far. Owners take turns, prompt by prompt.
+"""Prefills prompts that will probably be requested, up to the question, into the prefix cache, while no answer needs
+the engine. They are made of the passages that a running search has found so far. Owners take turns, prompt by prompt.
 Independent of the index and of clocks.
 """
 

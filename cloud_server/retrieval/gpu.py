@@ -272,5 +272,7 @@ class _Share:
         self._tier.end(self._asked, self.clusters)
 
     def candidates(self) -> list[tuple[Codes, Numbers]]:
-        """Return, for each question, the codes and numbers of the vectors that may be nearest. Raises GpuFailed."""
+        """Return, for each vector of the search in order, the codes and numbers of the stored vectors that may be its
+        nearest; an empty list if the GPU scanned no cluster. Raises GpuFailed.
+        """
         return self._tier.fetched(self.chosen) if self.chosen else []

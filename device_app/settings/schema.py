@@ -36,7 +36,10 @@ _SERVERS = "JACKDAW_SERVER_"
 _CONTEXT = 2048 if sys.platform == "android" else 4096
 """The tokens of context if nothing is set. llama.cpp fills all of them with zeros, which takes memory at once."""
 
-Threads = Annotated[int, Meta(ge=0, le=1024, description="Threads to compute with; 0 uses one per physical core.")]
+Threads = Annotated[
+    int,
+    Meta(ge=0, le=1024, description="Threads to compute with; 0 uses one per physical core, but none for small cores."),
+]
 
 
 @dataclass(frozen=True, slots=True)

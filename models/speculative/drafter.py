@@ -22,8 +22,8 @@ class Draft:
 
     @property
     def degrees(self) -> list[int]:
-        """How sure the drafter is of each token, from 1 to `DEGREES`: by the tokens matched before it, or by its
-        probability.
+        """For each token, how sure the drafter is of it, from 1 to `DEGREES`: by its probability if a model drafted it,
+        else by the number of tokens that matched before it.
         """
         if self.log_probabilities:
             return [min(int(math.exp(own) * DEGREES), DEGREES - 1) + 1 for own in self.log_probabilities]

@@ -13,8 +13,8 @@ from shared.text import embedded_text
 from storage.public_passages import PassageText
 
 IS_UNIT = 1e-3
-"""The deviation from length 1 up to which a vector counts as a unit vector; rounding to half precision causes half of
-it.
+"""The deviation from length 1 up to which a vector counts as a unit vector: twice that which rounding to half precision
+causes.
 """
 
 AGREES = 0.95

@@ -101,7 +101,7 @@ class Importer(Generic[Chosen]):
 
 
 class _Blocks:
-    """The blocks of one import; each becomes a shard. A shard's `Position.line` is the row after it."""
+    """The blocks of one import; each becomes a shard, whose `Position.line` is the number of the row after it."""
 
     def __init__(
         self,
