@@ -12,7 +12,7 @@ from cloud_server.engine.jobs import Job
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """An amount of engine sequences and of context cells, either free, in total, or needed by an answer."""
+    """Numbers of the engine's sequences and of its context cells: the free ones, all, or those that an answer needs."""
 
     sequences: int
     cells: int

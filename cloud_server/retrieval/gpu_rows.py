@@ -27,7 +27,9 @@ _LONGEST: Final = 1.001
 _UNIT: Final = 2.0**-24
 _LEAST: Final = 2.0**-126
 _INPUT_ERRORS: Final = {"highest": 0.0, "high": 2.0**-10, "medium": 2.0**-7}
-"""The relative error of a product whose factors were rounded, by torch's matmul precision: none, TF32, bfloat16."""
+"""The relative error of a product because its factors are rounded, by torch's matmul precision: "highest" does not
+round, "high" rounds to TF32, "medium" to bfloat16.
+"""
 
 
 class Segment(NamedTuple):

@@ -122,8 +122,8 @@ class Joint:
         self.flush(now=self._rejected > rejected or bool(self._end))
 
     def flush(self, *, now: bool = False) -> None:
-        """Send the gathered messages once they have waited long enough. After the last message of an ended answer,
-        finish.
+        """Send the gathered messages once they have waited GATHER_S; with `now`, at once. After the last message of an
+        ended answer, finish.
         """
         while self._rest and self._hands.may_send():
             self._hands.say(self._rest.popleft())

@@ -18,7 +18,7 @@ _SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}.*")
 
 
 class _State(Struct):
-    """The fields used here of the metadata that the library `datasets` stores beside a data set's Arrow files."""
+    """The metadata that the library `datasets` stores beside a data set's Arrow files: only the fields used here."""
 
     data_files: list[dict[str, str]] = field(name="_data_files")
     indices: list[object] | None = field(name="_indices_data_files", default=None)
