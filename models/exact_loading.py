@@ -1,4 +1,5 @@
-"""Loads a model with settings under which its results are exact: the same to the bit, however a prompt is divided.
+"""Loads a model with settings under which its results on this machine are exact: the same to the bit, whether a prompt
+is computed in one pass, in several, or from cached states.
 
 Some builds of llama.cpp round differently from pass to pass: some with one type of attention states (f16 or q8_0) and
 not with the other, some only if weights are repacked for the processor's kernels. Which ones do so can only be tested.

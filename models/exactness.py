@@ -68,8 +68,8 @@ def _rollback(engine: Engine) -> bool:
 
 
 def _passes(engine: Engine) -> bool:
-    """Check that reading a prompt in passes of other sizes gives the same logits. After cached states, only the rest is
-    read, in a smaller pass.
+    """Check that reading a prompt in passes of other sizes gives the same logits, as only the rest of a prompt is read,
+    in a smaller pass, after cached states.
     """
     (tokens,) = _ids(engine, sum(_PASSES))
     computed = engine.prefill(0, tokens)

@@ -66,7 +66,8 @@ class Drafting:
         return self.costs is None or self._is_model_unmeasured(info)
 
     def measure(self, engine: Engine) -> PassCosts:
-        """Measure the costs that are not known yet, which empties the engine's sequences. Raises EngineError, GaveWay.
+        """Measure the costs that are not known yet, which empties the engine's sequences, and return the costs of
+        passes. Raises EngineError, GaveWay.
 
         They are stored unless other processes disturbed the measurement. A drafting model that fails, or that would
         never draft by these costs, is dropped and freed.
