@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from device_app.english import discourse, intents, query
+from device_app.english import discourse, intents, outcomes, query
 from device_app.everyday.rule import Asked, local_now
 from shared.errors import UsageError
 from storage.qa_entries import QAEntries
@@ -46,6 +46,7 @@ def needs_model(device: Device, question: str, *, fresh: bool) -> bool:
     """
     if intents.needs_no_file(question):
         return device.public is not None or not device.options().unsuited
-    if discourse.subject(question) and device.options().plan.summaries == "quoted":
+    is_quotable = discourse.subject(question) or outcomes.asked_for(question)
+    if is_quotable and device.options().plan.summaries == "quoted":
         return False
     return fresh or not QAEntries(device.database).answers(" ".join(question.split()))

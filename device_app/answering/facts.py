@@ -154,7 +154,8 @@ class Facts:
         if hits and quotes and request.is_quotable:
             with request.trace.step("quote"):
                 parts = self.retriever.embedder, self.retriever.people
-                quoted = quoting.quoted(request.query, search_query, hits, *parts)
+                quoted = quoting.outcomes_of_meeting(request.query, hits, self.retriever.store.passages_of_documents)
+                quoted = quoted or quoting.quoted(request.query, search_query, hits, *parts)
         elif hits and quotes and not request.is_follow_up:
             quoted = quoting.corrected(request.query, [*hits, *self._written_before(request)], self.clock().date())
             why_quoted = quoting.CORRECTED if quoted else ""

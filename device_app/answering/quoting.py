@@ -4,23 +4,28 @@ A quote is exact, unlike a small model's summary.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
-from device_app.english import discourse, speech
+from device_app.english import discourse, outcomes, speech
 from device_app.english.dates import Span
+from device_app.english.outcomes import Outcome
 from device_app.english.query import Query
 from device_app.english.terms import searched
 from device_app.knowledge import corrections, quotes
 from device_app.knowledge.known_people import KnownPeople
+from device_app.knowledge.minutes import is_meeting, minutes
+from device_app.knowledge.quotes import Quote
 from device_app.question.options import Options
 from models.engine import Embedder
-from shared.types import Hit
+from shared.types import Hit, StoredPassage
 
 _NUMBERED: Final = re.compile(r"\b(?=\w*[^\W\d])\w*\d\w*\b")
 """Matches a name that contains a digit."""
+
+_HEADINGS: Final[dict[Outcome, str]] = {"decision": "Decided", "action": "To do", "question": "Open"}
 
 CORRECTED: Final = "a newer message or file changes what was said before"
 
@@ -40,6 +45,8 @@ def search_query(asked: Query, options: Options) -> Query:
     """Return the query for retrieval: the question's subject if the files are to be quoted, else the question."""
     if options.plan.summaries != "quoted":
         return asked
+    if request := outcomes.asked_for(asked.text):
+        return replace(asked, text=request.meeting)
     if said := discourse.said_by(asked.text):
         return replace(asked, text=said.query, days=())  # a day that was spoken about is not when that was
     about = discourse.subject(asked.text)
@@ -67,6 +74,35 @@ def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder, 
     lines = [f"- {quote.text} [{sources.index(quote.source) + 1}]" for quote in sentences]
     heading = said.heading if said else f"{about.text[:1].upper()}{about.text[1:]}:"
     return Quoted("\n".join([heading, "", *lines]), [hits[source - 1] for source in sources])
+
+
+def outcomes_of_meeting(
+    asked: Query, near: Sequence[Hit], passages_of: Callable[[Sequence[int]], Sequence[StoredPassage]]
+) -> Quoted | None:
+    """Return the decisions, actions and open questions of the meeting nearest to the question, with who said them.
+
+    `passages_of` returns all passages of the documents with the given ids. Return None if the question does not ask for
+    a meeting's outcomes, or if no meeting near it states one.
+    """
+    request = outcomes.asked_for(asked.text)
+    if request is None:
+        return None
+    meetings = {hit.passage.document_id: hit for hit in reversed(near) if is_meeting(hit.passage)}
+    for document, meeting in reversed(meetings.items()):
+        passages = passages_of([document])
+        if (not asked.days or _is_of(meeting, asked.days)) and (stated := minutes(passages, request.outcomes)):
+            return _as_minutes(meeting, passages, stated)
+    return None
+
+
+def _as_minutes(meeting: Hit, passages: Sequence[StoredPassage], stated: Mapping[Outcome, Sequence[Quote]]) -> Quoted:
+    sources = sorted({quote.source for quotes_of in stated.values() for quote in quotes_of})
+    title, day = meeting.passage.title, (meeting.passage.date or "")[:10]
+    lines = [f"{title}:" if day in title else f"{title}, {_written(meeting)}:"]
+    for kind in stated:
+        lines += ["", f"**{_HEADINGS[kind]}**", ""]
+        lines += [f"- {quote.text} [{sources.index(quote.source) + 1}]" for quote in stated[kind]]
+    return Quoted("\n".join(lines), [replace(meeting, passage=passages[each - 1], copies=()) for each in sources])
 
 
 def _names(speaker: str, people: KnownPeople) -> frozenset[str]:

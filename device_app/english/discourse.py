@@ -48,14 +48,19 @@ _POINTS = re.compile(rf"{_OF}$|(?:it|this|that|these|those|them|how|why|when|whe
 _AND_ASKS = re.compile(r"\band (?:how|why|when|where|who|what)\b", re.IGNORECASE)
 
 
+def without_courtesy(question: str) -> str:
+    """Return the question without polite words before it and the marks at its end."""
+    asked = question.strip().rstrip(" ?.!")
+    politely = _POLITELY.match(asked)
+    return asked[politely.end() :] if politely else asked
+
+
 def subject(question: str) -> str:
     """Return the subject, for retrieval, of a question for statements; few discussions contain the word "discussion".
 
     Return "" for a question about a fact, or with a second question in it.
     """
-    asked = question.strip().rstrip(" ?.!")
-    if politely := _POLITELY.match(asked):
-        asked = asked[politely.end() :]
+    asked = without_courtesy(question)
     about = _LAST.sub("", _FORM.sub("", _about(asked)))
     return "" if _POINTS.match(about) or _AND_ASKS.search(about) else about
 
@@ -82,9 +87,7 @@ class SaidBy:
 
 def said_by(question: str) -> SaidBy | None:
     """Parse a question for the statements of one person; return None for any other question."""
-    asked = question.strip().rstrip(" ?.!")
-    if politely := _POLITELY.match(asked):
-        asked = asked[politely.end() :]
+    asked = without_courtesy(question)
     match = _SAID_BY.fullmatch(asked)
     if match is None or _POINTS.match(match["subject"]) or _AND_ASKS.search(match["subject"]):
         return None

@@ -211,3 +211,41 @@ def test_what_was_corrected_later_is_quoted_with_both_days_and_no_model(database
     )
     assert (answer.quoted, answer.decided, len(answer.hits)) == (True, (CORRECTED,), 2)
     assert answered(room, "When is the garden party?", options(relevance=0.0)).origin == "device"  # not a kept answer
+
+
+MEETING = """\
+[12/08/2026, 10:00:00] Anna: Good morning, everybody, lovely weather we are having.
+[12/08/2026, 10:01:00] Tom: The roof leaks, so we decided to repair it before the winter.
+[12/08/2026, 10:02:00] Anna: I'll ask the roofer for a second quote by Friday. And my cousin says hello.
+[12/08/2026, 10:03:00] Tom: We still need to find out who pays for the scaffolding.
+[12/08/2026, 10:04:00] Anna: Fine, see you all next week, and bring cake.
+"""
+OUTCOMES = """\
+**Decided**
+
+- Tom: The roof leaks, so we decided to repair it before the winter. [1]
+
+**To do**
+
+- Anna: I'll ask the roofer for a second quote by Friday. [1]
+
+**Open**
+
+- Tom: We still need to find out who pays for the scaffolding. [1]"""
+
+
+def test_the_summary_of_a_meeting_quotes_its_outcomes_alone(database: Database, notes: Path) -> None:
+    added(database, notes / "House meeting.txt", MEETING)
+    room = quoting(database)
+    heading, _, outcomes = answered(room, "Summarize the house meeting", QUOTED).text.partition("\n\n")
+    assert ("2026-08-12" in heading, outcomes) == (True, OUTCOMES)
+    open_alone = answered(room, "Which questions are still open after the house meeting?", QUOTED).text
+    assert open_alone.endswith(f"\n\n{OUTCOMES[OUTCOMES.index('**Open') :]}")
+    assert "**Decided**" not in open_alone
+
+
+def test_a_meeting_without_outcomes_is_quoted_as_before(database: Database, notes: Path) -> None:
+    added(database, notes / "House meeting.txt", CHAT)
+    answer = answered(quoting(database), "Summarize the house meeting about the leaking roof", QUOTED)
+    assert (answer.quoted, "**" in answer.text) == (True, False)
+    assert "The leaking roof drips into the hall." in answer.text
