@@ -135,14 +135,16 @@ class Engine(Protocol):
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
         """Append the tokens to the sequence; return the logits after the last one.
 
-        Raises ContextFull if the tokens do not fit. After that, or any other exception, KeyboardInterrupt included, the
+        States and logits do not depend on how a text is divided into calls. Raises ContextFull if the tokens do not
+        fit; a single token may need room for two. After that, or any other exception, KeyboardInterrupt included, the
         sequence is as before.
         """
 
     def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
         """Append one token to each named sequence, all in one batch; return the logits of each sequence.
 
-        Raises ContextFull if the tokens do not fit; no sequence has changed then.
+        This is for tokens that are drawn: the states of a prefilled token may be rounded in another way. Raises
+        ContextFull if the tokens do not fit; no sequence has changed then.
         """
 
     def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:

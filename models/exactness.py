@@ -23,10 +23,8 @@ _PROMPT, _MORE, _REST = 24, 16, 8
 _HEAD, _FIRST, _SECOND = 12, 8, 11
 """The token counts of a common head, and of two passages that may follow the head."""
 
-_PASSES = (2, 3, 4, 5, 7, 11)
-"""Sizes of passes to try: kernels compute 2, 4 or 8 tokens at a time, and the remainder in another way. A token is
-never read alone after other tokens (`kv.parts`).
-"""
+_PASSES = (1, 2, 3, 1, 4, 5, 7, 1, 11)
+"""Sizes of passes to try: kernels compute 2, 4 or 8 tokens at a time, and the remainder in another way."""
 
 _STEPS = 3
 """The number of tokens that are decoded in several rows at once."""

@@ -10,8 +10,7 @@ from shared.errors import GaveWay
 PART = 128
 """Tokens computed between two checks whether to stop, which take about 100 to 200 ms.
 
-llama.cpp computes as many per batch anyway, so the logits stay the same to the bit. They also do with smaller parts,
-except parts of a single token.
+llama.cpp computes as many per batch anyway. The logits stay the same to the bit, as they do with smaller parts.
 """
 
 

@@ -109,7 +109,7 @@ def parts(count: int, most: int) -> Iterator[int]:
     """Yield the sizes of the batches for `count` tokens: at most `most` each, and no batch of a single token after
     others.
 
-    A single token is computed by other kernels, which round f16 sums differently from all larger batches.
+    For a single token an engine may have to compute two (`LlamaContext.append`).
     """
     while count > most:
         size = most - 1 if count == most + 1 else most

@@ -113,7 +113,15 @@ class LlamaContext:
         return np.ctypeslib.as_array(features, (first + count, width))[first:].copy()
 
     def append(self, sequence: int, start: int, ids: npt.NDArray[np.int32]) -> Logits:
-        """Compute tokens in batches at the end of a sequence of `start` tokens; return the last token's logits."""
+        """Compute tokens in batches at the end of a sequence of `start` tokens; return the last token's logits.
+
+        A single token is computed beside another one, in the scratch sequence: a pass of one token is computed by other
+        kernels, which round f16 sums differently from all larger passes.
+        """
+        if ids.size == 1:
+            self.compute(ids.repeat(2), [start, 0], [sequence, self.scratch], [True, False])
+            self.remove(self.scratch)
+            return self.logits(0)
         done = size = 0
         for size in kv.parts(ids.size, BATCH):
             part = ids[done : done + size]

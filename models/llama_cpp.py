@@ -36,8 +36,7 @@ class LlamaCppEngine:
     that with q8_0, too, results beside other sequences differ. If the adapter is rejected, the bare model is used and
     `info` says why.
 
-    The context is limited to the model's training length unless `shared`: then the limit applies to each sequence.
-    Raises EngineError.
+    The context is limited to the model's training length unless `shared`: then each sequence is. Raises EngineError.
     """
 
     def __init__(
@@ -112,8 +111,8 @@ class LlamaCppEngine:
         if not ids.size:
             raise EngineError("There is nothing to prefill.")
         self._require(start + ids.size)
-        self._cells.require(ids.size)
-        with self._appending(sequence):
+        self._cells.require(max(2, ids.size))  # a single token is computed beside another one
+        with self._appending(sequence, self._context.scratch):
             logits = self._context.append(sequence, start, ids)
             self._cells.append(sequence, ids.tolist())
         self.computed += ids.size
@@ -239,7 +238,8 @@ class LlamaCppEngine:
         if sequence in self._lost:
             self._cells.renew(sequence)
             self._context.remove(sequence)
-            self._context.append(sequence, 0, np.array(self._cells.tokens(sequence), np.int32))
+            with self._appending(self._context.scratch):
+                self._context.append(sequence, 0, np.array(self._cells.tokens(sequence), np.int32))
             self._lost.discard(sequence)
             self.computed += length
         return length

@@ -77,6 +77,8 @@ class Prefilling:
         for row in range(1, self.engine.info.sequences):
             self.engine.clear(row)
         trace.tokens_prefilled += len(whole) - same
+        if accepted and same == len(whole) - 1:  # decoded again, as it was when it was drawn
+            return self.engine.decode({0: whole[-1]})[0]
         return self.engine.prefill(0, whole[same:])
 
     def extend(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> int:

@@ -117,16 +117,25 @@ def test_a_prefill_in_pieces_equals_one_at_once(loaded: Engine, data: st.DataObj
     assert loaded.tokens(0) == tuple(tokens)
 
 
-def test_decoding_equals_prefilling_one_token(engine: Engine) -> None:
-    tokens = engine.tokenize(TEXT)[:20]
+@pytest.mark.parametrize("place", [0, 3, 18, 33, 39])
+def test_a_token_prefilled_by_itself_is_as_one_among_others(engine: Engine, place: int) -> None:
+    tokens = (engine.tokenize(TEXT) * 2)[:40]
+    whole = engine.prefill(0, tokens)
+    engine.clear(0)
+    for part in filter(None, (tokens[:place], tokens[place : place + 1], tokens[place + 1 :])):
+        last = engine.prefill(0, part)
+    assert same(engine, last, whole)
+    assert engine.tokens(0) == tuple(tokens)
+
+
+def test_decoding_is_near_to_prefilling(engine: Engine) -> None:
+    tokens = (engine.tokenize(TEXT) * 2)[:40]
     whole = engine.prefill(0, tokens)
     engine.rollback(0, 1)
-    alone = engine.prefill(0, tokens[-1:])
-    engine.rollback(0, 1)
-    assert same(engine, engine.decode({0: tokens[-1]})[0], alone)
-    # Not to the bit: without AVX-512, llama.cpp computes a single token by other kernels than twenty.
-    assert np.abs(alone - whole).max() < 0.5
-    assert np.argmax(alone) == np.argmax(whole)
+    decoded = engine.decode({0: tokens[-1]})[0]
+    # Not to the bit: llama.cpp computes a pass of one token by other kernels, which round f16 sums differently.
+    assert np.abs(decoded - whole).max() < 1
+    assert np.argmax(decoded) == np.argmax(whole)
 
 
 def test_verified_tokens_have_the_logits_of_the_tokens_read_in_pairs(engine: Engine) -> None:

@@ -3,7 +3,10 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from models import exactness
@@ -11,10 +14,11 @@ from models.exact_loading import VERDICTS
 from models.exactness import CHECKS, Verdicts, examine, verdict_key
 from models.fake import FakeEngine
 from models.llama_bindings import arithmetic
+from models.llama_context import LlamaContext
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.verdict import EXACT, Check, Verdict
-from shared.errors import EngineError
+from shared.errors import ContextFull, EngineError
 from tests.inexact import INEXACT, Inexact, OrderOff, RollbackOff, RowsOff
 from tests.tiny_model import ARCHITECTURES, tiny_model
 
@@ -131,6 +135,50 @@ def test_what_is_not_known_to_be_exact_is_not_served(
     llama.restrict(EXACT)
     assert llama.info.sliceable
     assert llama.info.movable
+
+
+@pytest.fixture
+def other_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passes of one token compute something else: the token with the next number."""
+    compute = LlamaContext.compute
+
+    def computed(context: LlamaContext, ids: npt.NDArray[np.int32], *others: Any) -> None:
+        compute(context, ids + np.int32(ids.size == 1), *others)
+
+    monkeypatch.setattr(LlamaContext, "compute", computed)
+
+
+@pytest.mark.usefixtures("other_kernels")
+def test_a_prompt_never_has_a_pass_of_one_token(llama: LlamaCppEngine) -> None:
+    assert examine(llama)["passes"]
+    tokens = [5, 6, 7, 8, 9]
+    whole = llama.prefill(0, tokens)
+    kept = [llama.slice(0, place, place + 1) for place in range(5)]
+    for place in range(5):
+        llama.clear(0)
+        for part in filter(None, (tokens[:place], tokens[place : place + 1], tokens[place + 1 :])):
+            last = llama.prefill(0, part)
+        assert np.array_equal(last, whole)
+        llama.clear(0)
+        llama.join(0, kept[:place])
+        assert np.array_equal(llama.prefill(0, tokens[place:]), whole)
+    assert not np.array_equal(llama.decode({0: 5})[0], llama.prefill(0, [5])), "a decoded token has such a pass"
+
+
+@pytest.mark.usefixtures("other_kernels")
+def test_nor_does_what_is_computed_again(llama: LlamaCppEngine) -> None:
+    whole = llama.prefill(0, [5, 6])
+    llama.restrict(Verdict(frozenset({"rollback"})))
+    llama.rollback(0, 1)
+    assert np.array_equal(llama.prefill(0, [6]), whole)
+
+
+def test_a_single_token_needs_room_for_two(llama: LlamaCppEngine) -> None:
+    llama.prefill(0, [5] * (llama.info.context - 1))
+    with pytest.raises(ContextFull):
+        llama.prefill(0, [6])
+    llama.decode({0: 6})
+    assert llama.length(0) == llama.info.context
 
 
 def test_what_computes_is_named_the_same_each_time() -> None:

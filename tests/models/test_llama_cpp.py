@@ -151,6 +151,7 @@ def test_ctrl_c_at_any_moment_leaves_the_sequence_as_before(engine: LlamaCppEngi
     slices = [engine.slice(0, start, stop) for start, stop in pairwise(range(20, len(tokens) + 1, 20))]
     calls: list[Callable[[], object]] = [
         lambda: engine.prefill(0, rest),
+        lambda: engine.prefill(0, rest[:1]),
         lambda: engine.decode({0: rest[0], 1: rest[0]}),
         lambda: engine.join(0, slices),
         lambda: engine.slice(0, 3, 19),

@@ -1,5 +1,7 @@
 """Tokens from rows: mixing distributions, weights, streaming of text."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -62,6 +64,16 @@ def test_what_was_written_elsewhere_is_gone_on_from_as_if_written_here() -> None
         assert whole[:start] + list(drawn) == whole
         assert trace.tokens_decoded == len(whole) - start
         assert trace.tokens_prefilled == 1  # the rest stood there from before
+
+
+def test_an_accepted_token_is_decoded_again_as_it_was_when_it_was_drawn() -> None:
+    engine = FakeEngine()
+    source, prompt = LocalSource(engine, CHATML), build("?", [passage(1, "north")]).joined()
+    whole = list(source.go_on(prompt, (), SamplingSettings(), max_tokens=100, trace=Trace()))
+    with patch.object(engine, "prefill") as prefill:
+        rest = source.go_on(prompt, whole[:-1], SamplingSettings(), max_tokens=100, trace=Trace())
+        assert list(rest) == whole[-1:]
+    prefill.assert_not_called()
 
 
 def test_alternatives_go_on_from_the_likeliest_tokens_with_the_likeliest_text() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -233,6 +234,17 @@ def test_giving_way_is_no_failure() -> None:
         written(Fresh(), drafting, asked(NEW).joined(), SamplingSettings())
     assert drafting.model
     assert not drafting.model.failed
+
+
+def test_a_token_behind_what_was_read_is_decoded() -> None:
+    engine = FakeEngine(sequences=1)
+    small = SmallModel(engine, b"north of the river")
+    small.draft(1)
+    small.append(ord("a"))
+    with patch.object(engine, "prefill") as prefill:
+        small.draft(1)
+    assert engine.tokens(0) == tuple(b"north of the rivera")
+    prefill.assert_not_called()
 
 
 @pytest.mark.parametrize("most", [3, 200])
