@@ -199,7 +199,8 @@ def _start_up(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
         paths = Paths.locate(own)
         shutil.copytree(folder.folder, paths.weights)
         subprocess.run([*program, "add", "scripts/sample_life"], env=own, check=True, capture_output=True)
-        asked = [*program, "ask", QUESTION, "--no-sources", "--max-tokens", "1"]
+        # An answer is checked before it is shown: of this one, two tokens are the least that can be.
+        asked = [*program, "ask", QUESTION, "--no-sources", "--max-tokens", "2"]
         ask, states, answered, bare, helped = [], [], [], [], []
         for _ in range(repeats + 1):
             ask.append(_process([*asked, "--fresh"], forgetful))
