@@ -59,7 +59,7 @@ class Search:
             self.sent_bytes = request.sent_bytes
 
     def _sources(self, inbox: SimpleQueue[RequestEvent], started: float, limit: float) -> Sequence[m.PublicPassage]:
-        """Wait for the passages: `limit` seconds from the start and from each round, up to an overall limit."""
+        """Wait for the passages: `limit` seconds from `started` and from each round, up to an overall limit."""
         deadline = started + limit
         while event := next_event(inbox, deadline):
             match event:

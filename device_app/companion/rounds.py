@@ -16,7 +16,7 @@ MOST_FURTHER: Final = 32
 class Rounds:
     """The server's rounds of retrieval for one answer.
 
-    `further` are the passages of later rounds that were not among the sources.
+    `looked_up` are all rounds, `further` the passages of later rounds that were not among the answer's sources.
     """
 
     looked_up: list[LookedUp] = field(default_factory=list)

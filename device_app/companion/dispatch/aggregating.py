@@ -26,7 +26,7 @@ class SideTimes:
     """Durations on the device and the server, in seconds. `read_s` is the device's time to read one prompt token.
 
     `search_s` is from the question to the server's passages, `start_s` from there to the server's first token, both as
-    seen by the device.
+    seen by the device. `figures` are both sides' seconds per generated token, the round trip and the acceptance rates.
     """
 
     read_s: float
@@ -37,9 +37,10 @@ class SideTimes:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Token counts: the device's own prompt to read, the server's passages, and the expected answer.
+    """Token counts: `public`, the server's passages, and `answer`, the expected answer.
 
-    `mixing` is the extra cost, in prompt tokens, of writing an answer from both sides' passages in several prompts.
+    `own` is the cost of reading the device's own prompt, in prompt tokens that would take as long to read; `mixing` the
+    extra cost, in such tokens, of writing an answer from both sides' passages in several prompts.
     """
 
     own: float

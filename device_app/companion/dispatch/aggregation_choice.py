@@ -49,14 +49,18 @@ _KEPT: Final = 0.95
 """The factor by which each new joint answer lowers the weight of older ones in a mean."""
 
 _FURTHEST: Final = 2.0
-"""The largest accepted ratio of measured to forecast time, so that one slow answer does not rule a way out for good."""
+"""A larger ratio of measured to forecast time counts as this one, and a ratio below its inverse as the inverse.
+
+One very slow answer thus does not rule a way of aggregation out for good.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The measured seconds per token of joint answers of one kind, divided by their forecast: a mean that fades.
+    """The measured seconds per token of joint answers of one kind, divided by the forecast, as a mean over answers.
 
-    Before the first joint answer, the mean is 1 with the weight of one answer.
+    In `mean`, newer answers weigh more; `weight` is the sum of all weights, of which the newest is 1. Before the first
+    joint answer, the mean is 1 with the weight of one answer. `answers` counts the answers.
     """
 
     mean: float = 1.0
@@ -71,7 +75,7 @@ class Ratio:
 
     @property
     def is_valid(self) -> bool:
-        """Whether these values can result from observed answers."""
+        """Whether these values, read from a file, are within the limits that `observe` keeps."""
         most = 1 / (1 - _KEPT)
         return 1 / _FURTHEST <= self.mean <= _FURTHEST and 1 <= self.weight <= most and self.answers >= 0
 
@@ -83,9 +87,9 @@ Ratios = Mapping[Aggregation, Ratio]
 class AggregationChoice:
     """The chosen way of aggregation, and its reason as shown to the person.
 
-    `place` is the side that begins. `token_s`: forecast seconds per token of each way that could be chosen. `speedup`:
-    how many times faster accepted drafts make the chosen way (DRAGON, equation 9). `answers` is the number of joint
-    answers by which the chosen way's forecast was corrected.
+    `place` is the side that settles the first tokens, or both. `token_s`: forecast seconds per token of each way that
+    could be chosen. `speedup`: how many times faster accepted drafts make the chosen way (DRAGON, equation 9).
+    `answers` is the number of joint answers by which the chosen way's forecast was corrected.
     """
 
     rule: Rule
@@ -134,7 +138,10 @@ def choose_aggregation(
 
 
 def observed(ratios: Ratios, way: Aggregation, measured_s: float, figures: Figures) -> Ratios:
-    """Return the ratios updated by a joint answer of this way that took `measured_s` seconds per token."""
+    """Return the ratios updated by a joint answer of this way that took `measured_s` seconds per token.
+
+    Its forecast follows from `figures`, the speeds and acceptance rates during that answer.
+    """
     return {**ratios, way: ratios.get(way, Ratio()).observe(measured_s, scheduler.token_s(figures, way))}
 
 

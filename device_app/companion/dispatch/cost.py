@@ -54,7 +54,10 @@ class Costs:
 
     @property
     def constraint(self) -> Side:
-        """The side whose tokens cost the most (algorithm 1); of equal costs, the server."""
+        """The side whose tokens are to be saved (algorithm 1).
+
+        It is the device if its cheaper kind of token costs more than the server's dearer kind, else the server.
+        """
         cheapest_device = min(self.device_prompt, self.device_decode)
         return "device" if cheapest_device > max(self.server_prompt, self.server_decode) else "server"
 

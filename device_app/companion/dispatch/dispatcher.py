@@ -47,7 +47,8 @@ class Outcome:
 class Estimates:
     """Learned estimates of response times and costs, for one server and one model of this device.
 
-    `energy` is updated from the battery's readings.
+    `server` and `device` are the seconds to each side's first token, `prompts` and `answers` the lengths in tokens.
+    `ledger` holds the use of the budget, `energy` the joules per operation, from the battery's readings.
     """
 
     server: Distribution = field(default_factory=first_token.server)
@@ -58,7 +59,7 @@ class Estimates:
     energy: Energy = field(default_factory=Energy)
 
     def after(self, outcome: Outcome, budget: Budget) -> "Estimates":
-        """Return the estimates updated by the outcome of a public question."""
+        """Return the estimates updated by the outcome of a public question, which `budget` was to limit."""
         server, device, answers = self.server, self.device, self.answers
         if outcome.server_s is not None:
             server = server.observe(outcome.server_s)

@@ -51,7 +51,7 @@ class Stretch:
 
     @property
     def tells(self) -> bool:
-        """Whether the period is long enough to learn from."""
+        """Whether the period is long enough, and the battery's counter moved far enough, to learn from."""
         return self.seconds >= LEAST_S and self.joules >= LEAST_STEPS * self.step_joules
 
 

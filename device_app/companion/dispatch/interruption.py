@@ -17,6 +17,8 @@ GRACE_S = 0.25
 class Interruption(Generic[T]):
     """A filter between an answer's streams and its `migration`. Times are seconds of any one clock.
 
+    `until` is the time at which the wait for a lost connection ends; None if no connection is waited for.
+
     While the buffer has tokens for the reader, the server is waited for as long as the device could still take over
     unnoticed. With an empty buffer, the device begins at once, but its tokens are held back for `GRACE_S`, so that a
     short loss of the connection costs one prompt at most.

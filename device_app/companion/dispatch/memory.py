@@ -31,7 +31,8 @@ Part = TypeVar("Part")
 class Held:
     """The learned figures of this device and its server.
 
-    `rates` are each side's tokens a second in answers to public questions.
+    `knowledge`: times to the first token, lengths, budget and energy. `rates`: each side's tokens a second in answers
+    to public questions. `profile`: times and acceptance rates of joint answers.
     """
 
     knowledge: Estimates = field(default_factory=Estimates)
@@ -39,7 +40,7 @@ class Held:
     profile: Profile = field(default_factory=Profile)
 
     def at_rates(self, seen: Mapping[Side, float]) -> "Held":
-        """Return the figures updated by the tokens per second of one more answer."""
+        """Return the figures updated by `seen`, the tokens per second of the sides that wrote one more answer."""
         new = {side: self.rates[side] + MEMORY * (rate - self.rates[side]) for side, rate in seen.items()}
         return replace(self, rates={**self.rates, **new})
 

@@ -40,13 +40,17 @@ class Migration(Generic[T]):
     """One answer, from its first token on. Accepted tokens are in `buffer`, in order.
 
     `side` won the race with `epoch`. Only tokens of the committed owner, the side that writes now, are accepted; tokens
-    of an older or abandoned epoch are dropped. A side that failed is not started again.
+    of an older or abandoned epoch are dropped. A side that failed is not started again. `moves` are the hand-overs so
+    far: the index of the first token of the new side, and that side. `reason` says why a hand-over is planned, or why
+    none is.
     """
 
     def __init__(self, terms: Terms, side: Side, epoch: int = 0) -> None:
-        """Begin with `side` writing.
+        """Begin with `side` writing, in the start of that side with the number `epoch`.
 
-        Tokens are shown at the reader's pace from the start if a hand-over will save money.
+        A hand-over needs unread tokens, which the reader reads while the other side starts. So tokens are shown only at
+        the reader's pace if by `terms`, the estimates and limits of this answer, a hand-over will save money, or, while
+        the server writes, if `terms.guarded` holds.
         """
         self.terms = terms
         self.buffer: TokenBuffer[T] = TokenBuffer(terms.reading_rate)
@@ -129,7 +133,11 @@ class Migration(Generic[T]):
         return commands
 
     def _moved_on(self) -> list[Command]:
-        """Begin a hand-over once the buffer is long enough; abandon it if it would come too late for the reader."""
+        """Begin a hand-over once enough tokens are unread; abandon one that comes too late. Return the commands.
+
+        It is too late if the target has written nothing when the reader has read all accepted tokens and the source has
+        written more.
+        """
         if self.phase is MigrationPhase.HANDING_OVER:
             if self.side in self._failed:
                 return []
@@ -149,14 +157,17 @@ class Migration(Generic[T]):
         return [pause, self._begin(planned.target, planned.reason), *self._insure()]
 
     def _insure(self) -> list[Command]:
-        """Let the source write as many tokens as the buffer needs, before a late target makes the reader wait."""
+        """Let the paused source write on, once in a hand-over, when the reader is about to run out of tokens.
+
+        It may write as many tokens as the hand-over needed unread, in case the target is late.
+        """
         if not self._insured or self.buffer.waiting > needed(self.terms.reading_rate, self.terms.resume_s):
             return []
         upto, self._insured = self.buffer.count + self._insured, 0
         return [Allow(self.side, self.epoch, upto)]
 
     def _plan(self) -> Handover | None:
-        """Return the hand-over to prepare, if any; show tokens at reading pace while a buffer is needed."""
+        """Return the hand-over that would save money, if any; then, and if guarded, show tokens at reading pace."""
         planned: Handover | str = "the answer was moved before, or a move failed"
         if not (self._tried or self._failed or self.moves):
             planned = plan_handover(self.terms, self.side, self.buffer.count, self.buffer.waiting)
@@ -179,7 +190,11 @@ class Migration(Generic[T]):
         self.phase = MigrationPhase.WRITING
 
     def _doubted(self) -> list[Command]:
-        """Start the other side; the side of the next token continues. The source goes on as the insurance."""
+        """Start the other side, if it may write, as the writing side may have failed.
+
+        The other side's first token moves the answer. If the writing side's tokens come before and the reader waits for
+        them, they count and the other side is stopped.
+        """
         target = other(self.side)
         if target in self._failed or target not in self.terms.allowed:
             return []
@@ -188,7 +203,7 @@ class Migration(Generic[T]):
         return [self._begin(target, f"the {self.side} may have failed")]
 
     def _rescued(self) -> list[Command]:
-        """Hand the answer over to the other side at once and at any cost, as the writing side failed."""
+        """Hand the answer over at once and at any cost, as the writing side failed; give up if the other may not."""
         target = other(self.side)
         if target in self._failed or target not in self.terms.allowed:
             self.phase = MigrationPhase.OVER

@@ -12,7 +12,7 @@ MOST_PROMISED_S: Final = 20.0
 
 @dataclass(slots=True)
 class ServerPatience:
-    """The wait for one server, which ends after `limit_s` seconds unless it is extended.
+    """The wait for one server's next message, which ends after `limit_s` seconds unless it is extended.
 
     `since` is the time at which the wait began; all times are by the same clock, which may be any.
     """

@@ -30,9 +30,10 @@ class Profile:
     """Measured times and acceptance rates of this device and its server.
 
     `read` is this device's seconds per prompt token, `device` its seconds per generated token; `search` is the seconds
-    of a search on the server, `trip` the round trip. `ratios`: measured divided by forecast seconds per token of joint
-    answers by Algorithm 1, by the way of aggregation. `offered`: the ways of aggregation that the last server offered,
-    None if unknown.
+    of a search on the server, the round trip aside, `trip` the round trip. `device_accepted` and `server_accepted` are
+    the shares of each side's drafts that were accepted. `ratios`: measured divided by forecast seconds per token of
+    joint answers by Algorithm 1, by the way of aggregation. `offered`: the ways of aggregation that the last server
+    offered, None if unknown.
     """
 
     read: float = 0.01
@@ -45,9 +46,9 @@ class Profile:
     offered: frozenset[str] | None = None
 
     def wrote(self, read: int, read_s: float, written: int, written_s: float, position: float) -> "Profile":
-        """Return the profile updated by an answer of this device alone.
+        """Return the profile updated by an answer of this device alone: the tokens read and written, and their seconds.
 
-        It takes the tokens read and written, their seconds, and the mean position.
+        `position` is the mean position of the written tokens, counted over prompt and answer.
         """
         profile = self
         if read >= _LEAST_READ:
@@ -71,7 +72,10 @@ class Profile:
         )
 
     def timed(self, way: Aggregation, token_s: float, figures: Figures) -> "Profile":
-        """Return the profile updated by a joint answer by Algorithm 1: its way of aggregation and seconds per token."""
+        """Return the profile updated by a joint answer by Algorithm 1: its way of aggregation and seconds per token.
+
+        `figures` are the speeds and acceptance rates from which its time was forecast.
+        """
         return replace(self, ratios=observed(self.ratios, way, token_s, figures))
 
     def known(self, position: float, first_s: float, server_s: float, round_trip_s: float | None) -> SideTimes:

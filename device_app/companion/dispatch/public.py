@@ -223,7 +223,7 @@ class PublicQuestions:
             self.days.add(gflops * estimate.joules_per_gflop, money)
 
     def learn(self, race: Race, answer_tokens: int, *, cut: bool) -> None:
-        """Update the estimates by a finished race.
+        """Update the estimates by a finished race. `cut`: a limit, not the model, ended the answer.
 
         Figures that cannot be written to the file are kept until the program ends.
         """

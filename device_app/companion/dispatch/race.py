@@ -69,7 +69,7 @@ class Race:
         self._note()
 
     def search(self) -> Generator[LookedUp, None, tuple[m.PublicPassage, ...]]:
-        """Start the side due first, and search: yield the server's rounds, return its passages. Raises LinkError."""
+        """Let the server search, and write if it is due: yield its rounds, return its passages. Raises LinkError."""
         with self._trace.step("search"):
             self._passages = yield from self._search()
         return self._passages
@@ -92,7 +92,7 @@ class Race:
         return index if side == "server" else None
 
     def rewritten(self, accepted: Sequence[Piece]) -> Iterator[Piece]:
-        """Yield the device's text after these tokens, as the server's is unreadable. Raises the errors of `pieces`."""
+        """Drop the server's unreadable text and yield the device's, after `accepted`. Raises the errors of `pieces`."""
         source = self._source()
         if not self.report.moves:
             self.report.winner = None

@@ -44,10 +44,13 @@ class Question:
 
 @dataclass(slots=True)
 class RaceReport:
-    """The course of a race, for trace, ledger and estimates. `moves` are the indexes at which the answer changed sides.
+    """The course of a race, for trace, ledger and estimates.
 
-    `server_read` and `server_wrote` count the tokens that the server was given to read, and that it wrote. `basis` is
-    the rule that decided which side starts, see `Weighed.basis`; empty if no policy was asked.
+    `reasons` say what was decided and what failed, as shown to the person. `moves` are the indexes at which the answer
+    changed sides, each with the side that went on. `winner` wrote the first token, with the model `model`. `sent` names
+    the data that left the device, as phrases. `server_read` and `server_wrote` count the tokens that the server was
+    given to read, and that it wrote. `rates` are the tokens a second of each side that wrote enough. `basis` is the
+    rule that decided which side starts, see `Weighed.basis`; empty if no policy was asked.
     """
 
     reasons: list[str] = field(default_factory=list)
@@ -83,7 +86,7 @@ class RaceReport:
         """Replace doubts about the server among the reasons by the outcome, once the answer moved to the device.
 
         The outcome is that the device continued, after a failure or a lost connection. `moving` is the reason for the
-        answer's last move.
+        answer's last move; `blamed` adds the server's name to a reason.
         """
         if self.moves and self.moves[-1][1] == "device" and moving in _DOUBTS:
             self.reasons = [why for why in self.reasons if why not in _DOUBTS]
@@ -102,7 +105,10 @@ def pace(times: Sequence[float]) -> float | None:
 def measured(
     started: Mapping[Side, float], first: Mapping[Side, float], winner: Side | None, prompt: int, now: float
 ) -> Outcome:
-    """Return the measurements for the estimates: when each side started and wrote its first token, by one clock."""
+    """Return the measurements for the estimates, at the time `now`, of a prompt of `prompt` tokens.
+
+    `started` and `first` are the times at which each side was started and wrote its first token; all by one clock.
+    """
     took = {side: at - started[side] for side, at in first.items() if side in started}
     waited = now - started["server"] if "server" in started and "server" not in took else None
     ours = first.get("device")

@@ -33,7 +33,7 @@ class ServerSide:
     """
 
     def __init__(self, link: Link, ask: m.Ask, inbox: Inbox) -> None:
-        """Prepare the server's side of a race; `ask` is the template of every request."""
+        """Prepare the server's side of a race; `ask` is the template of every request, `inbox` takes the events."""
         self.usage: list[m.Usage] = []
         self._link, self._ask, self._inbox = link, ask, inbox
         self._requests: list[RemoteRequest] = []

@@ -28,7 +28,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """The event that a side cannot continue, with the reason."""
+    """The event that a side cannot continue: `why`, as shown to the person, and `at`, by the monotonic clock."""
 
     failed: Failed
     why: str
@@ -48,6 +48,6 @@ Inbox = SimpleQueue[SideEvent]
 
 
 def spelled(pieces: Sequence[Piece], detokenize: Callable[[Sequence[int]], bytes]) -> str:
-    """Return the text of the pieces, without an incomplete character at the end."""
+    """Return the pieces' text, their own or `detokenize`'s for their ids, without an incomplete last character."""
     parts = (piece.text.encode() if piece.token < 0 else detokenize([piece.token]) for piece in pieces)
     return b"".join(parts).decode(errors="ignore")

@@ -62,7 +62,7 @@ class Aggregated:
     def __init__(
         self, link: Link, source: LocalSource, asked: JointQuestion, trace: Trace, tree: QKVTree | None
     ) -> None:
-        """Prepare the answer without sending anything.
+        """Prepare the answer without sending anything. `tree` holds kept attention states; None if none may be used.
 
         Raises LinkError, with the reason, if the server cannot take part.
         """
@@ -132,14 +132,9 @@ class Aggregated:
         Yields at most `most` tokens. Raises EngineError if this device's model fails, ContextFull, StoreError.
         """
         self._limit = min(self._limit, self._limit if most is None else most)
+        own, sampling = Own(prompt, similarities), self._asked.sampling
         self._drafts = Drafting(
-            self._source,
-            Own(prompt, similarities),
-            self._terms,
-            self._asked.sampling,
-            self._trace,
-            self._tree,
-            self._inbox.put,
+            self._source, own, self._terms, sampling, self._trace, self._tree, on_draft=self._inbox.put
         )
         self._moved_at = time.monotonic()
         speller = Speller(self._source.engine.detokenize)
@@ -166,7 +161,11 @@ class Aggregated:
             commands = self._next()
 
     def _next(self) -> list[a.Command]:
-        """Return the commands after the next event, or after a wait in which no event came."""
+        """Wait for an event, and return the commands that follow; [] if none came, or if the event asks for nothing.
+
+        The wait ends when gathered messages are due to be sent. If only the server could let the answer go on and it
+        has been silent or slow for too long, the server counts as lost.
+        """
         due = self._request.due
         until = self._moved_at + waiting.LIMITS.token_s
         if due is not None:

@@ -76,7 +76,8 @@ DraftEvent = a.Drafted | Broke | Errand
 class Drafting:
     """A thread that drafts tokens, from construction until `close`. The thread calls `on_draft` with each draft.
 
-    `ready` says whether the prompt is read, `latency` predicts the seconds of a draft.
+    `on_draft` also gets calls that the receiver has to run (`Errand`), and a failure of the model (`Broke`). `ready`
+    says whether the prompt is read, `latency` predicts the seconds of a draft at a position.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class Drafting:
             self._change.notify_all()
 
     def correct(self, correction: a.RollBack) -> None:
-        """Roll back the drafts and continue as the correction says."""
+        """Let the thread keep the first `keep` tokens, take `tokens` after them, and draft on in the new epoch."""
         with self._change:
             if self._corrections:
                 correction = _one_of(self._corrections.pop(), correction)

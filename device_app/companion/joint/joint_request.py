@@ -83,6 +83,7 @@ class JointReport:
 
     `drafts_sent`, `settled_sent` and `distributions_sent` count the items that left, each item once. `changes` counts
     how often the aggregating side changed; `token_s` are the mean seconds of the last `timed` tokens settled together.
+    `judged` holds, by side, how many of its drafts were compared with settled tokens, and how many were accepted.
     """
 
     passages: tuple[m.PublicPassage, ...] = ()
@@ -138,7 +139,7 @@ class JointRequest:
         return self._sent_at + GATHER_S if self._gathering else None
 
     def send(self, message: a.Message, step_s: float = 0.0) -> None:
-        """Send the message, at once or gathered with the messages that follow within a moment."""
+        """Send drafts and settled tokens with the next `flush`, other messages at once; Stop cancels the request."""
         match message:
             case a.Drafts() | a.Targets():
                 self._gathering.add(message)

@@ -45,11 +45,11 @@ class Scheduling:
             self._measured.others_s = step_us / 1e6
 
     def step_s(self, drafts: Drafting | None) -> float:
-        """Return this device's seconds per draft, for a server that may take over; 0 if the server needs no figure."""
+        """Return this device's seconds per draft, needed by a server that may settle tokens; 0 if none is needed."""
         return drafts.latency(len(self._machine.settled)) if self.changes and drafts else 0.0
 
     def gives(self, drafts: Drafting | None) -> bool:
-        """Return whether the server should settle tokens from here on."""
+        """Return whether the device should hand the settling of tokens to the server now."""
         round_trip_s = self._round_trip_s()
         if not self.changes or round_trip_s is None or drafts is None:
             return False
@@ -57,7 +57,10 @@ class Scheduling:
         return self._measured.gives(self._machine)
 
     def news_s(self) -> float | None:
-        """Return the round trip to send to a server that aggregates; None if no message is needed."""
+        """Return the round trip, in seconds, to send to a server that settles tokens; None if no message is needed.
+
+        None is needed if the round trip differs from the one sent last by at most the share `CHANGED`.
+        """
         now_s = self._round_trip_s()
         if not self.changes or now_s is None or self._machine.aggregates:
             return None

@@ -22,9 +22,9 @@ MOST_REFUSED_S = 3600.0
 
 
 class Parted(NamedTuple):
-    """The end of a connection: its cause, a reason in words if anything was wrong, and whether it is final.
+    """The end of a connection or of an attempt: its cause, and `why` in words; None if nothing was wrong.
 
-    If it is not final, the next attempt follows after the seconds that the server has set, if any.
+    If `final`, there is no other attempt; else it follows after `wait_s` seconds, or, if None, after a back-off.
     """
 
     cause: Cause = "lost"

@@ -115,7 +115,7 @@ class Link:
         return self.current.watched(changed)
 
     def blamed(self, why: str) -> str:
-        """Return a sentence for the user that this server failed, with the reason `why`."""
+        """Return a phrase for the user: that this server, by its address, failed, and `why`."""
         return f"{AT}{self.server} failed: {why}"
 
     def distrust(self, error: ProtocolError) -> str:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class SentTokens:
-    """The positions of the tokens sent, and whether the passages' weight was sent; resending counts nothing twice."""
+    """The tokens sent, and whether the passages' weight was sent; resending counts nothing twice.
+
+    Drafts, and those with a distribution, are (epoch, position, token); settled tokens are positions.
+    """
 
     weighed: bool = False
     drafts: set[tuple[int, int, int]] = field(default_factory=set)

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class _Rest(Struct, frozen=True):
-    """A period in which a server is avoided: the server, the end, the length, and the reason."""
+    """A period in which a server is avoided, its reason `why`, and `server`, a hash of the address and the token."""
 
     server: str
     until: float

@@ -17,9 +17,11 @@ MOST_WHY = 300
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """The state of the connection: `cause` and, in words, `why` say what is wrong.
+    """The state of the connection. What is wrong: `cause` is the kind of problem, `why` a phrase with its details.
 
-    `refused`: only the person can solve the problem. `server` is the host and port of the server.
+    In the phase `waiting` the next attempt follows after `retry_s` seconds; in `leaving` the server finishes its
+    answers and takes no others; in `refused` there is no other attempt, as only the person can solve the problem.
+    `offer` holds the properties of a connected server, `server` is its host and port.
     """
 
     phase: Literal["connecting", "connected", "leaving", "waiting", "refused", "closed"]
