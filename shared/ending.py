@@ -38,14 +38,18 @@ class Speller:
     """Converts tokens to text one at a time. A piece with a negative token id already has its text."""
 
     def __init__(self, detokenize: Callable[[Sequence[int]], bytes], accepted: Sequence[int] = ()) -> None:
-        """Start with the text position after the `accepted` tokens."""
+        """Start after the `accepted` tokens, the last of which may have left a character incomplete."""
         self._detokenize = detokenize
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._decoder.decode(detokenize(accepted))
         self._last: Piece | None = None
 
     def spelled(self, piece: Piece) -> Piece:
-        """Return the piece with its text."""
+        """Return the piece with the characters that its token completes as its text; "" if it completes none.
+
+        The first pieces of a character spread over several tokens thus have no text. A piece with a negative token id
+        is returned unchanged.
+        """
         if piece.token >= 0:
             piece = replace(piece, text=self._decoder.decode(self._detokenize([piece.token])))
         else:
@@ -62,9 +66,10 @@ class Speller:
 def spelled(
     tokens: Iterable[int], detokenize: Callable[[Sequence[int]], bytes], most: int, accepted: Sequence[int] = ()
 ) -> Iterator[Piece]:
-    """Yield tokens with their text, at most `most` including the `accepted` ones.
+    """Yield a piece with its text for each token, the answer's next ones after the `accepted` tokens.
 
-    An incomplete character at the end is yielded last.
+    The answer's token number `most` is marked as cut. If the tokens end within a character, a last piece holds the
+    character's replacement.
     """
     speller = Speller(detokenize, accepted)
     for count, token in enumerate(tokens, len(accepted) + 1):
@@ -184,7 +189,7 @@ class _Said:
 
 
 def _circles(tokens: list[int]) -> bool:
-    """Return whether the last tokens repeat one short sequence."""
+    """Return whether the tokens end with `_turns` or more repetitions of one sequence of up to 12 tokens."""
     for length in range(1, _LONGEST_CIRCLE + 1):
         turns = _turns(length)
         last = tokens[-length * turns :]

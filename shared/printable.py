@@ -21,15 +21,18 @@ _DECEIVING = dict.fromkeys(
 
 
 def printable(text: str) -> str:
-    """Return the text without characters that control or deceive a terminal.
+    """Return the text without control characters and most marks that reorder text; `safe` removes more.
 
-    Tabs and line breaks stay; other breaks become line breaks.
+    Tabs and line breaks stay; carriage returns, form feeds and the like become line breaks.
     """
     return _UNPRINTABLE.sub("", _LINE_BREAK.sub("\n", text))
 
 
 def safe(text: str) -> str:
-    """Return foreign text without terminal escapes, control characters, reordering marks and invisible characters."""
+    """Return foreign text without control characters (and so terminal escapes), reordering and invisible characters.
+
+    Line breaks and tabs stay.
+    """
     return printable(text.replace("\r\n", "\n")).translate(_DECEIVING)
 
 

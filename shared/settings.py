@@ -42,9 +42,9 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One declared setting.
+    """One declared setting. `key` is "section.name", `meta` holds the description and the limits.
 
-    `key` is "section.name"; `prefix` begins the names of the program's environment variables.
+    `prefix` begins the names of the program's environment variables.
     """
 
     key: str

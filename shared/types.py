@@ -28,11 +28,11 @@ class CalendarEvent:
     """The times of a calendar entry (RFC 5545).
 
     All moments are days, or local times in `zone`: the name of a time zone, the text of a VTIMEZONE, or "" for the
-    device's current zone. `rules` are recurrence rules (3.3.10) with or without an end, never with a number of times;
-    `added` and `left_out` are single occurrences. `last` is the day on which the last occurrence begins, None if they
-    never end. `replaces` is the occurrence of the event with this `uid` that this entry replaces. Of two versions the
-    one with the higher `revision` counts, then the later `stamped` (ISO 8601, UTC). `status` is lower-case: "",
-    "tentative", "cancelled", "completed" …
+    device's current zone. `lasts` is the duration. `rules` are recurrence rules (3.3.10) with or without an end, never
+    with a number of times; `added` and `left_out` are single occurrences. `last` is the day on which the last
+    occurrence begins, None if they never end. `replaces` is the occurrence of the event with this `uid` that this entry
+    replaces. Of two versions the one with the higher `revision` counts, then the later `stamped` (ISO 8601, UTC).
+    `status` is lower-case: "", "tentative", "cancelled", "completed" …
     """
 
     uid: str

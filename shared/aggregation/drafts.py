@@ -52,7 +52,7 @@ class Chain:
         return Draft(self.epoch, self._tokens[position - self.epoch], self._distributions.get(position))
 
     def supply(self, position: int, distribution: Top) -> bool:
-        """Extend the stored distribution at `position`. Return False if the distribution is no longer needed."""
+        """Replace the draft's distribution at `position` by a longer one; return False if none is kept any more."""
         if position not in self._distributions:
             return False
         self._distributions[position] = distribution
@@ -104,7 +104,7 @@ class DraftQueue:
         return len(self._entries)
 
     def put(self, drafts: Drafts, settled: Sequence[int]) -> None:
-        """Queue received drafts. Raises ProtocolError."""
+        """Queue received drafts; `settled` are all tokens settled so far. Raises ProtocolError."""
         self._check(drafts, len(settled))
         if drafts.epoch < self.epoch:
             return
@@ -120,7 +120,7 @@ class DraftQueue:
         self.follow(settled)
 
     def follow(self, settled: Sequence[int]) -> None:
-        """Compare drafts with the settled tokens, and move to a newer chain once its first position is reached."""
+        """Compare drafts with all settled tokens, and move to a newer chain once its first position is reached."""
         self._match(settled)
         if newer := [epoch for epoch in self._epochs if epoch <= len(settled)]:
             self._begin(max(newer), max(newer))
@@ -136,7 +136,7 @@ class DraftQueue:
         self._begin(epoch, position)
 
     def supply(self, position: int, distribution: Top) -> None:
-        """Extend the distribution of the draft at `position`."""
+        """Replace the distribution of the draft at `position` by this one if it holds more tokens."""
         held = self.at(position)
         if held and isinstance(held.distribution, Top) and len(distribution.ids) > len(held.distribution.ids):
             self._entries[position] = Draft(held.epoch, held.token, distribution)

@@ -11,7 +11,10 @@ from shared.side import Side, other
 
 @dataclass(slots=True)
 class Measured:
-    """One side's measurements: seconds per draft of its own and of the other side, round-trip time, acceptance."""
+    """The measurements that `side` has. `own` is its seconds per draft, by the draft's position.
+
+    `others_s` is the other side's seconds per draft, 0 if unknown; `transmission` is the round trip.
+    """
 
     side: Side
     own: Latency = field(default_factory=Latency)

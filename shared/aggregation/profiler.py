@@ -15,7 +15,8 @@ _SURPRISE = 4.0
 class Latency:
     """The seconds per decoding step as a line, k·position + b, fitted by least squares with decaying weights.
 
-    `position` counts prompt and answer tokens; `b` alone is the estimate before the first step.
+    `position` counts prompt and answer tokens; `b` alone is the estimate before the first step. The other fields are
+    the fit's decaying sums and means over the steps so far.
     """
 
     b: float = 0.1
@@ -50,7 +51,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Transmission:
-    """Smoothed round-trip time in seconds, from pings timed by their sender."""
+    """Smoothed round-trip time in seconds, from pings timed by their sender. `known`: at least one was measured."""
 
     rtt: float = 0.1
     known: bool = False
@@ -67,7 +68,10 @@ class Transmission:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """A side's acceptance rate: a mean with a prior, the weights of which decay at the same rate."""
+    """A side's acceptance rate, from the numbers of its drafts and of the accepted ones.
+
+    Older drafts count less. The numbers begin with assumed ones, which lose weight like counted drafts.
+    """
 
     accepted: float = 12.8
     drafts: float = 16.0

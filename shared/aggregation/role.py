@@ -31,9 +31,10 @@ class Role:
         return True
 
     def on_switch(self, switch: Switch, settled: int, own_epoch: int, others_epoch: int) -> None:
-        """Accept a hand-over from the other side.
+        """Accept a hand-over from the other side, to take effect in `take`; ignore one that came before.
 
-        Raises ProtocolError if the other side did not aggregate, or the position is impossible.
+        `settled` is the number of settled tokens; the epochs are those of both sides' latest chains, as known here.
+        Raises ProtocolError if the other side did not aggregate, or the position or an epoch is impossible.
         """
         if switch == self._waiting or switch.position <= self._taken:
             return  # a duplicate

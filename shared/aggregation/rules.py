@@ -51,7 +51,7 @@ def draft(rule: Rule, side: Side, seed: int, position: int, ids: Ids, weights: n
 def author(seed: int, position: int, device_share: float) -> Side:
     """Return the side whose draft is used at a position (coupled rule): a coin flip independent of the drafts.
 
-    Both sides know the result beforehand.
+    It is the device with the probability `device_share`, η^d. Both sides know the result beforehand.
     """
     return "device" if uniforms(seed, position, Stream.COIN, 1)[0] < device_share else "server"
 
@@ -59,7 +59,10 @@ def author(seed: int, position: int, device_share: float) -> Side:
 def decide(
     rule: Rule, seed: int, position: int, device_share: float, device: Draft | None, server: Draft | None
 ) -> int | None:
-    """Return the token that the rule decides for a position, or None if the known drafts do not decide it."""
+    """Return the token that the rule decides for a position, or None if the known drafts do not decide it.
+
+    `device` and `server` are the sides' drafts at the position, None if not known; `device_share` is η^d.
+    """
     if rule == "coupled":
         chosen = device if author(seed, position, device_share) == "device" else server
         return None if chosen is None else chosen.token

@@ -25,7 +25,10 @@ _TIE: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The scheduler's inputs: seconds per draft on each side and per round trip, and acceptance rates."""
+    """The scheduler's inputs: `decode`, seconds per draft, and `acceptance`, the share of accepted drafts, by side.
+
+    `rtt` is the round trip in seconds.
+    """
 
     decode: Mapping[Side, float]
     rtt: float
@@ -78,9 +81,10 @@ def speedup(figures: Figures, aggregation: Aggregation) -> float:
 
 
 def better(figures: Figures, aggregator: Side) -> Side:
-    """Return the side with the smaller wait per token, Z (DRAGON, equation 8).
+    """Return the side with the smaller wait per token, Z (DRAGON, equation 8); `aggregator` is the present one.
 
-    On a tie, returns the slower side, as its drafts are the most expensive to repeat. There is no hysteresis: a
+    On a tie, returns the slower side, as its drafts are the most expensive to repeat; if both are equally fast, the
+    present one. There is no hysteresis: a
     hand-over travels with the verdict, and was never measured to cost more than it gained.
     """
     far = other(aggregator)

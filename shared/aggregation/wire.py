@@ -16,7 +16,7 @@ from shared.protocol.messages import CloseCode
 def to_wire(
     request: int, message: a.Weight | a.Drafts | a.Targets | a.Switch, step_s: float = 0.0
 ) -> Iterator[m.Weight | m.Drafts | m.Targets | m.Switch]:
-    """Convert a message into link messages within their size limits; `step_s` is the seconds per draft, or 0."""
+    """Convert a message into link messages within their size limits; `step_s`: the seconds per draft, 0 if unknown."""
     match message:
         case a.Weight(log_h):
             yield m.Weight(request, None if log_h == -math.inf else log_h)
@@ -61,7 +61,7 @@ def enough(count: int, vocabulary: int) -> int:
 
 
 def pieces(request: int, position: int, distribution: Top) -> Iterator[m.Rest]:
-    """Yield the reply to a Fetch in pieces of limited size."""
+    """Yield the reply to a Fetch: the bytes of the distribution, in pieces of at most PIECE_BYTES."""
     data = encode(distribution)
     for offset in range(0, len(data), m.PIECE_BYTES):
         yield m.Rest(request, position, offset, len(data), data[offset : offset + m.PIECE_BYTES])

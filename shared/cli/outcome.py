@@ -16,7 +16,7 @@ _OUTPUT_LOST = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 def started(run: Callable[[Sequence[str]], int]) -> None:
-    """Run the program's command line as a console script, and exit."""
+    """Call `run` with the arguments of this process, and exit with the code that it returns."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character shows a question mark instead of a traceback.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]

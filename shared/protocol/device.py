@@ -238,7 +238,10 @@ class DeviceSession(Session):
         return Received([welcome, *map(Lost, lost)], list(self._again(welcome.asked)))
 
     def _again(self, asked: int) -> Iterator[Frame]:
-        """Yield the frames that repeat every open request after a reconnect, as unnumbered commands may be lost."""
+        """Yield the frames that repeat the commands of every open request after a reconnect, as some may be lost.
+
+        `asked` is the highest number of a request that reached the server, whose Ask is not repeated.
+        """
         for number, request in self._requests.items():
             for command in self._commands[number]:
                 if number > asked or not isinstance(command, m.Ask):

@@ -10,7 +10,10 @@ from shared.protocol import messages as m
 
 
 def needed_again(ask: m.Ask, said: Sequence[m.JointFromDevice], event: m.Drafts | m.Targets) -> list[m.JointFromDevice]:
-    """Return the sent messages that have to be sent again after a lost connection, according to this server event."""
+    """Return those of the sent messages `said`, in order, that a lost connection would require to be sent again.
+
+    `event` is the server's latest, which shows what the server knows; `ask` began the answer.
+    """
     end = event.position + len(event.ids)
     known = end if isinstance(event, m.Targets) else max(event.epoch, end - ask.ahead)
     newest = max((message.epoch for message in said if isinstance(message, m.Drafts)), default=0)
