@@ -187,7 +187,10 @@ def available(action: Action, states: Collection[AppState]) -> bool:
 
 
 def hints(states: Collection[AppState], place: Place = Place.CHAT) -> Iterator[Action]:
-    """Yield the actions for a screen's footer, in order: first the screen's own, then the app's."""
+    """Yield the actions whose keys a screen's footer shows, in order: first the screen's own, then the app's.
+
+    An action needs a hint, its states and a key that no earlier action has.
+    """
     taken: set[str] = set()
     for action in (*of(place), *of(Place.APP)):
         key = key_of(action, states, place)
@@ -197,7 +200,7 @@ def hints(states: Collection[AppState], place: Place = Place.CHAT) -> Iterator[A
 
 
 def hint_of(action: Action, states: Collection[AppState]) -> str:
-    """Return the word that the footer shows for the action."""
+    """Return the footer's word for the action: its `again`, if any, while background work is paused, else `hint`."""
     return action.again if action.again and AppState.RESTING in states else action.hint
 
 

@@ -35,7 +35,7 @@ NAMES = {
 
 
 class HelpScreen(ModalScreen[None]):
-    """The help window; the usual keys close it. `place` is the screen below the window."""
+    """The window with every command and key; Esc, q or ? closes it. `place`, the screen below, comes first."""
 
     BINDINGS = [Binding("escape,q,question_mark", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
 

@@ -53,7 +53,10 @@ class KeyedApp(TellingApp):
     _asked: tuple[_Then, float] | None = None
 
     def confirm(self, doing: str, then: _Then) -> None:
-        """Ask, and run `then` if the person presses y in time, but not too soon; other keys, clicks and time cancel."""
+        """Ask to press y to `doing`, a verb phrase; run `then` if the person does, in time but not too soon.
+
+        Other keys, clicks and time cancel.
+        """
         self.notify(f"Press y to {doing}. Any other key: no.", severity="warning", markup=False, timeout=CONFIRM_S)
         self._asked = then, monotonic()
 

@@ -16,10 +16,10 @@ Phase = Literal["none", "off", "connecting", "connected", "leaving", "waiting", 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The state of the link to the companion server. In phase `off` nothing may be sent to the server.
+    """The state of the link to the companion server. In phase `none` there is no server, in `off` it may not be asked.
 
-    `why` says what is wrong, `cause` is the kind of problem. `retry_at` is the time of the next attempt, by the
-    monotonic clock.
+    What is wrong: `cause` is the kind of problem, which the status line names in two or three words; `why` is a phrase
+    with the details, for a notice. `retry_at` is the time of the next attempt to connect, by the monotonic clock.
     """
 
     phase: Phase = "none"

@@ -90,7 +90,7 @@ def size(count: float) -> str:
 
 
 def badge(record: Mapping[str, Any], now: datetime) -> tuple[str, str]:
-    """Return which side answered, and the answer's age or speed."""
+    """Return which side answered, or that none did, and the answer's age if it was kept, else its speed or time."""
     trace = record["trace"]
     if not record["found"]:
         return "not written" if record.get("model_only") else "nothing found", milliseconds(trace["total_ms"])

@@ -24,7 +24,7 @@ Row = tuple[int, Content]
 
 
 class KeptList(Vertical):
-    """A filtered list of entries, which `noun` names for the person.
+    """A filtered list of entries, which `noun` names for the person; without entries, the text `empty` is shown.
 
     `ids` returns the ids of the entries with the typed words, in order; `rows` reads the rows of some ids.
     """

@@ -72,7 +72,10 @@ def plot(
     style: str,
     height: int,
 ) -> Content:
-    """Return a heading with the total, a bar for each of the last days up to today, and a scale."""
+    """Return a heading, a bar for each of the last days up to today, and a scale.
+
+    `title` is the heading and the total beside it. Each bar is `values` of a day within its `whole`, shaded above.
+    """
     lines = [Content.assemble(heading(title[0]), (f"  {title[1]}", "$quiet"))]
     top = rounded(max(whole, default=0))
     for row, line in enumerate(columns(values, whole, height)):
@@ -97,7 +100,7 @@ def no_suggestions(overview: Overview) -> str:
 
 
 def limits(overview: Overview, width: int) -> Content:
-    """Return the share of its limit that each cache uses."""
+    """Return, for each cache, its size, its limit and its content, with a bar for the used share if there is room."""
     answers, states = overview.answers, overview.states
     layers = (
         ("Answers", answers.bytes, overview.qa_limit, _answers(answers)),
@@ -122,7 +125,7 @@ def _answers(totals: Totals) -> str:
 
 
 def work_ahead(worker: Worker, ahead: Ahead, now: datetime, width: int, *, here: bool) -> Content:
-    """Return the state of the background work, its last step and its next ones."""
+    """Return the state of the background work, its last step and its next ones. `here`: this app does the work."""
     if here:
         doing = Content.assemble(("● ", "$success"), "preparing answers until you ask something")
     elif worker.paused:
@@ -161,7 +164,7 @@ def _next(ahead: Ahead) -> list[str]:
 
 
 def forecast(overview: Overview, layers: Mapping[str, bool]) -> str:
-    """Return a phrase for the data that clearing would delete."""
+    """Return a phrase for the data that clearing would delete; `layers`: whether "answers" and "states" are cleared."""
     kept, states, parts = overview.answers, overview.states, []
     if layers["answers"]:
         parts.append(f"{counted(kept.entries, 'saved question')} ({size(kept.bytes)})")
@@ -171,7 +174,7 @@ def forecast(overview: Overview, layers: Mapping[str, bool]) -> str:
 
 
 def is_clear(overview: Overview, layers: Mapping[str, bool]) -> bool:
-    """Return whether clearing would delete nothing."""
+    """Return whether clearing these caches, as in `forecast`, would delete nothing."""
     kept, states = overview.answers.entries, overview.states.slices
     return not (layers["answers"] and kept) and not (layers["states"] and states)
 
@@ -186,5 +189,5 @@ def _keys(*pairs: tuple[str, str]) -> Content:
 
 
 def _fitted(line: Content, width: int, name: str, text: str) -> Content:
-    """Return the line, or a version without the gauge if the line is wider than `width`."""
+    """Return the line, or only its `name` and `text`, without the gauge, if the line is wider than `width`."""
     return line if line.cell_length <= width else Content.assemble((f"{name:<8}", "$quiet"), text)

@@ -90,8 +90,10 @@ class Composer(TextArea):
     ) -> None:
         """Create the composer.
 
-        `typed` takes the text after each key and paste; text inserted by the app is not passed on. `uses` says how
-        often the person has used each command.
+        `commands` and `places` are the lists in which it offers commands and paths. `states` returns the app's states,
+        which decide what is offered, `choices` the texts that the digits 1, 2, 3 send. `typed` takes the text after
+        each key and paste; text inserted by the app is not passed on. `uses` says how often the person has used each
+        command.
         """
         super().__init__(
             id="composer",

@@ -23,7 +23,11 @@ class Letters(Folding, Forwards):
     _waiting: Timer | None = None
 
     def forward(self, event: events.Key | events.Paste) -> bool:
-        """Hold back a letter that may act as a key; pass it to the composer together with the next printable key."""
+        """Hold back a letter that may act as a key, unless another is held back, and return True.
+
+        Return False for any other key. If that is printable, the letter held back goes to the composer before it;
+        otherwise the letter acts as a key.
+        """
         letter = event.character if isinstance(event, events.Key) else None
         if isinstance(event, events.Key) and not event.is_printable:
             self._act()

@@ -80,7 +80,7 @@ class Support(Static):
             self.progress(f"reading {counted(len(sources), 'passage')}{whose}")
 
     def turn(self, turn: Turn, advice: tuple[str, ...] = ()) -> None:
-        """Show all facts about a finished turn, or the fact that it was stopped."""
+        """Show all facts about a finished turn, and `advice` if no answer was found; or that the turn was stopped."""
         now = self._clock()
         if turn.complete and turn.record:
             self._show(lambda width: about(turn.record, width, now, advice, shows_guess=self._shows_guess))
@@ -114,9 +114,9 @@ class Support(Static):
 def about(
     record: dict[str, Any], width: int, now: datetime, advice: tuple[str, ...] = (), *, shows_guess: bool = False
 ) -> Content:
-    """Return all lines below a finished answer for this width.
+    """Return all lines below a finished answer for this width, from its `record`, the object of `ask --json`.
 
-    The model's unsupported guess is shown only if `shows_guess`.
+    `advice` says why nothing was found. The model's unsupported guess is shown only if `shows_guess`.
     """
     origin, detail = badge(record, now)
     abstained = record.get("abstained") or not record["found"]
@@ -160,7 +160,10 @@ def about(
 
 
 def _carried(record: Mapping[str, Any]) -> list[Content]:
-    """Return the line with the sentence that proves the answer, in quotation marks, or else the nearest sentence."""
+    """Return the line with the sentence that proves the answer, in quotation marks, else with the nearest sentence.
+
+    Return the line of `_without_proof` if it gives one, and [] if there is nothing to show.
+    """
     support = record.get("support")
     proof = record["evidence"] if support in ("proven", "word for word") else None
     near = record.get("nearest") or (record["evidence"] if support == "near" else None)
@@ -180,7 +183,7 @@ def _carried(record: Mapping[str, Any]) -> list[Content]:
 
 
 def _without_proof(record: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the line below an answer that needs no proof (by a rule, by the model alone, or quoted), and its style."""
+    """Return the line, and its style, below an answer by a rule, by the model alone, or quoted; None for others."""
     if understood := record.get("understood"):
         return f"{UNDERSTOOD} {safe_line(understood)}", "$quiet"
     if record.get("model_only") and not record.get("abstained"):

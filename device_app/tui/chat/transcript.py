@@ -70,7 +70,10 @@ class Transcript(Letters):
         return self._selected if self._selected in views else views[-1] if views else None
 
     async def show(self, turns: Sequence[int], chosen: int | None = None) -> None:
-        """Show these turns in place of the present ones; select the turn with the id `chosen`. Raises StoreError."""
+        """Show the turns with these ids in place of the present ones, and select `chosen`, or scroll to the end.
+
+        Raises StoreError.
+        """
         last = next((place for place, turn in enumerate(turns) if turn == chosen), len(turns))
         first = max(0, min(len(turns) - PAGE, last - 1))
         shown = await self._load(turns[first : first + PAGE])
@@ -86,7 +89,10 @@ class Transcript(Letters):
             self.anchor()
 
     async def begin(self, question: str, ticket: int, instead_of: TurnView | None = None) -> TurnView:
-        """Show a question being answered, in place of `instead_of` and the turns after it. Raises StoreError."""
+        """Show a question being answered, at the end or in place of `instead_of` and the turns after it.
+
+        Messages about the question have the number `ticket`. Raises StoreError.
+        """
         if instead_of is None:
             await self.go_to_end()
         gone = self.views[self.views.index(instead_of) :] if instead_of else []
@@ -108,7 +114,7 @@ class Transcript(Letters):
             await self.show((*self._earlier, *_ids(self.views), *self._later))
 
     async def take_back(self, view: TurnView) -> None:
-        """Show the turns that `view` has replaced again. Raises StoreError."""
+        """Remove `view`, and show the turns in its place that it had replaced. Raises StoreError."""
         mounted = _ids(other for other in self.views if other is not view)
         first, *others = view.instead_of
         await self.show((*self._earlier, *mounted, *view.instead_of), first if others else None)

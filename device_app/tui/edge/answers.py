@@ -34,9 +34,11 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question to answer. `instead_of` is the id of the turn that it replaces, with all later turns.
+    """A question to answer, in a new conversation if `conversation` is None.
 
-    `asked` are the options that the person chose. `typed` holds the passages read while the question was typed.
+    Messages about it have the number `ticket`. `instead_of` is the id of the turn that it replaces, with all later
+    turns; `asked` are the options that the person chose; setting `stop` ends the answer. `typed` holds the passages
+    read while the question was typed.
     """
 
     ticket: int
@@ -50,7 +52,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A kept question, its cosine with the asked question, whether its answer serves, and the reason."""
+    """A kept question, its cosine with the asked one, whether its answer would be given to that, and why or why not."""
 
     question: str
     similarity: float

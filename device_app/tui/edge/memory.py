@@ -18,7 +18,7 @@ def loads_late(weights: Weights, model: Entry) -> bool:
 
 
 def is_needed() -> bool:
-    """Return whether this is a phone on which other apps lack memory, so that Android would end this app."""
+    """Return whether this is a phone so short of memory that Android would end this app unless it frees the model."""
     from shared.memory import available
     from storage.pressure import RESERVE
 

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The state of the caches at one moment, with an entry for each of the last days.
+    """The state of the caches at one moment, with an entry for each of the last days, today the last.
 
-    Limits are in bytes; `passages` is the number of passages in the knowledge.
+    `answers` are the totals of kept answers, `states` those of kept attention states; `qa_limit` and `kv_limit` are
+    their limits in bytes. `threshold` is the least similarity of questions with which a kept answer serves. `ahead` is
+    the work left to do ahead of questions, `passages` the number of passages in the knowledge.
     """
 
     days: Sequence[Day]
@@ -34,7 +36,7 @@ class Overview:
 
 
 def read_overview(device: Device, today: date, days: int) -> Overview:
-    """Return the state of the caches, with the last `days` days. Raises StoreError."""
+    """Return the state of the caches, with the last `days` days up to `today`. Raises StoreError."""
     from device_app.ahead.outlook import ahead
     from device_app.commands.work import worker
     from storage.cache_records import CacheRecords

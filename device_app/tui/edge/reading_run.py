@@ -40,9 +40,11 @@ class Tell(Protocol):
 
 
 class ReadingRun:
-    """One run of reading files. `is_stopped` returns whether the run has to end; `wait` then returns at once.
+    """One run of reading files. `announce` updates the progress on the screen.
 
-    `answering` returns whether the app is answering a question; `pause` pauses the run from a phone's notification.
+    `is_stopped` returns whether the run has to end; `wait` waits for the given seconds, but no longer than until then.
+    `answering` returns whether the app is answering a question. `pause` is called when the person has paused the run
+    from a phone's notification.
     """
 
     def __init__(

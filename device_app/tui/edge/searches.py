@@ -25,7 +25,7 @@ class Searches:
         self._searcher: Searcher | None = None
 
     async def search(self, text: str, today: date, side: Side, sort: Sort) -> Results:
-        """Return the results of a search that is being typed."""
+        """Return the results of a search that is being typed, in files, conversations or both (`side`), by `sort`."""
         return await self._thread.run(
             lambda device: self._of(device).search(text, today, limit=LIMIT, side=side, sort=sort, typing=True)
         )

@@ -51,7 +51,11 @@ class Lender(Protocol):
 
 @dataclass(slots=True)
 class _Question:
-    """A question that is being typed. `ended` is set when it is sent, or when no more work may be done for it."""
+    """A question that is being typed. `ended` is set when it is sent, or when no more work may be done for it.
+
+    `draft` holds the text and what was found for it, `read` the passages read. `rules` are the device's paths and
+    settings, and how many of the passages found may be read; None until asked for.
+    """
 
     draft: Draft = field(default_factory=Draft)
     read: ReadWhileTyping = field(default_factory=ReadWhileTyping)
@@ -63,7 +67,8 @@ class _Question:
 class Typing:
     """Retrieves and reads passages for the question being typed, on the device of the `lender`.
 
-    `allowance` is called when the user first types; `clock` is the monotonic clock.
+    `allowance` is called when the user first types, and returns the limits of work ahead; `clock` is the monotonic
+    clock.
     """
 
     def __init__(

@@ -18,7 +18,11 @@ TYPING_S, HELD_S = 0.15, 0.5
 
 @dataclass(slots=True)
 class Writing:
-    """The text of an answer so far. `new_turns` holds the answer's turn once it is in the store."""
+    """The text of an answer so far. `new_turns` holds the answer's turn once it is in the store.
+
+    `record` is None until the answer is complete. `shown` is the number of characters shown so far, `shown_at` and
+    `saved_at` the times, in seconds, at which text was last shown and saved.
+    """
 
     new_turns: list[Turn] = field(default_factory=list)
     text: str = ""

@@ -19,7 +19,7 @@ class Pace:
             self._notes.popleft()
 
     def seconds_left(self, total: int) -> float | None:
-        """Return the seconds left for `total` bytes; None as long as there are too few measurements."""
+        """Return the seconds until `total` bytes are done; None as long as there are too few measurements."""
         if not self._notes:
             return None
         (first, from_bytes), (last, done) = self._notes[0], self._notes[-1]

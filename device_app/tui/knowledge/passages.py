@@ -23,7 +23,7 @@ MOST = 60
 
 
 class PassagesScreen(ModalScreen[None]):
-    """A window with a file's passages; the usual keys close it."""
+    """A window with a file's passages; Esc, q or Enter closes it."""
 
     BINDINGS = [Binding("escape,q,enter", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
 

@@ -49,7 +49,11 @@ class Places(OptionList):
             self.action_cursor_down()
 
     def completed(self, typed: str) -> str:
-        """Return the typed path extended as far as it is unambiguous, or the entry chosen with the arrows."""
+        """Return the typed path extended as far as all entries that begin with it agree.
+
+        If that adds nothing, or the person has used the arrows, return the highlighted entry. If no entry begins with
+        the typed path, return the path unchanged.
+        """
         fitting = [candidate for candidate in self._candidates if candidate.casefold().startswith(typed.casefold())]
         if not fitting:
             return typed

@@ -28,11 +28,11 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The progress of reading files. `why` is the reason for waiting or failing.
+    """The progress of reading files. `why` is the reason for waiting or failing, `path` the file being read.
 
     `questions` are suggestions about the read files. Bytes and files are those of this run; `total_bytes` is 0 while
-    files are still being searched for. `seconds_left` is None while it cannot be estimated. `unread` counts the files
-    of unsupported kinds.
+    files are still being searched for. `seconds_left` is None while it cannot be estimated. `skipped` counts the
+    unreadable files, `unread` those of unsupported kinds.
     """
 
     phase: Phase = Phase.IDLE

@@ -20,7 +20,7 @@ _DOT = Content.styled(" · ", "$quiet")
 
 
 def holding(held: Holding, name: str, width: int, now: datetime) -> Content:
-    """Return the row of a folder or of a single file: its name, and facts about it on the line below."""
+    """Return the row of a folder or of a single file: `name`, its path as shown, and facts on the line below."""
     facts = [Content.styled(part, "$quiet") for part in _facts(held)]
     if held.skipped:
         facts.append(Content.styled(f"{held.skipped:,} unreadable", "$warning"))
@@ -37,7 +37,7 @@ def _facts(held: Holding) -> list[str]:
 
 
 def file(known: KnownFile, name: str, width: int, now: datetime) -> Content:
-    """Return the row of a file inside a folder: its passages, or why it could not be read."""
+    """Return the row of a file inside a folder: `name`, its path there, and its passages, or why it is unreadable."""
     if known.reason is not None:
         about = Content.styled(safe_line(known.reason), "$warning")
     elif not known.complete:
@@ -52,7 +52,7 @@ def file(known: KnownFile, name: str, width: int, now: datetime) -> Content:
 
 
 def passages(some: Sequence[StoredPassage], most: int) -> Content:
-    """Return the first `most` passages of a file, with a note if there are more."""
+    """Return the first `most` of `some`, the passages of a file, under their titles; add a note if there are more."""
     parts: list[Content] = []
     for place, reason in enumerate(some[:most]):
         if place == 0 or reason.document_id != some[place - 1].document_id:

@@ -46,7 +46,10 @@ class Silence:
 
 @dataclass(slots=True)
 class Grace:
-    """Counts the checks since the app was asked to end, to decide when the app has to be killed."""
+    """Counts the checks since the app was asked to end, to decide when the app has to be killed.
+
+    `stuck` counts those of an app that waits for no disk and is idle or in an endless loop, `slow` all timely ones.
+    """
 
     stuck: Silence = field(default_factory=lambda: Silence(GRACE_LOOKS))
     slow: Silence = field(default_factory=lambda: Silence(SLOW_GRACE_LOOKS))

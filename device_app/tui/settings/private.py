@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class PrivateScreen(ModalScreen[None]):
-    """The privacy window; the usual keys close it."""
+    """A window that says how many bytes left this device for its stored answers, and what may be sent to a server.
+
+    Esc or q closes it.
+    """
 
     BINDINGS = [Binding("escape,q", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
 
@@ -65,7 +68,7 @@ class PrivateScreen(ModalScreen[None]):
 
 
 def egress(answers: int, left: int) -> Content:
-    """Return a sentence about the bytes that left the device for the kept answers."""
+    """Return a sentence: `left` bytes, or nothing, left the device for the `answers` answers stored here."""
     if not answers:
         return Content.assemble(("Nothing left this device", "$success bold"), ": nothing has been asked yet.")
     of = f"{answers:,} answer{'' if answers == 1 else 's'} stored here"
@@ -92,7 +95,10 @@ _OPEN = (
 
 
 def ways(companion: Companion | None) -> Content:
-    """Return the text about data that may leave: to a companion server, if allowed, and to download models."""
+    """Return the text about data that may leave: to the companion server, if allowed, and to download models.
+
+    With None there is no server.
+    """
     asked = "Questions are answered on this device alone. No server is connected."
     other = "Jackdaw uses the network only for model files"
     if companion:

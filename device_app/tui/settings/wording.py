@@ -33,7 +33,7 @@ def effect(key: str) -> str:
 
 
 def origin(preference: Preference) -> str:
-    """Return the origin of a setting's value that can be changed here."""
+    """Return the origin of the value of a setting that can be changed here: the default or the person's file."""
     if preference.origin.layer is Layer.DEFAULT:
         return "the default"
     return f"from your file; the default is {spelled(preference.setting.default)}"
@@ -123,7 +123,7 @@ def takes(model: Model, shelf: Shelf) -> Content:
 
 
 def offer(model: Model, *, warned: bool) -> str:
-    """Return the effect of pressing Enter on the model."""
+    """Return the effect of pressing Enter on the model; `warned`: the person was told that it does not fit."""
     if model.used:
         return "in use"
     if not model.forecast.fits_disk:
