@@ -80,7 +80,7 @@ class AreaScreen(Screen[None]):
         return True
 
     async def following(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Await repeated work; show an error once until another error occurs or the work succeeds."""
+        """Await work that is repeated at intervals. Show an error unless the last time ended with the same error."""
         try:
             await work()
         except JackdawError as error:

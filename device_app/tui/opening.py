@@ -24,7 +24,7 @@ COLOURS = {
 
 @dataclass(slots=True)
 class Opening:
-    """The state of the opening screen: the terminal's original modes, and whether the app has taken over."""
+    """The state of the opening screen: `found`, the terminal's original modes, and `taken`: the app has taken over."""
 
     found: list[Any]
     taken: bool = False
@@ -53,7 +53,7 @@ def opening(theme: str) -> Iterator[Opening]:
 
 
 def frame(columns: int, rows: int, colours: Sequence[str]) -> str:
-    """Return the text that draws the app's empty screen; without `colours`, in the terminal's own colours."""
+    """Return the text that draws the app's empty screen; if `colours` is empty, in the terminal's own colours."""
     paper, bar, line, quiet = (";".join(map(str, bytes.fromhex(colour[1:]))) for colour in colours or ["#"] * 4)
     title, body, status = (
         f"\x1b[0;{more}{f';38;2;{fore};48;2;{back}' if colours else ''}m"
@@ -69,7 +69,7 @@ def frame(columns: int, rows: int, colours: Sequence[str]) -> str:
 
 
 def _unseen(events: list[Any]) -> list[Any]:
-    """Return terminal modes that store keys without echo; only Ctrl-C acts."""
+    """Return these terminal modes, changed to store keys without echo; only Ctrl-C acts."""
     iflag, oflag, cflag, lflag, *speeds, signs = events
     signs = [*signs]
     signs[termios.VMIN], signs[termios.VTIME] = 1, 0

@@ -81,7 +81,7 @@ class StatusLine(Widget):
         return Content.assemble(keys, " " * max(gap, 0), doing)
 
     def _keys(self, states: Collection[AppState]) -> tuple[list[Content], list[Content]]:
-        """Return the labels of the keys of the screen's own actions, and of the app's actions."""
+        """Return the labels of keys for the footer: those of the screen's own actions, and those of the app's."""
         own: list[Content] = []
         apps: list[Content] = []
         for action in hints(states, self._place):
@@ -98,7 +98,7 @@ class StatusLine(Widget):
 
 
 def _fitting(parts: Sequence[Content], room: int) -> Content:
-    """Return the first of the parts that fit in `room` columns together, joined."""
+    """Return as many of the first parts as fit into `room` columns together, joined with gaps."""
     keys = Content("")
     for part in parts:
         more = Content.assemble(keys, " " * _GAP if keys else "", part)

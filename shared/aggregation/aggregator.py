@@ -132,7 +132,7 @@ class Aggregator:
         return self._shown(drafted.position)
 
     def _shown(self, position: int) -> list[Command]:
-        """Return the command to send this side's drafts from `position` on, if the other side needs them."""
+        """Return the command to send this side's drafts from `position` on; [] if the other side needs none."""
         tokens, distributions = self._own.since(position)
         if self.phase is not JointPhase.TOGETHER or not tokens or (self.aggregates and self.terms.place != "both"):
             return []
@@ -254,7 +254,10 @@ class Aggregator:
         return commands
 
     def _decide(self, position: int, commands: list[Command]) -> int | None:
-        """Return the token at `position` once the rule can decide it, else None; request missing distributions once."""
+        """Return the token at `position` if the rule can decide it, else None.
+
+        If it lacks parts of the distributions, add requests for them, each once, to `commands`.
+        """
         own, held = self._own.at(position), self._others.at(position)
         if self.phase is JointPhase.ALONE:
             return own.token if own else None

@@ -85,7 +85,7 @@ def quantise(ids: npt.ArrayLike, probabilities: npt.ArrayLike) -> Quantised:
 
 
 def top(probabilities: npt.NDArray[np.float32], count: int) -> Top:
-    """Return the `count` likeliest tokens of a whole vocabulary, shape (v,)."""
+    """Return the `count` likeliest tokens, or all if there are fewer; `probabilities`, shape (v,), are by token id."""
     if count >= len(probabilities):
         return Top(np.arange(len(probabilities)), probabilities.astype(np.float32), whole=True)
     ids = np.sort(np.argpartition(-probabilities, count)[:count])
@@ -107,7 +107,10 @@ def encode(distribution: Distribution) -> bytes:
 
 
 def decode(data: bytes, vocabulary: int) -> Distribution:
-    """Decode the bytes of `encode`. Raises ProtocolError if they are not a distribution over this vocabulary."""
+    """Return the distribution from the bytes of `encode`.
+
+    Raises ProtocolError if they are not a distribution over token ids below `vocabulary`.
+    """
     if len(data) < _HEAD.size:
         raise _malformed("is cut short")
     kind, count = _HEAD.unpack_from(data)

@@ -27,7 +27,7 @@ class Measured:
 
     @property
     def known(self) -> bool:
-        """Whether there are enough measurements for a decision."""
+        """Whether each side's seconds per draft and the round trip were measured, so that `gives` can decide."""
         return self.own.weight > 0 and self.others_s > 0 and self.transmission.known
 
     def figures(self, machine: Aggregator) -> Figures:

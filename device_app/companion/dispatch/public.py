@@ -108,7 +108,7 @@ class PublicQuestions:
             self._link = None
 
     def race(self, question: Question, trace: Trace) -> Race:
-        """Return a race for the answer. Raises LinkError if the server cannot be asked."""
+        """Return a race, not yet begun, for the answer. Raises LinkError if the server cannot be asked."""
         state = self.link.wait(waiting.LIMITS.connect_s)
         offer = state.offer
         if not state.connected or offer is None:
@@ -187,7 +187,10 @@ class PublicQuestions:
         )
 
     def read(self, side: Side, hits: Sequence[Hit], answer_tokens: int, *, cut: bool) -> None:
-        """Record which side read the server's passages for a private answer, as the budgets count those tokens too."""
+        """Record that `side` read the server's passages among `hits` for a private answer, as the budgets count them.
+
+        The answer had `answer_tokens` tokens; `cut`: a limit ended it.
+        """
         source, held = self.source(), self.memory.held
         prompt = sum(len(source.engine.tokenize(hit.passage.text)) for hit in hits if hit.side == "server")
         outcome = Outcome(

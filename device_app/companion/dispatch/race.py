@@ -181,7 +181,7 @@ class Race:
                         self._fail("server", "the connection was lost", waits)
 
     def _fail(self, side: Side, why: str, waits: dict[Side, float | None]) -> None:
-        """Record that a side failed, and let the other side start at once."""
+        """Record that a side failed, and let the other start at once: set its wait, in `waits`, to 0 seconds."""
         waits[other(side)] = 0.0
         self._blame(side, why)
         self._failed[side] = self.report.reasons[-1]

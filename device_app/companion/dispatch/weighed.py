@@ -86,7 +86,10 @@ class Weighed:
         return self.knowledge.policy(self.budget.constraint, self.policy)
 
     def terms(self, prompt: int, round_trip_s: float = 0.0) -> Terms:
-        """Return the terms for hand-overs of an answer to a prompt of that length: costs and rates of both sides."""
+        """Return the terms for hand-overs of an answer to a prompt of `prompt` tokens: costs and rates of both sides.
+
+        `round_trip_s` is the present round trip, 0 if unknown.
+        """
         return Terms(
             costs=self.costs,
             prompt=prompt,

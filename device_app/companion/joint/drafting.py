@@ -127,7 +127,7 @@ class Drafting:
         self._thread.join()
 
     def ran(self, errand: Errand) -> None:
-        """Make an errand's call on the current thread, which began the answer."""
+        """Make an errand's call on the current thread, which must be the one that began the answer."""
         errand.run()
         with self._change:
             self._change.notify_all()
@@ -209,7 +209,7 @@ class _TreeElsewhere:
 
 
 def _one_of(first: a.RollBack, second: a.RollBack) -> a.RollBack:
-    """Merge two corrections into one, so that the model reads the tokens between them once."""
+    """Merge two corrections that came in this order into one, so that the model reads each token once."""
     if second.keep <= first.keep:
         return second
     tokens = first.tokens[: second.keep - first.keep] + second.tokens

@@ -63,7 +63,10 @@ class RemoteRequest:
         self._credit = credit
 
     def start(self, credit: int, accepted: Sequence[int] = (), accepted_text: str = "") -> None:
-        """Let the server generate an answer, after a request that only searched."""
+        """Let the server generate an answer, after a request that only searched, up to the token index `credit`.
+
+        To continue an answer, `accepted` holds its tokens, or `accepted_text` their text.
+        """
         self._credit = max(self._credit, credit)
         self._link.send(self, m.Start(self.number, credit, tuple(accepted), accepted_text))
 

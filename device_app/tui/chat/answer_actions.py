@@ -101,7 +101,7 @@ class AnswerActions(Screen[None]):
         self._announce(message)
 
     async def action_export(self, kind: str = "md") -> None:
-        """Write the conversation to a file in the working folder."""
+        """Write the conversation to a new file in the working folder, as `kind` says: "md" (also "") or "json"."""
         if kind not in ("", "md", "json"):
             self._announce("Choose a format: /export md or /export json", "warning")
         elif self._conversation is not None:

@@ -110,11 +110,17 @@ class Caches:
         return await self._thread.run(lambda device: _states(device, passage))
 
     async def weigh(self, entry: int) -> Sequence[Weighed]:
-        """Return the kept answers that would be compared with the entry's question now, the entry's own first."""
+        """Return the kept answers that would be compared with the entry's question now, the entry's own first.
+
+        Return [] if the entry was deleted.
+        """
         return await self._answers.lend(partial(_weigh, entry))
 
     async def limit(self, layer: Layer, megabytes: float) -> int:
-        """Set a limit, effective at once; return how many entries were evicted. Raises SettingError, NotWritable."""
+        """Set the limit of one cache, effective at once; return how many of its entries were evicted.
+
+        Raises SettingError, NotWritable.
+        """
 
         def set_limit(device: Device) -> int:
             from device_app.commands.caches import set_limit

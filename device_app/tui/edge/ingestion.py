@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 class Reader:
-    """The thread that reads files. `post` takes messages from any thread; `answering` is true during an answer."""
+    """The thread that reads files. `post` takes messages from any thread; `answering` returns True during an answer."""
 
     def __init__(
         self,
@@ -69,7 +69,10 @@ class Reader:
         self._begin(self._run)
 
     async def remove(self, path: bytes) -> Removed:
-        """Remove a file or folder from the knowledge; reading is paused meanwhile. Raises StoreError, StoreLocked."""
+        """Remove a file or folder from the knowledge, and return how much was removed. Reading is paused meanwhile.
+
+        Raises StoreError, StoreLocked.
+        """
         return await asyncio.wrap_future(self._aside(lambda: self._thread.submit(partial(self._remove, path))))
 
     def reopen(self) -> None:
@@ -96,7 +99,10 @@ class Reader:
             self._post(messages.Broken(error))
 
     def _aside(self, begin: Callable[[], Future[Result]]) -> Future[Result]:
-        """Submit work during which reading is paused. Afterwards, reading continues unless the user has paused it."""
+        """Let `begin` submit work, during which reading is paused; return the work's future.
+
+        Afterwards, reading continues unless the user has paused it.
+        """
 
         def done(_: Future[Result]) -> None:
             with self._lock:

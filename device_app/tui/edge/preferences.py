@@ -34,7 +34,12 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model that can be chosen. `size` is the bytes to download; 0 if unknown."""
+    """A model that can be chosen, of the `kind` "engine" (it writes answers) or "embedder".
+
+    `address` is its name in commands and settings, a file's `file:PATH`. `size` is the bytes to download; 0 if unknown. `state` says whether its
+    files are "present", "missing" or "damaged"; `used`, whether it is in use. `forecast` is the memory and disk space
+    that it takes.
+    """
 
     name: str
     address: str
@@ -49,7 +54,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """All models, and the size and limit of the caches on disk, in bytes."""
+    """All models, and in bytes what the caches hold on disk (`held`) and may hold (`limit`)."""
 
     models: Sequence[Model]
     held: int
@@ -58,7 +63,10 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """A download in progress, in bytes; `total` is 0 if unknown."""
+    """A download in progress: `doing` says for the person what is done now.
+
+    `done` and `total` are bytes; `total` is 0 if unknown.
+    """
 
     name: str
     doing: str = "contacting the source"
@@ -115,7 +123,7 @@ class Preferences:
         return await self._do(lambda: self._shelf(held))
 
     async def use(self, name: str) -> None:
-        """Use the model from now on, after loading it once as a check."""
+        """Use the model of this name from now on, after loading it once as a check."""
         await self._do(lambda: self._use(name))
 
     async def fetch(self, name: str) -> None:

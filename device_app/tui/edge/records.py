@@ -46,7 +46,7 @@ class Records:
         return await self._thread.run(lambda device: device.conversations.turn_ids(conversation))
 
     async def turns(self, ids: Sequence[int]) -> Sequence[Turn]:
-        """Return the turns with these ids, in order."""
+        """Return the turns with these ids, the oldest first; deleted ones are left out."""
         return await self._thread.run(lambda device: device.conversations.turns_with(ids))
 
     async def passage(self, identity: int) -> Passage | None:

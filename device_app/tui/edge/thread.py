@@ -55,7 +55,7 @@ class DeviceThread:
         return await asyncio.wrap_future(self.submit(work))
 
     def reopen(self) -> Future[None]:
-        """Open a new Device, with the settings of that moment, for all work submitted from now on."""
+        """Close the Device after the work submitted before, so that the next work opens one with the new settings."""
         return self._executor.submit(self._close)
 
     def close(self) -> None:

@@ -155,7 +155,7 @@ class KnowledgeScreen(AreaScreen):
     # Adding and removing
 
     def type_path(self, typed: str = "~/") -> None:
-        """Show the field for a path."""
+        """Show the field for a path, with `typed` in it."""
         self._field.begin(typed)
         self._show_states()
 
