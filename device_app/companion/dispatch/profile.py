@@ -64,7 +64,7 @@ class Profile:
         return replace(self, trip=trip, search=self.search + _NEW * (own - self.search))
 
     def judged(self, judged: Mapping[Side, tuple[int, int]]) -> "Profile":
-        """Return the profile updated by each side's number of drafts in a joint answer, and how many were accepted."""
+        """Return the profile updated by a joint answer: by side, its number of drafts, and how many were accepted."""
         return replace(
             self,
             device_accepted=_observed(self.device_accepted, judged.get("device", (0, 0))),

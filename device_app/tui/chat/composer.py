@@ -129,7 +129,7 @@ class Composer(TextArea):
         self.focus()
 
     def take_back(self, text: str) -> None:
-        """Insert text that could not be sent before the text that the person has typed meanwhile."""
+        """Put back `text`, which could not be sent, in front of what the person has typed meanwhile."""
         self.begin(f"{text}{self.text}")
 
     def on_text_area_changed(self) -> None:

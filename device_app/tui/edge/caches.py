@@ -93,7 +93,10 @@ class Caches:
         return await self._thread.run(some)
 
     async def passages(self, words: str) -> Sequence[int]:
-        """Return ids of passages with kept states and all the words, the most used first; 0 is the instructions."""
+        """Return the ids of passages with kept states that contain all the words, the most used first.
+
+        The id 0 stands for the instructions in every prompt.
+        """
         return await self._thread.run(lambda device: _records(device).passages(words))
 
     async def some_states(self, passages: Sequence[int]) -> Sequence[PassageStates]:

@@ -30,7 +30,7 @@ class Following:
         self._lock = Lock()
 
     def expect(self, device: Device) -> None:
-        """Post the state that is expected, as connecting needs the model, which may be loaded late."""
+        """Post the state that `follow` will lead to, connecting or no server, as the model may be loaded late."""
         if device is not self._device:
             self._watching.close()  # of the earlier device, whose link is closed
             self._device, self._file, self._kept = None, device.paths.link, _stamp(device.paths.link)

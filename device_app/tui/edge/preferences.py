@@ -36,9 +36,9 @@ class Preference:
 class Model:
     """A model that can be chosen, of the `kind` "engine" (it writes answers) or "embedder".
 
-    `address` is its name in commands and settings, a file's `file:PATH`. `size` is the bytes to download; 0 if unknown. `state` says whether its
-    files are "present", "missing" or "damaged"; `used`, whether it is in use. `forecast` is the memory and disk space
-    that it takes.
+    `address` is its name in commands and settings, a file's `file:PATH`. `size` is the bytes to download; 0 if unknown.
+    `state` says whether its files are "present", "missing" or "damaged"; `used`, whether it is in use. `forecast` is
+    the memory and disk space that it takes.
     """
 
     name: str
