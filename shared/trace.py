@@ -65,7 +65,8 @@ class Trace:
     and `tokens_moved` those with states cached at another position, which are not exact; `tokens_prefilled` counts the
     computed tokens, of which `tokens_recomputed` begin moved segments; `tokens_decoded` counts the answer's tokens.
     `discarded` are earlier attempts, from passages without the answer; `looks` are repeated reads of the passages that
-    have it. `joined` are the ids of the passages with cached states. `drafts` counts speculative decoding.
+    have it. `joined` are the ids of the passages with cached states. `drafts` counts speculative decoding. `steps` are
+    names with milliseconds; `first_token_ms` are those from the start of the trace to the answer's first token.
     """
 
     started: float = field(default_factory=time.perf_counter)

@@ -66,7 +66,8 @@ class Document:
     """A unit with a name of its own: a note, a mail, a chat, an event. A file holds one or many.
 
     `key` identifies a document within its file across changes to the file (a Message-ID, a UID, a row's id); "" if the
-    file is the document. `date` is aware or naive, as in the source. `event` holds the times of a calendar entry.
+    file is the document. `date` is aware or naive, as in the source. `people` are a mail's sender, then its recipients;
+    a chat's senders, an event's organiser and guests, a file's author. `event` holds the times of a calendar entry.
     """
 
     key: str
@@ -80,7 +81,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """About 100 words of one document, split at sentence borders. `ordinal` counts from 0 within the document."""
+    """About 100 words of one document, split at sentence borders. `ordinal` counts from 0 within the document.
+
+    `line` and `page`, at which it begins, count from 1; None if the format has none.
+    """
 
     text: str
     ordinal: int

@@ -90,7 +90,10 @@ class Missing(Message):
 
 @dataclass
 class Fetching(Message):
-    """The progress of a download in bytes; `total` is 0 if unknown."""
+    """The progress of a download: `doing` says for the person what is done now.
+
+    `done` and `total` are bytes; `total` is 0 if unknown.
+    """
 
     doing: str
     done: int

@@ -95,8 +95,8 @@ def top(probabilities: npt.NDArray[np.float32], count: int) -> Top:
 def encode(distribution: Distribution) -> bytes:
     """Return the wire bytes of a distribution.
 
-    They are 5, and for each token 4 (`Quantised`) or 6 (`Top`), and 2 more if an id has more than 16 bits. A whole `Top`
-    has no ids, and takes 4 for each token.
+    They are 5, and for each token 4 (`Quantised`) or 6 (`Top`), and 2 more if an id has more than 16 bits. A whole
+    `Top` has no ids, and takes 4 for each token.
     """
     wide = bool(distribution.ids[-1] >= 2**16)
     exact = isinstance(distribution, Top)

@@ -11,9 +11,10 @@ from shared.side import Side
 class Terms:
     """The terms of a joint answer; all but `side` are the same on both sides.
 
-    `place`: the side that aggregates first, or both sides independently, without verdicts and hand-overs. `seed` has 64
-    bits. `ends` are the end tokens. `ahead`: the most drafts beyond the tokens known to be settled. More than 8 gain
-    almost nothing even with a round trip of 0.3 s, and are discarded after a rejection.
+    `rule` decides each token; `vocabulary` is the number of token ids. `place`: the side that aggregates first, or both
+    sides independently, without verdicts and hand-overs. `seed` has 64 bits. `ends` are the end tokens. `ahead`: the
+    most drafts beyond the tokens known to be settled. More than 8 gain almost nothing even with a round trip of 0.3 s,
+    and are discarded after a rejection.
     """
 
     side: Side

@@ -72,7 +72,7 @@ class Done(Struct, frozen=True, tag="done", forbid_unknown_fields=True):
 
 
 class Refused(Struct, frozen=True, tag="refused", forbid_unknown_fields=True):
-    """The server's last message: the pairing failed."""
+    """The server's last message: the pairing failed. After a wrong code, `tries_left` more tries are allowed."""
 
     reason: Reason
     tries_left: Annotated[int, Meta(ge=0, le=100)] = 0

@@ -12,7 +12,10 @@ MILLION = 1e6
 
 @dataclass(frozen=True, slots=True)
 class ServerPrice:
-    """The server's prices, in money per million tokens; both are 0 for one's own server."""
+    """The server's prices for reading a `prompt` and for writing an answer (`decode`), in money per million tokens.
+
+    Both are 0 for one's own server.
+    """
 
     prompt: float
     decode: float

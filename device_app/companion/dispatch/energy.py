@@ -73,7 +73,10 @@ def between(before: Reading, after: Reading, gflops: float) -> Stretch | None:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimate in joules per GFLOP. Its share `measured` comes from the periods, the rest from the setting."""
+    """An estimate in joules per GFLOP. Its share `measured`, 0 to 1, comes from periods, the rest from the setting.
+
+    `stretches` is the number of the periods measured.
+    """
 
     joules_per_gflop: float
     measured: float = 0.0
@@ -84,8 +87,9 @@ class Estimate:
 class Energy:
     """The state of the estimate: sums over all periods.
 
-    `held` is the estimate in joules per GFLOP; 0 before the first period. `sums` are of s·s, s·g, g·g, s·j and g·j over
-    seconds s, GFLOPs g and joules j of each period, weighted by its certainty and age.
+    `held` is the estimate in joules per GFLOP, 0 before the first period; `count` is the number of periods. `sums` are
+    of s·s, s·g, g·g, s·j and g·j over seconds s, GFLOPs g and joules j of each period, weighted by its certainty and
+    age.
     """
 
     sums: tuple[float, ...] = (0.0,) * 5

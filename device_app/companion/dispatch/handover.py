@@ -20,8 +20,9 @@ class Terms:
     the losing side continues its prefill if `plan_handover` would move the answer there. `remaining(written)`: expected
     tokens to come. `resume_s`: seconds until a paused source writes again. `allowed` are the sides that may take this
     answer over; an answer from private passages never moves. A side in `used_up` has spent its budget of the day, and
-    takes over only from a side that failed, as does a side in `unsuited`, whose model is too small. `guarded` keeps the
-    reader's buffer filled while the server writes, in case the server fails.
+    takes over only from a side that failed, as does a side in `unsuited`, whose model is too small. A hand-over has to
+    save more money than `margin`. `guarded` keeps the reader's buffer filled while the server writes, in case the
+    server fails.
     """
 
     costs: Costs

@@ -63,7 +63,8 @@ class Ledger:
     """Keeps the constrained side's share of all prompt tokens at the budget b, even if the forecasts are wrong.
 
     `debt` is the use beyond the budget, in tokens, paid back over HORIZON prompts of the `usual` length. The debt is
-    bounded in both directions, so that a long time without any use does not allow unlimited use later.
+    bounded in both directions, so that a long time without any use does not allow unlimited use later. `count` is the
+    number of prompts so far.
     """
 
     debt: float = 0.0

@@ -75,11 +75,12 @@ class Prices:
 
 @dataclass
 class PublicQuestions:
-    """Public questions to one server. `connect` opens the link; `battery` returns a reading, or None if unknown.
+    """Public questions to one server. `connect` opens the link; `source` waits for this device's model and returns it.
 
-    `conditions` returns the device's power, charge and heat, on which the cost of its energy depends. `days` adds up
-    the cost of each day's answers. Private answers are never handled here; the question of a race may be sent to the
-    server.
+    `memory` holds what earlier answers taught; `chance` tosses the policies' coins; `battery` returns a reading, or
+    None if unknown. `conditions` returns the device's power, charge and heat, on which the cost of its energy depends.
+    `days` adds up the cost of each day's answers. Private answers are never handled here; the question of a race may be
+    sent to the server.
     """
 
     connect: Callable[[], Link]

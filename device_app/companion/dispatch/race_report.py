@@ -50,7 +50,8 @@ class RaceReport:
     changed sides, each with the side that went on. `winner` wrote the first token, with the model `model`. `sent` names
     the data that left the device, as phrases. `server_read` and `server_wrote` count the tokens that the server was
     given to read, and that it wrote. `rates` are the tokens a second of each side that wrote enough. `basis` is the
-    rule that decided which side starts, see `Weighed.basis`; empty if no policy was asked.
+    rule that decided which side starts, see `Weighed.basis`; empty if no policy was asked. `outcome` holds the measured
+    times; None until the race is over, and if nothing was measured.
     """
 
     reasons: list[str] = field(default_factory=list)

@@ -28,7 +28,10 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """The event that a side cannot continue: `why`, as shown to the person, and `at`, by the monotonic clock."""
+    """The event that a side cannot continue: the same event for `Migration`, and `why`, as shown to the person.
+
+    `at` is the time, by the monotonic clock.
+    """
 
     failed: Failed
     why: str

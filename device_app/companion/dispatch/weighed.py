@@ -27,9 +27,11 @@ _COINS = (0.0, 0.5, 0.999)
 class Weighed:
     """The estimates for one question of about `prompt` tokens and an answer of at most `most` tokens.
 
-    `rates` are tokens a second. The device's costs were computed from the estimate `energy` and the rate `exchange`.
-    `used_up` are sides whose budget of the day is spent, each with the reason. `is_metered`: the server's costs include
-    the network's. `policy` is the policy in force, unless the decision is `fixed`.
+    `knowledge` holds the learned estimates, `budget` the budget that the settings give. `rates`, each side's writing,
+    and `reading_rate`, the person's reading, are tokens a second. The device's costs were computed from the estimate
+    `energy` and the rate `exchange`. `used_up` are sides whose budget of the day is spent, each with the reason.
+    `is_metered`: the server's costs include the network's. `policy` is the policy in force, unless the decision is
+    `fixed`.
     """
 
     knowledge: Estimates

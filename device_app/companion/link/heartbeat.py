@@ -22,7 +22,11 @@ SMOOTHING: Final = 0.2
 
 @dataclass(slots=True)
 class Heartbeat:
-    """The pings on one connection after another. Times are of any one clock, in seconds."""
+    """The pings on one connection after another. Times are of any one clock, in seconds.
+
+    `received_at` is the time of the server's latest message, which the owner sets; `round_trip_s` is a running mean,
+    None before the first pong.
+    """
 
     received_at: float = 0.0
     round_trip_s: float | None = None

@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage with the text before and after it in its document."""
+    """A passage with the texts before it and after it (`behind`) in its document; "" at an end of the document."""
 
     passage: StoredPassage
     before: str

@@ -25,7 +25,7 @@ _WAITS, _WORKS = 0.02, 0.5
 
 @dataclass(slots=True)
 class Silence:
-    """Counts consecutive checks without a response; after `most` of them, the component counts as frozen."""
+    """Counts in `looks` the checks since the last response; after `most` of them, the component counts as frozen."""
 
     most: int
     looks: int = 0

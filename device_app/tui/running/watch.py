@@ -36,7 +36,7 @@ async def watch(app: App[Any], beat: Callable[[], None]) -> Fault | None:
 
 @dataclass(slots=True)
 class _Asked:
-    """A call that a pump was asked to make, and the checks since then."""
+    """A call that a pump was asked to make as a sign of life: whether it did, and the checks since it was asked."""
 
     silence: Silence = field(default_factory=lambda: Silence(PUMP_LOOKS))
     answered: bool = True
