@@ -34,7 +34,10 @@ class Search:
     rounds: Rounds = field(default_factory=Rounds)
 
     def run(self, link: Link, question: str, passages: int, pipeline: m.ChosenPipeline = "") -> None:
-        """Fetch at most `passages` passages into this object. Raises LinkError, with the reason, if none can come."""
+        """Fetch at most `passages` passages into this object, by this pipeline; if "", the server chooses.
+
+        Raises LinkError, with the reason, if none can come.
+        """
         inbox: SimpleQueue[RequestEvent] = SimpleQueue()
         started = time.monotonic()
         ask = m.Ask(

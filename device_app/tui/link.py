@@ -54,7 +54,7 @@ _CAUSES: dict[Cause, str] = {
 
 
 def words(standing: Standing, now: float, *, roomy: bool) -> Content:
-    """Return the text for the status line about the link; empty without a server."""
+    """Return the text about the link for a wide (`roomy`) or narrow status line; empty without a server."""
     if standing.phase == "connected":
         return Content.assemble(("server ", "$quiet"), ("✓", "$success"))
     if standing.phase == "waiting":

@@ -28,7 +28,10 @@ LEAVE_S = 3.0
 
 
 def run(look: App, opening: Opening | None, make: MakeDevice | None = None) -> int:
-    """Run the app and return its exit code. `make` creates its devices, see `commands.opening`."""
+    """Run the app with the appearance `look`, and return its exit code.
+
+    It takes the terminal over from `opening`, if given. `make` creates its devices, see `commands.opening`.
+    """
     before = threading.enumerate()
     app = JackdawApp(os.environ, look=look, make=make)
     ending = Ending(app, report)

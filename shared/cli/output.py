@@ -121,7 +121,10 @@ class Report(Protocol):
 
 @contextmanager
 def progress(label: str, *, enabled: bool = True) -> Iterator[Report]:
-    """Show a temporary progress bar on stderr, with rate and remaining time; nothing if stderr is no terminal."""
+    """Show a temporary progress bar on stderr, with rate and remaining time, which the yielded callback moves on.
+
+    Show nothing if not `enabled`, or if stderr is no terminal.
+    """
     if not enabled or not sys.stderr.isatty():
         yield lambda _done, _total=None, _label=None: None
         return

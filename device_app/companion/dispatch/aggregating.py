@@ -62,11 +62,12 @@ class Forecast:
 
 
 def forecasts(known: SideTimes, work: Work, aggregation: AggregationChoice) -> dict[Plan, Forecast]:
-    """Return the forecast of each plan.
+    """Return the forecast of each plan, from the sides' times and the token counts of this question (`work`).
 
-    In a joint answer, the first token waits for the slower side, and the others follow DRAGON's equation 7 with the
-    side that will aggregate; the device reads none of the server's passages, and both sides read at the same time.
-    Drafts that survive a rejection are not counted.
+    `aggregation` says which side would settle the tokens of a joint answer. In such an answer, the first token waits
+    for the slower side, and the others follow DRAGON's equation 7 with the side that will aggregate; the device reads
+    none of the server's passages, and both sides read at the same time. Drafts that survive a rejection are not
+    counted.
     """
     own, step = known.read_s * work.own, known.figures.decode["device"]
     return {
@@ -112,7 +113,7 @@ class Choice:
 
 
 def choose(known: SideTimes, work: Work, reading_rate: float, limits: Limits, aggregation: AggregationChoice) -> Choice:
-    """Choose the plan for a question that goes beyond the files, when a server can be asked.
+    """Choose the plan for a question that goes beyond the files, when a server can be asked, from its `forecasts`.
 
     The plan is a joint answer if the reader finishes within `WORTH` of the time with fetched passages, or if fetched
     passages do not fit; and only if the person agreed, the sides are compatible, and the server's tokens need not be

@@ -68,7 +68,7 @@ class Ratio:
     answers: int = 0
 
     def observe(self, measured_s: float, forecast_s: float) -> "Ratio":
-        """Return the ratio updated by one more joint answer."""
+        """Return the ratio updated by one more joint answer: its measured and its forecast seconds per token."""
         ratio = min(max(measured_s / max(forecast_s, 1e-9), 1 / _FURTHEST), _FURTHEST)
         weight = self.weight * _KEPT + 1
         return Ratio(self.mean + (ratio - self.mean) / weight, weight, self.answers + 1)
@@ -121,7 +121,11 @@ class AggregationLimits:
 def choose_aggregation(
     setting: Setting, limits: AggregationLimits, figures: Figures, ratios: Ratios
 ) -> AggregationChoice:
-    """Choose the way of aggregation: that of the setting, or for `auto` the one with the shortest forecast."""
+    """Choose the way of aggregation: that of the setting, or for `auto` the one with the shortest forecast.
+
+    The `limits` may leave only one way. Forecasts follow from `figures`, speeds and acceptance rates, and from the
+    `ratios` of measured to forecast times of earlier answers.
+    """
     rule = limits.rule
     if rule != "algorithm1" or not limits.open:
         way, reason = ONLY[rule]

@@ -34,7 +34,7 @@ class DaySpent:
     money: Amount = 0.0
 
     def plus(self, other: "DaySpent | None") -> "DaySpent":
-        """Return the sum of both costs if they are of the same day, else this one."""
+        """Return the sum of this day's cost and the other's if they are of the same date, else this cost alone."""
         if other is None or other.date != self.date:
             return self
         return DaySpent(self.date, self.joules + other.joules, self.money + other.money)
@@ -48,7 +48,7 @@ class DayLimits:
     money: float = 0.0
 
     def used_up(self, spent: DaySpent) -> Mapping[Side, str]:
-        """Return the sides whose budget for the day is used up, each with the reason as a phrase."""
+        """Return the sides whose budget is used up after a day's cost of `spent`, each with the reason as a phrase."""
         reasons: dict[Side, str] = {}
         if 0 < self.joules <= spent.joules:
             reasons["device"] = f"today's {self.joules:,.0f} joules (link.day_joules) are used up"
@@ -57,7 +57,7 @@ class DayLimits:
         return reasons
 
     def left(self, spent: DaySpent) -> tuple[float | None, float | None]:
-        """Return the joules and the money left in the day's budgets; None where there is no limit."""
+        """Return the joules and the money left after a day's cost of `spent`; None where there is no limit."""
         joules, money = max(self.joules - spent.joules, 0.0), max(self.money - spent.money, 0.0)
         return joules if self.joules else None, money if self.money else None
 
@@ -97,7 +97,7 @@ class Days:
         return self._with(DaySpent(self.today().isoformat()))
 
     def add(self, joules: float, money: float) -> None:
-        """Add the cost of an answer."""
+        """Add the cost of an answer, joules on this device and money on the server, to today's."""
         added = DaySpent(self.today().isoformat(), joules, money)
         try:
             if self.file:

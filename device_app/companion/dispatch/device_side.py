@@ -29,7 +29,7 @@ class DeviceSide:
         question: Question,
         inbox: Inbox,
     ) -> None:
-        """Prepare the device's side of a race; `source` may have to wait until the model is loaded."""
+        """Prepare the device's side of a race; `source` waits for the model and returns it, `inbox` takes events."""
         self.trace = Trace()
         self._source, self._question = source, question
         self._sampling, self._max_tokens, self._inbox = question.sampling, question.max_tokens, inbox

@@ -80,7 +80,10 @@ class Estimates:
         )
 
     def policy(self, constraint: Side, name: PolicyName = "ours") -> Optimal | Waiting | Routing:
-        """Return a policy for these estimates: `Optimal`, or the one of DiSCo; building `Optimal` takes about 2 ms."""
+        """Return the policy to save tokens of the side `constraint`: `Optimal`, or by `name` the one of DiSCo for it.
+
+        Building `Optimal` takes about 2 ms.
+        """
         if name == "ours":
             return Optimal.build(constraint, self.server, self.device, self.prompts)
         return Waiting.build(self.server, self.prompts) if constraint == "device" else Routing.build(self.prompts)

@@ -56,7 +56,7 @@ class Stretch:
 
 
 def between(before: Reading, after: Reading, gflops: float) -> Stretch | None:
-    """Return the period between two readings; None if the period cannot be used.
+    """Return the period between two readings, in which this device computed `gflops`; None if it cannot be used.
 
     A period is not used if the device was charged or suspended, a battery was added or removed, or the counter is
     implausible.

@@ -29,7 +29,10 @@ def server() -> Distribution:
 
 
 def lengths(median: float) -> Distribution:
-    """Return the prior of the lengths of prompts or answers, in tokens. A cut answer is observed as censored."""
+    """Return the prior of the lengths of prompts or answers, around `median` tokens.
+
+    The length of an answer that was cut is observed as censored, a lower bound.
+    """
     return Distribution.prior(unit=1.0, median=median, spread=0.8, half_life=HALF_LIFE)
 
 
@@ -47,7 +50,7 @@ class DeviceFirstToken:
 
     @classmethod
     def prior(cls, rate: float = _PRIOR_RATE, start: float = _PRIOR_START_S) -> "DeviceFirstToken":
-        """Return the prior of a device that prefills `rate` tokens a second."""
+        """Return the prior of a device that prefills `rate` tokens a second after `start` seconds."""
         return cls(1 / rate, start)
 
     def __call__(self, length: float) -> float:

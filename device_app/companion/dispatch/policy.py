@@ -37,7 +37,7 @@ class Thresholds:
 
 
 def at_an_end(constraint: Side, budget: float) -> Thresholds | None:
-    """Return the rule of every policy if the budget is 0 or 1; None for a budget in between."""
+    """Return the rule that every policy for `constraint` has if the budget is 0 or 1; None for one in between."""
     if budget >= 1:
         return Thresholds("both sides start at once, whatever the prompt")
     return Thresholds(f"the {constraint} never starts while the other side answers") if budget <= 0 else None

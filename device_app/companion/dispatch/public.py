@@ -156,7 +156,7 @@ class PublicQuestions:
         return chosen
 
     def together(self, asked: JointQuestion, source: LocalSource, trace: Trace, tree: QKVTree | None) -> Aggregated:
-        """Return a joint answer with the server. Raises LinkError, with the reason, if none is possible."""
+        """Return a joint answer, not yet begun. Raises LinkError, with the reason, if the server cannot take part."""
         self.link.wait(waiting.LIMITS.connect_s)
         return Aggregated(self.link, source, asked, trace, tree)
 

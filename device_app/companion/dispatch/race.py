@@ -211,7 +211,7 @@ class Race:
                 self._sides.stop(loser)
 
     def _written(self, first: Wrote) -> Iterator[Piece]:
-        """Yield the answer's pieces in order, each when it is due."""
+        """Yield the answer's pieces in order, beginning with the winner's first token, each when it is due."""
         token = first.token
         migration: Migration[Piece] = Migration(self._terms_of(self._prompt), token.side, token.epoch)
         self.report.moves = migration.moves
@@ -239,7 +239,7 @@ class Race:
         self._sides.patience.paused(time.monotonic() - started)
 
     def _until(self, migration: Migration[Piece], interruption: Interruption[Piece]) -> float:
-        """Return the seconds until the next scheduled action."""
+        """Return the seconds to wait for an event: until a token is due, a wait is over, or the next tick."""
         now = time.monotonic()
         moments = (now + TICK_S, migration.buffer.next_due(), interruption.until)
         return max(min(moment for moment in moments if moment is not None) - now, 0.0)

@@ -108,7 +108,8 @@ def measured(
 ) -> Outcome:
     """Return the measurements for the estimates, at the time `now`, of a prompt of `prompt` tokens.
 
-    `started` and `first` are the times at which each side was started and wrote its first token; all by one clock.
+    `started` and `first` are the times at which each side was started and wrote its first token, all by one clock. For
+    a server that did not win (`winner`), the result says how long it was waited for.
     """
     took = {side: at - started[side] for side, at in first.items() if side in started}
     waited = now - started["server"] if "server" in started and "server" not in took else None

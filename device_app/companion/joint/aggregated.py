@@ -284,7 +284,7 @@ class Aggregated:
 def joint_pieces(
     joint: Aggregated, prompt: Prompt, similarities: Sequence[float], most: int | None = None
 ) -> Generator[Piece, None, None]:
-    """Yield the joint answer up to the point where it begins to repeat itself."""
+    """Yield `joint.pieces` up to the point where the answer begins to repeat itself."""
     with closing(joint.pieces(prompt, similarities, most)) as pieces:
         yield from ended(pieces)
 

@@ -168,7 +168,10 @@ class Drafting:
             drawn.append(token)
 
     def _drawn(self, decoder: Decoder, drawn: Sequence[int]) -> "tuple[int, Any]":
-        """Draw a draft. A greedy draft comes with its whole distribution, so that the decoder computes it only once."""
+        """Draw the draft after the tokens `drawn`; return it and, if the rule needs one, its distribution.
+
+        A greedy draft comes with the whole distribution, so that the decoder computes it only once.
+        """
         if self._terms.rule != "greedy":
             return draft(self._terms.rule, "device", decoder.mixture, self._sampling, drawn)
         whole = likeliest(decoder.mixture, self._sampling, drawn, self._terms.vocabulary)

@@ -64,7 +64,10 @@ def dial(credentials: Credentials, log: Logger) -> AbstractContextManager[Client
 def open_connection(
     url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str], log: Logger
 ) -> AbstractContextManager[ClientConnection]:
-    """Return a context manager for an open connection to this address. Raises the errors that `parted` explains."""
+    """Return a context manager for an open connection to this address; if `tls` is None, without TLS.
+
+    Raises the errors that `parted` explains.
+    """
     try:
         return connect(
             url,

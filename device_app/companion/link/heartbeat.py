@@ -61,7 +61,10 @@ class Heartbeat:
         return now - max(self._pending.values(), default=self.received_at) >= (PING_S if busy else IDLE_PING_S)
 
     def is_lost(self, now: float, *, busy: bool, welcomed: bool) -> bool:
-        """Return whether the server has been silent for too long; `welcomed`: its welcome has come."""
+        """Return whether the server has been silent for too long.
+
+        `busy`: a request is open, so that less silence is allowed; `welcomed`: the server's welcome has come.
+        """
         limit = (SILENT_S if busy else IDLE_SILENT_S) if welcomed else WELCOME_S
         oldest = min(self._pending.values(), default=now if welcomed else self.received_at)
         return now - max(oldest, self.received_at) >= limit

@@ -56,7 +56,7 @@ class CacheControl(AreaScreen):
         return cast("Layer", layer), megabytes
 
     async def set_limit(self, layer: Layer, megabytes: float) -> None:
-        """Set a limit and evict the entries that exceed it."""
+        """Set the limit of a cache ("qa": answers, "kv": states) and evict its entries that exceed it."""
         evicted = 0
 
         async def limit() -> None:

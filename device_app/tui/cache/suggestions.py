@@ -45,7 +45,7 @@ class Suggestions(Static):
         self.run_worker(self._show(), exclusive=True)
 
     def explain(self, otherwise: str) -> None:
-        """Show this text if there are no suggestions."""
+        """Show the text `otherwise` if there are no suggestions, now or later."""
         self._otherwise = otherwise
         if self.is_loaded:
             self._draw()

@@ -32,7 +32,7 @@ class Known:
         return await self._thread.run(lambda device: _holdings(device).files_under(path, limit, offset, words))
 
     async def passages(self, path: bytes, most: int) -> Sequence[StoredPassage]:
-        """Return the first passages of a file."""
+        """Return the first passages of a file, `most` of them at most."""
         return await self._thread.run(lambda device: device.knowledge.passages_of(path, most))
 
     def reopen(self) -> None:

@@ -169,7 +169,7 @@ class Ending:
                 self._exit(code)
 
     def _give_up(self, code: int) -> None:
-        """Kill an app that has not ended in time."""
+        """Kill an app that has not ended in time; the exit code is `code`, or 1 after a fault."""
         if code == 0 and not self.has_ended:
             self.fault = self.fault or Fault("The app did not end when it was asked to")
         self._cut_off(1 if self.fault else code)

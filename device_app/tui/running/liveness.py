@@ -33,9 +33,10 @@ class Silence:
     def look(self, *, answered: bool, late_s: float, busy: float | None = None) -> bool:
         """Count another check, which came `late_s` late; return whether the component is frozen.
 
-        `busy` is the share of the time since the last check in which the component's thread had a core, None if
-        unknown. It is almost 0 for a waiting thread and high for an endless loop; a share in between shows that the
-        thread works on a loaded machine.
+        `answered`: the component has responded since the last check, so that the count begins again. `busy` is the
+        share of the time since the last check in which the component's thread had a core, None if unknown. It is almost
+        0 for a waiting thread and high for an endless loop; a share in between shows that the thread works on a loaded
+        machine.
         """
         if answered:
             self.looks = 0
