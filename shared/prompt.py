@@ -123,9 +123,9 @@ def is_not_found(answer: str) -> bool:
 def build(
     question: str, passages: Sequence[StoredPassage], template: ChatTemplate = CHATML, earlier: Sequence[Exchange] = ()
 ) -> Prompt:
-    """Return the prompt for a question, with the passages in the given order.
+    """Return the prompt for a question, with the passages in the given order, in the model's `template`.
 
-    `earlier` exchanges come before the question.
+    `earlier` exchanges of the conversation come before the question.
     """
     talk = "".join(map(_exchange, earlier))
     return instructed(f"{talk}Question: {question}", passages, template)

@@ -182,7 +182,10 @@ RARE = ("fetch", "suspend", "send", "together")
 
 
 def available(action: Action, states: Collection[AppState]) -> bool:
-    """Return whether all needed states hold, except `READING`, which matters for the footer's hint alone."""
+    """Return whether the action is possible: all states that it needs hold, except `READING`.
+
+    READING, a focus that makes letters keys, only decides whether the footer shows the key.
+    """
     return action.needs - {AppState.READING} <= set(states)
 
 

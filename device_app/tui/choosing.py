@@ -47,7 +47,7 @@ class ChoosingApp(KeyedApp):
             self.parts.reopen()
 
     def _dress(self, look: settings.App) -> None:
-        """Apply theme and motion. The variable TEXTUAL_ANIMATIONS can reduce the motion, but not add any."""
+        """Apply theme and motion of `look`. The variable TEXTUAL_ANIMATIONS can reduce the motion, not add any."""
         self.theme = look.theme
         self.animation_level = constants.TEXTUAL_ANIMATIONS if look.motion else "none"
 

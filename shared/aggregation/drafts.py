@@ -90,7 +90,10 @@ class DraftQueue:
     """
 
     def __init__(self, rule: Rule, vocabulary: int, max_tokens: int, ahead: int) -> None:
-        """Create a queue for a side that drafts at most `ahead` tokens beyond the settled tokens that it knows."""
+        """Create a queue for drafts of a side that drafts at most `ahead` tokens beyond the settled ones it knows.
+
+        `rule` says which kind of distribution each draft needs; token ids are below `vocabulary`.
+        """
         self.epoch = 0
         self.judged = Judged()
         self._rule, self._vocabulary, self._max_tokens, self._ahead = rule, vocabulary, max_tokens, ahead

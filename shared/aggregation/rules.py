@@ -107,7 +107,8 @@ def verdict(
 ) -> npt.NDArray[np.intp]:
     """Apply Algorithm 1 to indices of tokens; return the decided indices, shape (n,).
 
-    Inputs are drafts, shape (n,), counts over one support, shape (v,), and chances, shape (n, VERDICTS). Uses only
+    `device` and `server` are drafts, shape (n,), `from_device` and `from_server` the counts of the distributions that
+    they were drawn from, over the same tokens, shape (v,), `chances` random numbers, shape (n, VERDICTS). Uses only
     comparisons, products and quotients of exact numbers: the same result on every platform.
     """
     kept_d = _speculated(device, from_device, from_server, 1 - device_share, chances[:, 0], chances[:, 3])

@@ -56,7 +56,10 @@ def from_wire(
 
 
 def enough(count: int, vocabulary: int) -> int:
-    """Return how many likeliest tokens to send for a request of `count`: all `vocabulary` if that takes no more bytes."""
+    """Return how many likeliest tokens to send for a request of `count`: all, if that takes no more bytes.
+
+    `vocabulary` is the number of all tokens.
+    """
     return count if count * (8 if vocabulary > 2**16 else 6) < 4 * vocabulary else vocabulary
 
 

@@ -80,7 +80,10 @@ class Optimal:
         prompts: Distribution,
         tail_weight: float = TAIL_WEIGHT,
     ) -> "Optimal":
-        """Build the policy from the distributions of both sides and of prompt lengths."""
+        """Build the policy to save tokens of the side `constraint`, from both sides' times to the first token.
+
+        `prompts` are the lengths of prompts, `tail_weight` the extra weight of late seconds.
+        """
         held = token_shares(prompts)
         first, last = np.searchsorted(held, [_RARE, 1 - _RARE]) - 1
         lengths = prompts.typicals[first : last + 1]
@@ -153,7 +156,7 @@ class Optimal:
 def _by_device(server: Distribution, waits: Array, takes: Array, tail_weight: float) -> Array:
     """Return the expected gain g(w) of a device that starts after w and takes `takes` seconds to its first token.
 
-    Shape (takes, waits); 0 for the last wait, which means never.
+    `server` are the server's times to the first token. Shape (takes, waits); 0 for the last wait, which means never.
     """
     late = server.edges >= server.quantile(_LATE)
     felt = tail_integral(server.edges, server.survival * (1 + tail_weight * late))

@@ -107,7 +107,7 @@ class Waiting:
 
     @classmethod
     def build(cls, server: Distribution, prompts: Distribution, tail: float = TAIL_SHARE) -> "Waiting":
-        """Build the policy from the server's times to the first token and the lengths of prompts."""
+        """Build the policy from the server's times to the first token and the lengths of prompts; `tail` is α."""
         return cls(server, prompts, token_shares(prompts), tail)
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
@@ -135,7 +135,7 @@ class Waiting:
         )
 
     def thresholds(self, budget: float) -> Thresholds:
-        """Return the rule: the longest prompt for which the device starts at once, and w_tail for longer ones."""
+        """Return the rule: below which prompt length the device starts at once, and the wait w_tail for longer ones."""
         if end := at_an_end(self.constraint, budget):
             return end
         tail = min(self.tail, budget)

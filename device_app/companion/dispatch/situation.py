@@ -44,7 +44,7 @@ class ExchangeRate:
 
 
 def exchange_rate(per_joule: float, conditions: Conditions, limits: HeatLimits) -> ExchangeRate:
-    """Return λ under these conditions; `per_joule` is the price of a joule on mains power."""
+    """Return λ under these conditions; `per_joule` is the price of a joule on mains power, `limits` are of heat."""
     if conditions.on_mains:
         return ExchangeRate(0.0, "nothing, as the device runs on mains power")
     if conditions.on_mains is None and conditions.battery_percent is None:

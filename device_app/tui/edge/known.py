@@ -24,7 +24,10 @@ class Known:
         return await self._thread.run(lambda device: device.knowledge.totals())
 
     async def holdings(self, words: str, limit: int, offset: int) -> Sequence[Holding]:
-        """Return remembered folders, and files outside them, whose paths contain all the words; sorted by path."""
+        """Return remembered folders, and files outside them, whose paths contain all the words, sorted by path.
+
+        Return `limit` of them from the one with index `offset` on; `files` does likewise.
+        """
         return await self._thread.run(lambda device: _holdings(device).all(words)[offset : offset + limit])
 
     async def files(self, path: bytes, words: str, limit: int, offset: int) -> Sequence[KnownFile]:

@@ -29,7 +29,7 @@ def on_each_message(call: Callable[[], None]) -> bool:
 
 
 def running(app: App[Any]) -> list[MessagePump]:
-    """Return the running pumps of all screens and their widgets."""
+    """Return the pumps of all screens and their widgets that have not ended."""
     nodes = (node for screen in app.screen_stack for node in screen.walk_children(with_self=True))
     return [node for node in nodes if node.is_running]
 
