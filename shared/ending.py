@@ -151,7 +151,10 @@ class _Said:
             self.item = int(number[1])
 
     def again(self, sentence: str, *, broken_off: bool = False) -> bool:
-        """Return whether the sentence occurred before; with `broken_off`, whether an earlier one begins with it."""
+        """Return whether the sentence occurred before; with `broken_off`, also whether an earlier one begins with it.
+
+        Sentences of fewer than `_LEAST_WORDS` words may be repeated.
+        """
         words = self._compared(sentence)
         if len(_WORD.findall(words)) < _LEAST_WORDS:
             return False

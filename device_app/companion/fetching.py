@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Search:
-    """A search on the server: its passages, its seconds, the server's rounds of retrieval, and the bytes sent.
+    """A search on the server: its passages, the seconds until they came, the rounds of retrieval, and the bytes sent.
 
     The bytes are counted even if no passages came.
     """

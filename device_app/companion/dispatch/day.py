@@ -122,5 +122,5 @@ class Days:
         except FileNotFoundError:
             return None
         except (OSError, RecursionError, msgspec.DecodeError) as error:
-            log.warning("The cost of today's answers cannot be read, and counts from 0 again (%s): %s", self.file, error)
+            log.warning("The cost of today's answers cannot be read and starts at 0 (%s): %s", self.file, error)
             return None

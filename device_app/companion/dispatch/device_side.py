@@ -100,7 +100,10 @@ class DeviceSide:
             raise
 
     def _fitted(self, passages: Sequence[m.PublicPassage], source: LocalSource) -> Prompt:
-        """Return the prompt with the passages that leave room for a short answer, at least a part of the first."""
+        """Return the prompt with as many of the first passages as leave room for a short answer.
+
+        If even the first leaves none, the prompt has a beginning of it.
+        """
         needed = min(self._max_tokens, SHORT_ANSWER)
         while True:
             prompt = self._question.prompt(passages, source.template)

@@ -121,7 +121,7 @@ class Energy:
         return Estimate(_within(self.held, prior), known / (known + prior**-2), self.count)
 
     def _solved(self, prior: float) -> float:
-        """Return the least-squares joules per GFLOP, with prior terms for this figure and for the idle watts."""
+        """Return the least-squares joules per GFLOP; prior terms draw it to `prior` and the idle watts to `_IDLE_W`."""
         a, b, d, e, f = self.sums
         a, d, e, f = a + _IDLE_W**-2, d + prior**-2, e + 1 / _IDLE_W, f + 1 / prior
         idle = min(max((d * e - b * f) / (a * d - b * b), 0.0), _MOST_IDLE_W)

@@ -97,7 +97,7 @@ class Memory:
             return otherwise
 
     def _lost(self, error: Exception) -> None:
-        log.warning("The learned speeds and times cannot be read, and are learned again (%s): %s", self.file, error)
+        log.warning("The learned speeds and times cannot be read and start again (%s): %s", self.file, error)
 
 
 def _object(read: bytes) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class NotPaired(LinkError):
 
 
 class _Elsewhere(NotPaired):
-    """One address leads to no server or to another one; the invitation's other addresses may be right."""
+    """An address leads to no server or to a wrong one; the invitation's other addresses may be right."""
 
 
 def pair(invitation: Invitation, name: str) -> tuple[Credentials, str]:

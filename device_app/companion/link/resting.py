@@ -49,7 +49,7 @@ class Resting:
         return (left, last.why) if last and left > 0 else (0.0, "")
 
     def begin(self, why: str) -> float:
-        """Begin a rest, and record it; return its length in seconds."""
+        """Begin a rest, a period in which the server is avoided, for the reason `why`; return its length in seconds."""
         last, now = self._noted(), time.monotonic()
         again = last is not None and now - last.until < MOST_REST_S
         seconds = min(2 * last.seconds, MOST_REST_S) if last and again else FIRST_REST_S

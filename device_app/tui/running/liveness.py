@@ -6,7 +6,7 @@ EVERY_S = 1.0
 """Seconds between two checks."""
 
 LATE_S = 0.5
-"""The delay in seconds from which a check does not count, as the machine is loaded or was suspended."""
+"""A check that comes this many seconds late does not count, as the machine is loaded or was suspended."""
 
 LOOP_LOOKS = 30
 """The number of timely checks without a response after which the event loop counts as frozen."""
