@@ -161,7 +161,7 @@ class _Said:
         return words in self.sentences or (broken_off and any(line.startswith(words + " ") for line in self.sentences))
 
     def by_user(self, sentence: str) -> bool:
-        """Return whether the sentence begins the user's turn: on a new line, after an answer."""
+        """Return whether a user's turn begins: on a new line after an answer, "Question:" or "Earlier question:"."""
         return self._may_be_by_user(sentence) and self._compared(sentence).startswith(_USER_TURNS)
 
     def may_end(self, sentence: str) -> bool:

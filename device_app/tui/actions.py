@@ -245,8 +245,8 @@ def is_command(text: str) -> bool:
 def completions(text: str, uses: Mapping[str, int] = {}) -> list[Action]:
     """Return the actions whose command begins with the text after the slash.
 
-    The order is: the command that equals the text, those that the person has used most, by the ids in `uses`, then the
-    usual ones.
+    The order is: the command that equals the text, those that the person has used most, by the ids in `uses`, then
+    those in `USUAL`. Return [] for a text that begins with no slash or has a line break.
     """
     if not text.startswith("/") or "\n" in text:
         return []

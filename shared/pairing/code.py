@@ -77,7 +77,7 @@ def read_code(text: str) -> int:
 
 
 def is_code(text: str) -> bool:
-    """Return whether the text is a valid code."""
+    """Return whether `read_code` accepts the text: a code of the right length whose check is right."""
     try:
         read_code(text)
     except UsageError:
@@ -86,7 +86,7 @@ def is_code(text: str) -> bool:
 
 
 def is_link(text: str) -> bool:
-    """Return whether the text looks like a pairing link."""
+    """Return whether the text begins with JACKDAW:, as pairing links do; the rest is not checked."""
     return text.strip().upper().startswith("JACKDAW:")
 
 

@@ -115,7 +115,7 @@ class Folding(VerticalScroll):
         return row
 
     def is_far(self, widget: Widget) -> bool:
-        """Return whether a widget is so far from the view that it may be folded."""
+        """Return whether a widget is more than `NEAR` heights of the view away from it, so that it may be folded."""
         return self._heights_to(widget) > NEAR
 
     def _is_near(self, widget: Widget) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SourceScreen(ModalScreen[None]):
-    """A window with one source of an answer; keys switch to the others."""
+    """A window with one source of an answer; keys switch to the answer's other sources."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding("escape,q", "dismiss", show=False),

@@ -33,7 +33,7 @@ class Writing:
 
     @property
     def finished(self) -> bool:
-        """Whether the answer is complete."""
+        """Whether `finish` was called with the complete answer."""
         return self.record is not None
 
     @property

@@ -55,7 +55,7 @@ class Reading:
 
     @property
     def stands_still(self) -> bool:
-        """Whether the person can resume the reading."""
+        """Whether reading is about to pause, is paused or has failed, so that the person can resume it."""
         return self.phase in (Phase.PAUSING, Phase.PAUSED, Phase.FAILED)
 
 
