@@ -29,6 +29,7 @@ BENCHMARKS = {
     "index": "the server's index: build time, search time and memory at three sizes; recall of real passages",
     "intents": "recognition of requests that need no file",
     "kills": "data lost when processes are killed at random: the server during answers, work ahead, reading",
+    "minutes": "how many sentences quoted from meetings are decisions, actions or open questions",
     "percache": "the caches against their baselines on replayed questions; the guard, the schedule, eviction",
     "priced": "the caches, PerCache as published among them, over all of a user's questions, by measured prices",
     "predict": "questions whose answer was predicted: by the paper's prompts, by rules, by the trained model",
