@@ -3,11 +3,13 @@ rules take by mistake.
 
 The questions and phrasings in `everyday_blind` were written without sight of the program; nobody looks at the files
 whose names end in `_closed`. Each question has the moment at which it is asked, and the files that it is about: the
-sample life, or `email` and `lihuaworld` under --data. `KIND`: the shares answered rightly, wrongly, and with an
-abstention, the share that a rule answered, and of these the share right and the median and slowest milliseconds.
-`phrasings`: the shares that a rule takes, by kind and over sentence patterns. `needs_model`: questions that rules
-should leave to the model, and how many a rule takes. `tables`: 40 questions to the small tables in `everyday_blind`, by
-half and kind. With --quick no model is asked: questions that no rule answers count as abstained.
+sample life, or `email` and `lihuaworld` under --data. `KIND`: shares that are right, shown and wrong, and abstained,
+the share that a rule answered, and of these the share right and the median and slowest milliseconds. `phrasings`: the
+shares that a rule takes, by kind and over sentence patterns. `needs_model`: questions that rules should leave to the
+model, and how many a rule takes. `tables`: 40 questions to the small tables in `everyday_blind`, by half and kind.
+`second`: the files that begin with `second_`, written later and blind as well; **the rules were developed on them**, so
+they say what is taken of what was seen, not how rules do on what they have not seen. With --quick no model is asked:
+what no rule answers counts as abstained.
 """
 
 import json
@@ -21,6 +23,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from device_app.device import Device
 from device_app.english import query
@@ -51,6 +54,7 @@ _NOW = {
     "email": "2002-08-30T10:00:00+01:00",
     "lihuaworld": "2026-12-31T20:00:00+00:00",
 }
+_ZONE = {"sample": "Europe/Rome", "email": "Europe/Dublin"}
 _OF_EACH_SET = 125
 
 
@@ -86,7 +90,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
             for identity, state in states.items():
                 counted.setdefault(kinds[identity], []).append((identity, state))
             halves[half] = _figures([*states.items()], replied)
-            tables[half] = _of_tables(_read(f"tables_{file}"), devices, replied, by_model=not arguments.quick)
+            tables[half] = _by_kind(_read(f"tables_{file}"), devices, replied, by_model=not arguments.quick)
+        second = _second(devices, by_model=not arguments.quick)
         step("phrasings")
         phrasings = {half: _phrasings(_read(f"phrasings_{file}"), devices) for half, file in _HALVES.items()}
         step("questions that need the model")
@@ -100,6 +105,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         "halves": halves,
         "tables": tables,
         "phrasings": phrasings,
+        "second": second,
         "needs_model": needs_model,
     }
     return figures | {"missed": list(_missed(figures, by_model=not arguments.quick))}
@@ -147,24 +153,37 @@ def _ask(
     items: Sequence[Mapping[str, Any]], devices: Mapping[str, Device], replied: Replied, *, by_model: bool
 ) -> None:
     for item in items:
-        device, now = devices[item["set"]], datetime.fromisoformat(item["now"])
+        device, now = devices[item["set"]], _moment(item)
         since = time.perf_counter()
         ruled = device.everyday.answer(Asked(query.parse(item["question"], now.date()), now))
         if ruled:
             replied.ms[item["id"]] = (time.perf_counter() - since) * 1000
             replied.replies[item["id"]] = ruled.text, False
         elif by_model:
-            room = replace(device.assistant, clock=partial(datetime.fromisoformat, item["now"]))
+            room = replace(device.assistant, clock=partial(_moment, item))
             *_, answer = room.ask(item["question"], device.options(public=False))
             assert isinstance(answer, Answer)
             replied.replies[item["id"]] = answer.text, answer.abstained
 
 
-def _of_tables(
+def _moment(item: Mapping[str, Any]) -> datetime:
+    """Return the moment of a question in the zone of the person, in which other days may have another offset."""
+    moment = datetime.fromisoformat(item["now"])
+    zoned = moment.astimezone(ZoneInfo(_ZONE[item["set"]])) if item["set"] in _ZONE else moment
+    return zoned if zoned.utcoffset() == moment.utcoffset() else moment
+
+
+def _second(devices: Mapping[str, Device], *, by_model: bool) -> dict[str, Any]:
+    """Return the figures of the second set: of its questions, over all and by kind, and of its phrasings."""
+    figures = _by_kind(_read("second_everyday"), devices, Replied(), by_model=by_model)
+    return figures | {"phrasings": _phrasings(_read("second_phrasings"), devices)}
+
+
+def _by_kind(
     items: Sequence[Mapping[str, Any]], devices: Mapping[str, Device], replied: Replied, *, by_model: bool
 ) -> dict[str, Any]:
-    """Return the figures of the questions to tables, over all of them and by kind."""
-    step(f"{len(items)} questions to tables")
+    """Ask the questions, and return their figures over all and by kind."""
+    step(f"{len(items)} more questions")
     _ask(items, devices, replied, by_model=by_model)
     by_kind: dict[str, list[tuple[str, State]]] = {}
     states = judged(items, replied.replies)
