@@ -1,36 +1,43 @@
 """Recognises questions about an agenda: which events there are, whether the person is free, when the next event is.
 
-A question has to match as a whole, apart from the days that it names (`windows`). Reads no store.
+A question is read by its words in any order, without the days that it names (`windows`): words that ask for a
+calendar, for free time, for the next or the last time. Other words in a row name the event that is meant. With two such
+names apart, or a word that asks for something else, it is another question.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from device_app.english.following import is_bare_follow_up
-from device_app.english.phrases import bare, load
+from device_app.english.politeness import bare
+from device_app.english.slots import Slot, Vocabulary, normal
 from device_app.english.spelling import nearest
 from device_app.english.stemming import stemmed
 from device_app.english.stop_words import word_set
 from device_app.english.terms import plain, terms
 from device_app.english.windows import Window, window_in
 
-Ask = Literal["count", "list", "any", "free", "busy", "next", "when", "about", "whether"]
-"""The kinds of questions about an agenda, in the order in which they are tried.
-
-They ask for the number of events on some days (count), the events (list), whether there are any (any), whether the
-person is free or busy, the next event, the day of an event (when), the events about a subject (about), or whether one
-about a subject exists (whether).
+Ask = Literal["count", "list", "any", "free", "busy", "next", "last", "when", "about", "whether"]
+"""What is asked: how many events some days have, which, whether there are any, whether one is free or busy then, the
+next or the last event, when an event is, an event of some days by its subject, or whether there is one.
 """
 
 _MOST_CHARACTERS: Final = 160
 _MOST_WORDS: Final = 6
+_FEW: Final = 4
 _AHEAD: Final = timedelta(days=6)
 
-_READ: Final = load("agenda")
-_ASKS: Final[tuple[Ask, ...]] = get_args(Ask)
-"""The kinds of questions in the order in which they are tried: phrases with any subject come last."""
+_WORDS: Final = Vocabulary.load("agenda")
+_INSIDE: Final = frozenset(["with", "filler", "free", "start", "planned", "my"])
+"""The kinds of words that may stand inside the name of an event: "opening of the stairs"."""
+
+_BEHIND_EVENT: Final = frozenset(["free", "things", "meetings"])
+_CUES: Final = frozenset(["look", "planned", "calendar", "things", "meetings", "free", "busy", "any", "full", "next"])
+_OF_DAYS: Final = frozenset(["doing", "up to", "get up to", "look", "looks", "look like", "summary", "overview"])
+"""What was done on a day that has passed is not an agenda's alone."""
 
 _DAY_WORDS: Final = word_set(
     """today tomorrow yesterday tonight weekend morning afternoon evening monday tuesday wednesday thursday friday
@@ -53,7 +60,7 @@ _WAS: Final = re.compile(r"\b(?:was|were|did|had|yesterday)\b")
 _UPCOMING: Final = re.compile(
     r"\b(?:calendar|agenda|schedule|diary|planner|upcoming|coming up|lined up|appointments|plans)\b"
 )
-_UNIT: Final = re.compile(r"\b(?:weekend|week|month)\b")
+_UNIT: Final = re.compile(r"\b(?:weekend|week|month|day)\b")
 _GENERIC: Final = word_set(
     "appointment event meeting date commitment engagement calendar entry thing activity plan planned"
 )
@@ -72,8 +79,8 @@ _SOFT: Final = frozenset(map(stemmed, word_set("training lesson class workout pr
 class AgendaQuestion:
     """A question about an agenda. `words` are the stems that name the subject of the events; empty for any event.
 
-    `window` is None only for "next" and "when". `is_past`: the question is about past events; `of_meetings`: it counts
-    only meetings.
+    `window` is None only for "next", "last" and "when". `is_past` is whether it asks for what was, `of_meetings`
+    whether it counts meetings alone.
     """
 
     ask: Ask
@@ -84,24 +91,100 @@ class AgendaQuestion:
     of_meetings: bool = False
 
 
-def read(question: str, today: date) -> AgendaQuestion | None:
-    """Parse a question about an agenda; return None for any other or an unclear question."""
+def read(question: str, today: date, *, is_past: bool = False) -> AgendaQuestion | None:
+    """Return what is asked of an agenda; None if the question is another one, or unsure.
+
+    A day without a year is the next one, or the last one with `is_past` or where the question says so.
+    """
     if len(question) > _MOST_CHARACTERS:
         return None
     text = _normal(question)
     window: Window | None = None
-    if named := window_in(text, today, is_past=bool(_WAS.search(text))):
+    if named := window_in(text, today, is_past=is_past or bool(_WAS.search(text))):
         window, text = named
     elif window_in(f"{text} today", today) is None:  # two different days, or a time without a day
         return None
-    remainders = (text, _DANGLING.sub("", text))
-    for ask in _ASKS:
-        for remainder in remainders:
-            if (groups := _READ[ask].read(remainder)) is not None:
-                asked = _question(ask, window, groups.get("subject", ""), remainder, today)
-                of_meetings = ask == "count" and "meetings" in remainder.split()
-                return asked and replace(asked, is_past=bool(_WAS.search(remainder)), of_meetings=of_meetings)
+    is_asked = question.rstrip().endswith("?")
+    for remainder in dict.fromkeys((text, _DANGLING.sub("", text))):
+        if asked := _asked(remainder, window, today, is_asked=is_asked):
+            return asked
     return None
+
+
+def _asked(text: str, window: Window | None, today: date, *, is_asked: bool) -> AgendaQuestion | None:
+    """Return what a text asks that names no days any more; None if it asks for anything else."""
+    slots = _WORDS.read(normal(text))
+    kinds = {slot.kind for slot in slots}
+    runs = [place for place, slot in enumerate(slots) if not slot.kind]
+    is_past = bool(_WAS.search(text))
+    inside = {slot.kind for slot in slots[runs[0] : runs[-1]]} if runs else set[str]()
+    if not slots or "other" in kinds or inside - _INSIDE - {""}:
+        return None
+    subject = _subject(slots, runs) if runs else ""
+    ask = (
+        _ask_of_event(slots, kinds, window, is_asked=is_asked)
+        if runs
+        else _ask(slots, kinds, window, is_asked=is_asked)
+    )
+    if not ask or (is_past and not runs and not kinds & {"calendar", "things", "last"} and _is_of_days(slots)):
+        return None
+    asked = _question(ask, window, subject, text, today)
+    return asked and replace(asked, is_past=is_past, of_meetings=ask == "count" and "meetings" in kinds)
+
+
+def _ask(slots: Sequence[Slot], kinds: set[str], window: Window | None, *, is_asked: bool) -> Ask | None:
+    """Return what is asked of all events."""
+    has = "i" in kinds and any(slot.text in ("have", "had", "got") for slot in slots)
+    asks = bool(kinds & {"wh", "where", "when", "whether", "all"})
+    is_whether = slots[0].kind in ("whether", "any") and not kinds & {"wh", "where", "when"}
+    readings: tuple[tuple[object, Ask], ...] = (
+        (kinds & {"many", "full"} and (kinds & {"things", "meetings", "full"} or has), "count"),
+        ("free" in kinds and "many" not in kinds and (kinds - {"free", "planned", "filler"} or is_asked), "free"),
+        ("busy" in kinds, "busy"),
+        (window is None and "next" in kinds, "next"),
+        (window is None and "last" in kinds and kinds & {"things", "meetings"}, "last"),
+        (is_whether and kinds & {"any", "things", "meetings"} and (kinds & _CUES or has), "any"),
+        (
+            kinds & (_CUES - {"any", "free"}) and (asks or "calendar" in kinds or (window and slots[-1].text != "on")),
+            "list",
+        ),
+        ("look" in kinds and window and "i" not in kinds, "list"),
+        (kinds >= {"things", "planned"}, "list"),
+        (asks and (has or ("my" in kinds and "day" in kinds) or ("day" in kinds and "all" in kinds)), "list"),
+        ("where" in kinds and "i" in kinds, "list"),
+        ("my" in kinds and "day" in kinds and len(slots) <= _FEW, "list"),
+    )
+    return next((ask for is_so, ask in readings if is_so), None)
+
+
+def _ask_of_event(slots: Sequence[Slot], kinds: set[str], window: Window | None, *, is_asked: bool) -> Ask | None:
+    """Return what is asked of an event that is named."""
+    has_did = any(slot.text == "did" for slot in slots)
+    readings: tuple[tuple[object, Ask | None], ...] = (
+        ("many" in kinds, "count" if window and kinds & {"things", "meetings"} else None),
+        (kinds & {"full", "busy"} or (window is None and "where" in kinds), None),
+        ("next" in kinds, "next"),
+        ("last" in kinds and window is None and ("i" in kinds or not has_did), "last"),
+        ("when" in kinds, "when" if window or not has_did else None),
+        ("where" in kinds, "about"),
+        (kinds & {"things", "meetings", "calendar"}, "about" if window else "when"),
+        (window and slots[0].kind == "whether", "whether"),
+        (window and is_asked and len(slots) <= _FEW and "wh" not in kinds, "about"),
+    )
+    return next((ask for is_so, ask in readings if is_so), None)
+
+
+def _subject(slots: Sequence[Slot], runs: Sequence[int]) -> str:
+    """Return the name of an event, with words beside it that may belong to it: "the stairs open"."""
+    last = runs[-1] + 1
+    while last < len(slots) and slots[last].kind in _BEHIND_EVENT:
+        last += 1
+    return " ".join(slot.text for slot in slots[runs[0] : last])
+
+
+def _is_of_days(slots: Sequence[Slot]) -> bool:
+    texts = {slot.text for slot in slots}
+    return {"did", "do"} <= texts or {slot.text for slot in slots if slot.kind in _CUES} <= _OF_DAYS
 
 
 def names_meeting(title: str) -> bool:
@@ -145,7 +228,7 @@ def _question(ask: Ask, window: Window | None, subject: str, text: str, today: d
     words = _stems(subject) if subject else ()
     if len(words) > _MOST_WORDS:
         return None
-    if ask == "next" or (ask == "when" and window is None and words):
+    if ask in ("next", "last") or (ask == "when" and window is None and words):
         return AgendaQuestion(ask, window, words, subject)
     if window is None and ask == "list":
         window = _unnamed(text, today)
@@ -157,8 +240,8 @@ def _question(ask: Ask, window: Window | None, subject: str, text: str, today: d
 
 
 def _unnamed(text: str, today: date) -> Window | None:
-    """Return the days that a question means without naming them: "my week", "what is coming up?"; None for others."""
-    if (unit := _UNIT.search(text)) and (named := window_in(f"this {unit[0]}", today)):
+    """Return the days of a question without any: "my week", "what is coming up?", "what is on?"; None for others."""
+    if (unit := _UNIT.search(text)) and (named := window_in(f"this {unit[0]}".replace("this day", "today"), today)):
         return named[0]
     if _UPCOMING.search(text):
         return Window(today, today + _AHEAD)

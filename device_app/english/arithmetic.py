@@ -11,13 +11,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
 from typing import Final
 
+from device_app.english import sums
 from device_app.english.lexicon import NUMBERS, TENS
-from device_app.english.phrases import load
 
 _MOST_CHARACTERS: Final = 200
 _MOST_DIGITS: Final = 30
@@ -49,7 +49,6 @@ _WORDS: Final = (
     (re.compile(r"[−–]"), "-"),
     (re.compile(r"\*\*"), "^"),
 )
-_AMOUNT = re.compile(r"[€$£]?(\d[\d.,]*%?)(?: ?(?:euros?|eur|dollars?|pounds?|francs?|€|\$|£))?")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)|(?P<mark>[-+*/^%()])|(?P<of>of\b|sqrt\b))"
@@ -57,7 +56,8 @@ _TOKEN = re.compile(
 _PARTS: Final = frozenset(("half", "third", "quarter", "fifth", "tenth", "twice", "double"))
 """Words for fractions and multiples, which do not count as plain numbers though the lexicon has digits for some."""
 
-_SUMS: Final = load("sums")
+_PARTS_OF: Final = {"thirds": 3, "quarters": 4, "fifths": 5, "sixths": 6, "eighths": 8, "tenths": 10}
+_FRACTION = re.compile(rf"\b(\d+)[ -]({'|'.join(_PARTS_OF)}) of\b")
 _DATE = re.compile(r"\s*\d+(?:[-/]\d+){2,}\s*|\s*\d{1,2}[:/]\d{2}\s*|\s*\d{4}-\d{1,2}\s*")
 """Matches dates, times and telephone numbers, which are not sums: 2026-03-14, 12:30, 040-123-4567."""
 
@@ -76,44 +76,31 @@ def read(question: str) -> Sum | None:
     text = match["sum"].lower() if match else ""
     if len(question) > _MOST_CHARACTERS or _DATE.fullmatch(text):
         return None
-    text = _of_words(text)
-    try:
-        tokens = list(_tokens(text))
-        return Sum(_written(tokens), _value(tokens)) if _computes(tokens) else None
-    except ValueError:
-        return None
+    in_digits = _in_digits(text)
+    for said in filter(None, (in_digits, sums.written(in_digits))):
+        try:
+            tokens = list(_tokens(_in_signs(said)))
+            if _computes(tokens):
+                return Sum(_written(tokens), _value(tokens))
+        except ValueError:
+            continue
+    return None
 
 
-def _of_words(text: str) -> str:
-    """Return the text with digits and signs in place of words for numbers and operators."""
+def _in_digits(text: str) -> str:
+    """Return the text with words for numbers in digits."""
     text = re.sub(r"[a-z]+(?:-[a-z]+)?", lambda match: _number(match[0]), text)
-    text = re.sub(r"\s*\bper ?cent\b", "%", text)
-    text = _phrased(" ".join(re.sub(r",(?=\s)", "", _ORDINAL.sub("", text)).split())) or text
+    text = re.sub(r"\s*\b(?:per ?cent|pct)\b", "%", text)
+    text = _FRACTION.sub(lambda match: f"{match[1]}/{_PARTS_OF[match[2]]}*", text)
+    text = re.sub(r"\b(\d+/\d+) of\b", r"\1*", text)
+    return " ".join(re.sub(r",(?=\s)", "", _ORDINAL.sub("", text)).split())
+
+
+def _in_signs(text: str) -> str:
+    """Return the text with words for operators in signs."""
     for pattern, mark in _WORDS:
         text = pattern.sub(mark, text)
     return text
-
-
-def _phrased(text: str) -> str:
-    """Return a sum in words rewritten with digits and signs; "" if the text is no such sum."""
-    for written, phrases in _SUMS.items():
-        for parts in phrases.readings(text):
-            if (amounts := _amounts(parts)) is not None:
-                return written.format(**amounts)
-    return ""
-
-
-def _amounts(parts: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the numbers in the parts of a sum in words; None if a part is no number."""
-    amounts: dict[str, str] = {}
-    for name, words in parts.items():
-        each = re.split(r"\s+(?:and|plus)\s+|\s+(?=[€$£]?\d)", words)
-        matches = [_AMOUNT.fullmatch(word.rstrip(",.")) for word in each]
-        if not all(matches) or (name != "list" and len(matches) > 1):
-            return None
-        numbers = [match[1].rstrip(",.") for match in matches if match]
-        amounts |= {name: "+".join(numbers), "count": str(len(numbers))}
-    return amounts
 
 
 def _number(word: str) -> str:

@@ -1,24 +1,27 @@
-"""Parses questions about actions, statements or messages of a day: "What did I do on Saturday?"."""
+"""Parses questions for what was done, said or written on a day: "What did I do on Saturday?".
+
+All words but the days and at most one name have to be known; in which order they stand is free.
+"""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Final, Literal
 
 from device_app.english import periods
 from device_app.english.periods import Period
-from device_app.english.phrases import bare, load
+from device_app.english.politeness import bare
+from device_app.english.slots import Vocabulary, normal
 
-_MOST_DAYS, _MOST_CHARACTERS = 7, 240
+_MOST_DAYS, _MOST_CHARACTERS, _MOST_NAME = 7, 240, 3
 
 
 @dataclass(frozen=True, slots=True)
 class OfDays:
-    """A question about a few days: `form` says whether it asks for actions or statements.
+    """A question for a few days: `form` is whether something was done or said; `speaker` said it, `to` whom, or "".
 
-    `speaker` is the person who said something, `to` the person addressed, or "".
+    Where `to` is given, `speaker` is "" and either of them may have said it.
     """
 
     form: Literal["done", "said"]
@@ -33,14 +36,33 @@ def read(question: str, today: date) -> OfDays | None:
     period = periods.read(text, today) if len(text) <= _MOST_CHARACTERS else None
     if not period or not period.first or not 0 < period.days <= _MOST_DAYS:
         return None
-    said = period.rest.lower().replace(",", "").replace("?", "").strip()
-    for words in dict.fromkeys((said, _FORMS["done"].corrected(said))):
-        if _FORMS["done"].read(words) is not None:
-            return OfDays("done", period)
-        for parts in _FORMS["said"].readings(words):
-            if not re.search(r"\b(?:and|i|we|you|me)\b", parts.get("who", "")):
-                return OfDays("said", period, parts.get("who", ""), parts.get("to", ""))
+    said = normal(period.rest)
+    for words in dict.fromkeys((said, _WORDS.corrected(said))):
+        if asked := _asked(words, period):
+            return asked
     return None
 
 
-_FORMS: Final = load("days")
+def _asked(text: str, period: Period) -> OfDays | None:
+    """Return what a text asks that names no days any more; None if it asks anything else."""
+    slots = _WORDS.read(text)
+    kinds = {slot.kind for slot in slots}
+    names = [place for place, slot in enumerate(slots) if not slot.kind]
+    is_about = {"about", "anything"} & {slot.text for slot in slots}
+    if len(names) > 1 or not (kinds & {"done", "diary", "said"} or is_about):
+        return None
+    if not names:
+        return OfDays("said" if "said" in kinds and "diary" not in kinds else "done", period)
+    place, name = names[0], slots[names[0]].text
+    if len(name.split()) > _MOST_NAME or not (kinds & {"said", "diary"} or is_about):
+        return None
+    before = next((slot for slot in reversed(slots[:place]) if slot.kind != "filler"), None)
+    spoken = [slot.kind for slot in slots[place + 1 :] if slot.kind != "filler"]
+    by_me = any(slot.text in ("i", "we") for slot in slots)
+    is_speaker = bool(spoken) and spoken[0] in ("said", "diary") and not by_me
+    if is_speaker or (before and before.text in ("from", "by")):
+        return OfDays("said", period, speaker=name)
+    return OfDays("said", period, to=name) if before and (before.kind in ("with", "said") or by_me) else None
+
+
+_WORDS: Final = Vocabulary.load("days")

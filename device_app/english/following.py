@@ -22,6 +22,12 @@ _ASKS = re.compile(
 _OF_ONE_WORD = re.compile(
     r"\W*(?:who|what|when|where)(?:\s+is|\s+are|['’]s)\s+\w+\W*|.*\b(?:do|am) i\b.*", re.IGNORECASE
 )
+_STANDS_FOR_NOTHING = re.compile(
+    r"\b(?:is|was) it (?:(?:that|who)\b|(?=.* (?:who|that)\b))|"
+    r"(?<=\w\w)[\s,–-]+(?:and )?(?:who|when|what day|how many) (?:was|is|did) (?:it|that)(?: and (?:when|who))?\W*$",
+    re.IGNORECASE,
+)
+"""Words for what the rest of the question says: "Who was it that asked?", "Jake and the garage: when was that?"."""
 _TOKEN = re.compile(r"\w+|[,;:.!?]")
 
 
@@ -62,7 +68,7 @@ def is_follow_up(query: Query) -> bool:
     That is so if it continues the earlier question ("And on Friday?"), has a pronoun without a name for it ("What did
     it cost?"), or names nothing itself ("Why?").
     """
-    text = query.text
+    text = _STANDS_FOR_NOTHING.sub(" ", query.text)
     goes_on = _GOES_ON.match(text)
     rest = text[goes_on.end() :] if goes_on else text
     if _FRAGMENT.fullmatch(rest) or (goes_on and not _ASKS.match(rest)):
@@ -94,7 +100,7 @@ def _points(before: str, word: str, after: str, content: Container[str]) -> bool
     stands_for_nothing = {
         "this": after in _SPANS,
         "that": before in content,  # a conjunction: "the drill that Petra has"
-        "there": after in _BE or (before in _BE and after.isalpha()),
+        "there": after in _BE or before in _BE,
         "one": after in content or after == "of" or before in ("no", "any", "some", "every"),
         "instead": after == "of",
     }

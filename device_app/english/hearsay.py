@@ -1,41 +1,169 @@
-"""Parses questions about who said something, and when: "When did Berit say 175 degrees?"."""
+"""Parses questions for who said something, when, and in which words: "When did Berit say 175 degrees?".
+
+A question is read around its verb of speech: before it stands who spoke, behind it to whom and what. Which words ask,
+and where they stand, is free: "I remember someone joking about a whale, who was it?"
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from device_app.english.phrases import bare, load
+from device_app.english.slots import Slot, Vocabulary, normal
+from device_app.english.stop_words import word_set
 
 _MOST_CHARACTERS: Final = 200
+_MOST_NAME: Final = 4
+"""The most words of a speaker's name."""
+
+Asks = Literal["who", "when", "what"]
 
 
 @dataclass(frozen=True, slots=True)
 class Hearsay:
-    """A question about who said the statement `what`, or when.
+    """A question for who said `what`, when, or in which words.
 
-    `speaker` said it to `to`; "me" is the user, and "" means that nobody is named.
+    `speaker` said it to `to`; "me" is the person, "" is not named. `among` are those one of whom it was; `order` is
+    "first" or "last" where one of several times is meant.
     """
 
-    asks: Literal["who", "when"]
+    asks: Asks
     what: str
     speaker: str = ""
     to: str = ""
+    among: tuple[str, ...] = ()
+    order: str = ""
 
 
 def read(question: str) -> Hearsay | None:
-    """Parse a question about a statement; return None for any other question."""
-    text = bare(question).lower().replace(",", "")
+    """Return what a question asks about something said; None if it asks for anything else."""
+    text = normal(question.replace(",", " "))
     if not text or len(text) > _MOST_CHARACTERS:
         return None
-    if (parts := _FORMS["who"].read(text)) is not None:
-        return Hearsay("who", parts["what"], to="me" if parts.get("verb") else "")
-    for parts in _FORMS["when"].readings(text):
-        speaker = "me" if "to" in parts else parts.get("speaker", "")
-        if speaker == "me" or not re.search(r"\b(?:i|we|you|me|it|they|he|she|and)\b", speaker):
-            return Hearsay("when", parts["what"], speaker, parts.get("to", ""))
-    return None
+    slots = [slot for slot in _WORDS.read(text) if slot.kind != "filler" or slot.text in ("the", "a", "an")]
+    asks, rest = _asks(slots)
+    if asks is None:
+        return None
+    place = next((place for place, slot in enumerate(rest) if slot.kind == "say"), None)
+    if place is None:
+        return _beside(asks, rest)
+    before, behind = rest[:place], rest[place + 1 :]
+    order = next((slot.text.split()[-1] for slot in rest if slot.kind == "first" and "st" in slot.text), "")
+    order = "first" if re.search(r"\bfirst", order + " ".join(s.text for s in rest if s.kind == "first")) else order
+    hearsay = _of_parts(asks, before, rest[place], behind)
+    order = "first" if asks == "who" and rest[place].text in _BRINGS_UP else order
+    return hearsay and Hearsay(
+        hearsay.asks,
+        hearsay.what,
+        hearsay.speaker,
+        hearsay.to,
+        hearsay.among,
+        order if order in ("first", "last") else "",
+    )
 
 
-_FORMS: Final = load("hearsay")
+def _asks(slots: Sequence[Slot]) -> tuple[Asks | None, list[Slot]]:
+    """Return what is asked for, and the words without those that ask; None if nothing is."""
+    kinds = [slot.kind for slot in slots]
+    rest = [slot for slot in slots if slot.kind not in ("and when", "asked last")]
+    if not rest:
+        return None, []
+    asked = {"who": "who", "when": "when", "what": "what"}
+    if kind := asked.get(rest[0].kind):
+        return kind, rest[1:]  # type: ignore[return-value]
+    if "asked last" in kinds:
+        return "who", rest
+    if rest[0].kind == "aux" and {"who", "or"} & {*kinds}:  # "was it Adam or Jake who said"
+        return "who", [slot for slot in rest if slot.kind != "who"]
+    if rest[-1].kind in ("when", "who"):
+        return ("when" if rest[-1].kind == "when" else "who"), rest[:-1]
+    return ("when" if "and when" in kinds else None), rest
+
+
+def _of_parts(asks: Asks, before: Sequence[Slot], verb: Slot, behind: Sequence[Slot]) -> Hearsay | None:
+    """Return a question from the words before and behind its verb of speech."""
+    names = [slot.text for slot in before if slot.kind == ""]
+    by_me = any(slot.kind == "i" for slot in before)
+    if asks == "when" and names and _is_passive(before, verb):  # "when was the roof mentioned"
+        return Hearsay(asks, _joined([slot for slot in before if slot.kind in ("", "link")]))
+    if by_me and not names and asks != "who":
+        return _by_me(asks, verb, behind)
+    what = _what(behind)
+    if not what or any(len(name.split()) > _MOST_NAME for name in names):
+        return None
+    if any(slot.kind == "or" for slot in before):
+        return Hearsay("who", what, among=tuple(names)) if len(names) > 1 and asks == "who" else None
+    if asks == "who":
+        to_me = "me" if verb.text in _TO_SOMEBODY and any(slot.kind == "me" for slot in behind[:1]) else ""
+        return None if names else Hearsay(asks, what, to=to_me)
+    return None if len(names) != 1 or _NOT_A_NAME.search(names[0]) else _by_other(asks, names[0], behind)
+
+
+def _by_other(asks: Asks, name: str, behind: Sequence[Slot]) -> Hearsay | None:
+    """Return a question for what somebody said."""
+    asking = next((at for at, slot in enumerate(behind) if slot.kind == "say"), None)
+    if asks == "what" and asking is not None and any(slot.kind == "i" for slot in behind[:asking]):
+        behind = behind[asking + 1 :]  # "what did Adam reply when I asked about the curtain"
+    return Hearsay(asks, _what(behind), name.removeprefix("the ")) if _what(behind) else None
+
+
+def _by_me(asks: Asks, verb: Slot, behind: Sequence[Slot]) -> Hearsay | None:
+    """Return a question for what the person said: "when did I tell Adam that I broke the light"."""
+    speaker = "" if verb.text in _OF_BOTH else "me"
+    places = [place for place, slot in enumerate(behind) if not slot.kind]
+    if not places:
+        return None
+    place = places[0]
+    is_told = place + 1 < len(behind) and behind[place + 1].kind == "link" and not behind[:place]
+    if is_told or (behind[:place] and behind[place - 1].text in ("to", "with") and len(places) > 1):
+        name = behind[place].text
+        return Hearsay(asks, _what(behind[place + 1 :]), speaker, name) if len(name.split()) <= _MOST_NAME else None
+    if behind[-1].kind == "" and len(behind) > 1 and behind[-2].text in ("to", "with") and len(places) > 1:
+        return Hearsay(asks, _what(behind[:-2]), speaker, behind[-1].text)
+    return Hearsay(asks, _what(behind), speaker)
+
+
+def _beside(asks: Asks, slots: Sequence[Slot]) -> Hearsay | None:
+    """Return a question that only names a speaker and a topic: "Wolfgang + thai food, when was that?"."""
+    text = " ".join(slot.text for slot in slots)
+    speaker, _, what = text.partition(" ")
+    is_beside = asks == "when" and {slot.kind for slot in slots} <= {"", "or", "link", "first"} and what
+    return Hearsay(asks, what.removeprefix("and "), speaker) if is_beside and len(text.split()) <= _FEW_WORDS else None
+
+
+def _is_passive(before: Sequence[Slot], verb: Slot) -> bool:
+    return any(slot.text in ("was", "were", "is") for slot in before) and verb.text.endswith(("ed", "up", "said", "of"))
+
+
+def _what(slots: Sequence[Slot]) -> str:
+    """Return what was said: without whom it was said to, and in which chat."""
+    begin, end = 0, len(slots)
+    while begin < end and slots[begin].kind in ("me", "link", "first", "where", "aux", "when", "i"):
+        begin += 1
+    while end > begin and slots[end - 1].kind in ("where", "first", "link", "me"):
+        end -= 1
+    return _joined([slot for slot in slots[begin:end] if slot.kind != "where"])
+
+
+def _joined(slots: Sequence[Slot]) -> str:
+    return " ".join(slot.text for slot in slots).strip()
+
+
+_WORDS: Final = Vocabulary.load("hearsay")
+_FEW_WORDS: Final = 5
+_TO_SOMEBODY: Final = word_set(
+    """told tells tell wrote texted messaged informed warned reminded invited invites asked asks recommended recommends
+    suggested suggests advised"""
+) | {"let me know"}
+"""Verbs of what was said to somebody first; others may have said it later."""
+
+_BRINGS_UP: Final = frozenset(["brought up", "bring up", "brings up", "came up with", "raised", "come up with"])
+_OF_BOTH: Final = word_set(
+    """talk talked talking speak spoke spoken chat chatted chatting discuss discussed discussing hear heard learn
+    learned write argue joke"""
+)
+"""Verbs after "we" or "I" that either side may have said."""
+
+_NOT_A_NAME: Final = re.compile(r"\b(?:it|they|he|she|you|this|there|people|anyone|my|your|event|meeting)\b")

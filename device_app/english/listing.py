@@ -1,60 +1,49 @@
 """Parses questions for mails, notes, chats and files by their metadata: person, date, kind, title.
 
-Examples: "mails from Rick Moen in October", "how many notes about the roof", "the last mail from Livia".
+"mails from Rick Moen in October", "how many notes about the roof", "the last mail from Livia". It reads slots: which
+kind, from whom, to whom, about what, when, and whether to list, count, or find the latest. The order of the words is
+free but for a name or topic, whose part is known by the words beside it. A question with any other word is none of
+these.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import pairwise
 from typing import Final
 
 from device_app.english import periods
 from device_app.english.periods import Period
-from device_app.english.phrases import bare, load
+from device_app.english.politeness import bare
+from device_app.english.slots import Slot, Vocabulary, normal
 
 _MOST_CHARACTERS: Final = 240
+_MOST_WORDS: Final = 6
+"""The most words of a name or topic."""
 
 _OTHER: Final = re.compile(
     r"(?:(?:and|or|but|what about|how about) )*(?P<role>from|by|to|with) (?P<name>\w[\w.'’-]*(?: \w[\w.'’-]*){0,3})",
     re.IGNORECASE,
 )
-_NOBODY: Final = frozenset(
-    [
-        "i",
-        "we",
-        "you",
-        "me",
-        "us",
-        "he",
-        "she",
-        "it",
-        "they",
-        "him",
-        "her",
-        "them",
-        "there",
-        "my",
-        "mine",
-        "this",
-        "that",
-        "these",
-        "those",
-        "all",
-        "any",
-        "some",
-        "many",
-        "who",
-        "what",
-        "someone",
-        "somebody",
-        "anyone",
-        "anybody",
-    ]
+_NOTHING: Final = Slot("", "")
+_PASSED: Final = frozenset(["may", "filler", "last", "first"])
+_NOUNS: Final = ("mail", "message", "note", "chat", "file")
+_LIMITS: Final = frozenset(["who", "whose", "to", "with", "topic", "adjective"])
+_AS_VERB: Final = frozenset(["mail", "email", "e-mail", "message", "post"])
+_ASKS_WHETHER: Final = frozenset(["is", "are", "was", "were", "do", "did", "does", "has", "have", "had"])
+_SKIPPED: Final = frozenset(
+    ["the", "a", "an", "all", "every", "some", "very", "new", "my", "our", "mine", "any", "anything", "something"]
 )
-"""Words that are never a person's name; a phrase that would need one of them as a name does not match."""
+"""Words that may stand between a preposition and its name."""
+
+_QUOTED: Final = re.compile(r"(?<!\w)[\"'](.+)[\"'](?!\w)")
+_BEFORE_TITLE: Final = re.compile(r"^(?:(?:is|was|of|line|as|reads|reading|named|the|:|-)\s+|[:-]\s*)+")
+_BEHIND_TITLE: Final = re.compile(
+    r"(?:[ ,]+(?:what does it say|says?|about|contains?|please|arrive|come|came|sent|from|read|mean|received?|again))+$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +51,10 @@ class Reading:
     """A parsed question for mails, notes, chats or files.
 
     `form` is count, list, bare (a list that has to be limited), most (who sent the most), whether, latest or title.
-    `parts` are the words of the question: `kind`, the sender `who`, the recipient `to`, `topic`, `adjective` before the
-    kind, `title`, and `by`, the form of titles.txt; `me` and `mine` are set if the person received or sent the
-    document.
+    `parts` are the words of the question: `who` sent it, `to` whom, `topic`, `adjective` before the kind, `order`
+    ("first" or "last"), `title`, and how it was named, `by`: by its author, explicitly or implicitly; `me` and `mine`
+    are set where the person received or sent it, `single` where one document is asked for, and `number` is how many.
+    `kind` is mail, message, note, chat or file and `noun` what it was called, or `unsaid` is the kind that is meant.
     """
 
     form: str
@@ -72,21 +62,18 @@ class Reading:
     period: Period | None = None
 
 
-def read(question: str, today: date) -> Reading | None:
-    """Parse a question for documents; return None for any other question."""
+def readings(question: str, today: date) -> Iterator[Reading]:
+    """Yield how a question can be read, the likeliest way first; nothing if it asks for anything else."""
     text = bare(question)
     if not text or len(text) > _MOST_CHARACTERS:
-        return None
-    if reading := _by_title(text):
-        return reading
+        return
+    yield from _titles(text)
     period = periods.read(text, today)
-    rest = (period.rest if period else text).lower()
-    for said in dict.fromkeys((rest, text.lower(), _FORMS["list"].corrected(rest))):
-        for form, phrases in _FORMS.items():
-            for parts in phrases.readings(said):
-                if not any(_is_nobody(parts.get(name, ""), today) for name in ("who", "whose", "to", "with", "topic")):
-                    return Reading(form, parts, None if said == text.lower() else period)
-    return None
+    rest = normal(period.rest if period else text)
+    read = [_reading(said, period, today) for said in dict.fromkeys((rest, _WORDS.corrected(rest)))]
+    if read[0] and "whose" in read[0].parts:  # "mails form Rick" are from Rick
+        read.reverse()
+    yield from list(filter(None, read))[:1]
 
 
 def following(question: str, before: str, today: date) -> str | None:
@@ -95,32 +82,202 @@ def following(question: str, before: str, today: date) -> str | None:
     None if the question before names nobody in that role, or if this question says anything else.
     """
     other = _OTHER.fullmatch(bare(question)) if len(question) <= _MOST_CHARACTERS else None
-    reading = read(before, today) if other else None
-    if other is None or reading is None or _is_nobody(other["name"].lower(), today):
+    if other is None or _is_of_no_name(other["name"].lower(), today):
         return None
+    reading = next((each for each in readings(before, today) if each.form != "title"), None)
     roles = {"to": ("to",), "with": ("with",)}.get(other["role"].lower(), ("who", "whose"))
-    said = next((reading.parts[role] for role in roles if role in reading.parts), None)
+    said = next((reading.parts[role] for role in roles if role in reading.parts), None) if reading else None
     if said is None:
         return None
     text, count = re.subn(rf"\b{re.escape(said)}\b", lambda _: other["name"], before, flags=re.IGNORECASE)
     return text if count == 1 else None
 
 
-def _is_nobody(name: str, today: date) -> bool:
+def other_words(text: str) -> list[str]:
+    """Return the words of a text that are in no question for a mail: those of its title."""
+    return [word for slot in _WORDS.read(normal(text)) if not slot.kind for word in slot.text.split()]
+
+
+def speaks_of_mail(text: str) -> bool:
+    """Return whether a text has a word for a mail."""
+    return any(slot.kind in ("mail", "message") for slot in _WORDS.read(normal(text)))
+
+
+def _titles(text: str) -> Iterator[Reading]:
+    """Yield the readings of a question for a mail by its title: in quotation marks, or behind "titled" or "mail"."""
+    said = " ".join(text.lower().split())
+    if quoted := _QUOTED.search(said):
+        slots = _WORDS.read(normal(f"{said[: quoted.start()]} {said[quoted.end() :]}".strip()))
+        around = {slot.kind for slot in slots}
+        if not around & {"", "other", "note", "chat", "file", "about", "many", "talk"} and not around >= {"who", "say"}:
+            yield _titled(quoted[1], slots, is_explicit="named" in around)
+        return
+    slots = _WORDS.read(said)
+    kinds = [slot.kind for slot in slots]
+    if "named" in kinds and not _asks_for_title(slots, place := kinds.index("named")):
+        before = slots[:place]
+        is_mail = bool({"mail", "message"} & set(kinds[:place])) or slots[place].text.endswith(("subject", "title"))
+        title = _behind(said, slots[place].text)
+        if is_mail and title and not set(kinds[:place]) & {"", "other", "note", "chat", "file"}:
+            yield _titled(title, before, is_explicit=True)
+    if "mail" in kinds and (place := kinds.index("mail")) < len(slots) - 1 and not slots[place].text.endswith("s"):
+        title = _behind(said, slots[place].text)
+        is_open = not set(kinds[:place]) & {"", "other", "many", "last", "first", "most", "note", "may"}
+        if title and is_open:
+            about = re.sub(r"^(?:about|re|regarding|on|called|with)\s+", "", title)
+            yield from (_titled(each, slots[:place], is_explicit=False) for each in dict.fromkeys((title, about)))
+
+
+def _asks_for_title(slots: Sequence[Slot], place: int) -> bool:
+    """Return whether the title is asked for, not given: "the subject of the mail from Tom", "what is it called"."""
+    behind = slots[place + 1 :]
     return (
-        name in _NOBODY or name.startswith(("my ", "your ")) or (bool(name) and periods.read(name, today) is not None)
+        not behind or behind[0].kind in ("of", "may", "i") or any(slot.kind in ("mail", "message") for slot in behind)
     )
 
 
-def _by_title(text: str) -> Reading | None:
-    said = re.sub(r"(?<!\w)'|'(?!\w)", '"', text.lower())
-    said = " ".join(re.sub(r"[^\w\s'\"@.-]+|[.-](?!\w)", " ", said).replace('"', ' " ').split())
-    for by, phrases in _TITLES.items():
-        if parts := phrases.read(said):
-            title = " ".join(parts["title"].replace('"', " ").split())
-            return Reading("title", {"title": title, "by": by}) if title else None
-    return None
+def _behind(text: str, words: str) -> str:
+    """Return what stands behind these words: a title, without what asks for it."""
+    return _BEFORE_TITLE.sub("", text[re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text).end() :].strip())  # type: ignore[union-attr]
 
 
-_TITLES: Final = load("titles")
-_FORMS: Final = load("listing")
+def _titled(title: str, around: Sequence[Slot], *, is_explicit: bool) -> Reading:
+    by = "author" if any(slot.kind == "who" for slot in around) else "explicit" if is_explicit else "implicit"
+    return Reading("title", {"title": _BEHIND_TITLE.sub("", title).strip(" \"'"), "by": by})
+
+
+def _reading(said: str, period: Period | None, today: date) -> Reading | None:
+    slots = _with_verbs(_WORDS.read(said))
+    kinds = {slot.kind for slot in slots}
+    if not slots or "other" in kinds or ("when" in kinds and not kinds & {"last", "first"}):
+        return None
+    if "how" in kinds and "named" not in kinds:
+        return None
+    parts = _roles(slots)
+    if parts is None or any(_is_of_no_name(parts[name], today) for name in parts.keys() & _LIMITS):
+        return None
+    nouns = [slot for slot in slots if slot.kind in _NOUNS]
+    if not nouns and not (kind := _unsaid_kind(slots, parts)):
+        return None
+    parts |= {"kind": nouns[0].kind, "noun": nouns[0].text} if nouns else {"unsaid": kind}
+    if parts.get("kind") == "file" and not parts.keys() & {"topic", "who"} and nouns[0].text.startswith(_ANY_FILE):
+        return None
+    if parts.get("kind") == "note" and "who" in parts and "send" in kinds:  # "the notes that Bruce sent round"
+        parts |= {"kind": "mail", "noun": "mails"}
+    parts |= _direction(slots)
+    if number := re.search(r"\b\d{1,2}\b", said):
+        parts["number"] = number[0]
+    is_plural = bool(nouns) and nouns[0].text.endswith("s")
+    form = _form(slots, kinds, is_plural=is_plural)
+    if form == "latest":
+        parts["order"] = "first" if "first" in kinds else "last"
+    elif form == "list" and not (parts.keys() & _LIMITS or period or "last" in kinds) and slots[0].text not in _SHOWS:
+        form = "bare"
+    if nouns and not is_plural and nouns[0].text not in _ALWAYS_MANY:
+        parts["single"] = "one"
+    return Reading(form, parts, period)
+
+
+def _with_verbs(slots: Sequence[Slot]) -> tuple[Slot, ...]:
+    """Return the slots, with "mail" as a verb where it is one: "how often did Tom mail me"."""
+    made: list[Slot] = []
+    for place, slot in enumerate(slots):
+        before = [each.kind for each in slots[max(0, place - 2) : place]]
+        behind = slots[place + 1].kind if place + 1 < len(slots) else ""
+        is_verb = slot.text in _AS_VERB and (before in (["may", ""], ["may", "i"]) or (behind == "me" and "" in before))
+        made.append(Slot("send", slot.text) if is_verb else slot)
+    return tuple(made)
+
+
+def _form(slots: Sequence[Slot], kinds: set[str], *, is_plural: bool) -> str:
+    if "most" in kinds and "who" in kinds:
+        return "most"
+    if "many" in kinds:
+        return "count"
+    if kinds & {"last", "first"} and not is_plural:
+        return "latest"
+    return "whether" if slots[0].text in _ASKS_WHETHER else "list"
+
+
+def _direction(slots: Sequence[Slot]) -> dict[str, str]:
+    """Return whether the person received or sent the mails, if the question says so."""
+    kinds = [slot.kind for slot in slots if slot.kind not in ("filler", "may")]
+    sends = any(pair in (("i", "send"), ("i", "write"), ("my", "send")) for pair in pairwise(kinds))
+    return {"mine": "i"} if sends else {"me": "i"} if {"i", "me", "get"} & {*kinds} else {}
+
+
+def _unsaid_kind(slots: Sequence[Slot], parts: Mapping[str, str]) -> str:
+    """Return the kind of documents that a question means which names none; "" if it may mean anything."""
+    kinds = {slot.kind for slot in slots}
+    has_people, is_single = bool(parts.keys() & {"who", "whose", "to"}), bool(kinds & {"last", "first"})
+    is_of_mail = has_people and ("topic" not in parts or is_single or "many" in kinds)
+    is_noted = "jot" in kinds or kinds >= {"write", "i"}
+    readings = (
+        ("talk" in kinds, "chat" if parts.keys() == {"with"} and (is_single or "many" in kinds) else ""),
+        ("named" in kinds and has_people, "mail"),
+        ("named" in kinds and bool(parts) and "write" in kinds, "note"),
+        ("named" in kinds and bool(parts) and "jot" in kinds, "file"),
+        (is_of_mail and bool(kinds & {"send", "write", "get", "from", "many"}), "mail"),
+        (not parts and kinds >= {"who"} and bool(kinds & {"send", "write", "get"} and kinds & {"most", "me"}), "mail"),
+        (not parts and kinds >= {"who"} and bool(kinds & {"send", "write", "get"}) and is_single, "mail"),
+        (not parts and kinds >= {"get", "i"} and not is_noted, "mail"),
+        (bool(kinds & {"send", "write"}) and "me" in kinds and not has_people and "who" not in kinds, "mail"),
+        (is_noted and is_single and not parts.keys() & {"who", "to", "with"}, "note"),
+    )
+    return next((kind for is_so, kind in readings if is_so), "")
+
+
+def _roles(slots: Sequence[Slot]) -> dict[str, str] | None:
+    """Return what each name or topic is to the documents; None if that is unsure of one."""
+    parts: dict[str, str] = {}
+    for place, slot in enumerate(slots):
+        if not slot.kind and not slot.text.isdigit():
+            role = _role(slots, place)
+            if not role or role in parts or len(slot.text.split()) > _MOST_WORDS:
+                return None
+            parts[role] = slot.text
+    return parts
+
+
+def _role(slots: Sequence[Slot], place: int) -> str:
+    """Return the role of the name or topic at that place by the words beside it; "" if they do not say."""
+    befores = [slot for slot in slots[:place] if slot.text not in _SKIPPED]
+    before, earlier = (*reversed(befores), _NOTHING, _NOTHING)[:2]
+    after = next((slot.kind for slot in slots[place + 1 :] if slot.kind not in _PASSED), "")
+    kinds = {slot.kind for slot in slots}
+    nouns = kinds & {*_NOUNS}
+    is_of_note = nouns in ({"note"}, {"file"}) or (not nouns and "jot" in kinds)
+    is_of_talk = "talk" in kinds or (before.kind, earlier.kind) == ("me", "with")
+    by_i = any(slot.kind == "i" for slot in befores)
+    readings = (
+        (is_of_talk, "topic" if before.kind in ("about", "in") else "with"),
+        (before.kind in ("from", "of", "to", "with") and is_of_note, "topic"),
+        (before.kind in ("from", "of"), "who"),
+        (before.kind in ("to", "with"), before.kind),
+        (before.kind == "about" and _is_list(slots[place + 1 :]), "to"),
+        (before.kind in ("about", "named") or before.text == "in", "topic"),
+        (before.kind in ("send", "write") and by_i, "topic" if is_of_note else "to"),
+        (after in ("send", "write") or (before.kind in ("may", "how") and after in ("get", "named")), "who"),
+        (after in ("mail", "message"), "whose"),
+        (after in ("note", "file"), "adjective"),
+        (bool(nouns) and slots[place].text.endswith("'s"), "whose"),
+        ("named" in kinds and bool(nouns or kinds & {"jot", "i"} or before.kind == "filler"), "topic"),
+        ("named" in kinds or before.kind in ("mail", "message"), "whose"),
+        (before.kind == "note", "topic"),
+    )
+    return next((role for is_so, role in readings if is_so), "")
+
+
+def _is_list(behind: Sequence[Slot]) -> bool:
+    """Return whether the next word says that a name is that of a mailing list: "on the webdev list"."""
+    return bool(behind) and behind[0].text in ("list", "mailing list")
+
+
+def _is_of_no_name(name: str, today: date) -> bool:
+    return name.startswith(("my ", "your ")) or _WORDS.read(name)[0].kind != "" or periods.read(name, today) is not None
+
+
+_WORDS: Final = Vocabulary.load("documents")
+_ALWAYS_MANY: Final = frozenset(["mail", "post", "inbox", "mailbox", "correspondence", "my mail"])
+_ANY_FILE: Final = ("file", "document", "paper")
+_SHOWS: Final = frozenset(["show", "list", "give", "display", "all", "print", "find", "search", "see", "every", "get"])

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from device_app.english.phrases import bare, load
+from device_app.english.politeness import bare
+from device_app.english.stop_words import word_set
 
 _MOST_CHARACTERS: Final = 120
 
@@ -19,13 +20,14 @@ _UNITS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "yd": ("0.9144", "yard"), "mi": ("1609.344", "mile"),
     },
     "mass": {
-        "mg": ("0.000001", "milligram"), "g": ("0.001", "gram gramme"), "kg": ("1", "kilo kilogram"),
+        "mg": ("0.000001", "milligram"), "g": ("0.001", "gram gramme"), "kg": ("1", "kilo kilogram kilogramme kgs"),
         "t": ("1000", "tonne"),
         "oz": ("0.028349523125", "ounce"), "lb": ("0.45359237", "pound lbs"), "st": ("6.35029318", "stone stones"),
     },
     "volume": {
         "ml": ("0.001", "millilitre milliliter"), "cl": ("0.01", "centilitre"), "dl": ("0.1", "decilitre deciliter"),
-        "l": ("1", "litre liter"),
+        "l": ("1", "litre liter"), "cups": ("0.2365882365", "cup"), "tbsp": ("0.0147867648", "tablespoon"),
+        "tsp": ("0.0049289216", "teaspoon"), "gal": ("3.785411784", "gallon"), "pt": ("0.473176473", "pint"),
     },
     "area": {
         "m²": ("1", "m2 sqm"), "ha": ("10000", "hectare"), "acre": ("4046.8564224", "acres"),
@@ -45,40 +47,43 @@ _UNITS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
 }  # fmt: skip
 """Each unit of a quantity: its size, and its other names, to which an "s" may be added."""
 
-_AMOUNT = re.compile(
-    r"(?P<number>[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|an?|half an?)\s*(?:degrees?\s+|°\s*)?(?P<unit>[^\d\s].*)"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """An amount in one unit, and in another unit, with the units' short names."""
+    """An amount in one unit, and in another, with the units' short names; of feet, what is left in `inches`."""
 
     amount: Decimal
     unit: str
     value: Decimal
     other: str
+    inches: Decimal | None = None
 
 
 def read(question: str) -> Conversion | None:
-    """Compute the conversion that a question asks for; return None for any other question."""
+    """Return the conversion that a question asks for; None if it asks for anything else.
+
+    It names an amount with its unit and another unit of the same quantity, and has no other words than those that ask.
+    """
     text = bare(question).lower()
-    if not text or len(text) > _MOST_CHARACTERS or (parts := _READ.read(text)) is None:
-        return None
-    match = _AMOUNT.fullmatch(parts["amount"])
+    match = _AMOUNT.search(text) if text and len(text) <= _MOST_CHARACTERS else None
     if match is None:
+        return None
+    rest = _WORD.findall(f"{text[: match.start()]} {text[match.end() :]}")
+    others = [word for word in rest if word not in _ASKING]
+    if not others and "degrees" in rest:
+        others = ["celsius" if match["unit"].startswith("f") else "fahrenheit"]
+    is_in_two = others in (["feet", "inches"], ["ft", "in"], ["foot", "inches"], ["feet", "inch"])
+    if not is_in_two and (len(others) != 1 or (len(rest) == 1 and match.start() > 0)):
         return None
     said = {"a": "1", "an": "1", "half a": "0.5", "half an": "0.5"}.get(match["number"], match["number"])
     amount = Decimal(said.replace(",", "").replace("−", "-"))
     for units in UNITS.values():
-        unit, other = units.get(match["unit"].strip()), units.get(_without_degrees(parts["unit"]))
+        unit, other = units.get(match["unit"]), units.get(others[0])
         if unit and other:
-            return Conversion(amount, unit[0], _converted(amount, unit[1], other[1]), other[0])
+            value = _converted(amount, unit[1], other[1])
+            inches = value % 1 * 12 if is_in_two else None
+            return Conversion(amount, unit[0], value // 1 if is_in_two else value, other[0], inches)
     return None
-
-
-def _without_degrees(name: str) -> str:
-    return re.sub(r"^(?:degrees?\s+|°\s*)", "", name)
 
 
 def _converted(amount: Decimal, size: str, other: str) -> Decimal:
@@ -96,6 +101,19 @@ def _named(units: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
     return named
 
 
-_READ: Final = load("measures")["convert"]
 UNITS: Final = {quantity: _named(units) for quantity, units in _UNITS.items()}
 """The units of each quantity by all their names, in lower case: the short name, and the size in the basic unit."""
+
+_NAMES: Final = sorted({name for units in UNITS.values() for name in units}, key=len, reverse=True)
+_AMOUNT: Final = re.compile(
+    r"(?<![\w.,/])(?P<number>[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\ban?|\bhalf an?)\s*(?:degrees?\s+|°\s*)?"
+    rf"(?P<unit>{'|'.join(map(re.escape, _NAMES))})(?![\w/²])"
+)
+_WORD: Final = re.compile(r"[^\W_]+(?:/[a-z]+)?")
+_ASKING: Final = word_set(
+    """what what's whats is are was how many much convert converted change turn express translate put make makes to in
+    into as of far long big there the do does did i you get from go goes fit have has equal equals equivalent please
+    total our my degrees degree and that it if when exactly about roughly worth work out calculate tell me us give show
+    s"""
+)
+"""Words that ask for a conversion, and stand between its units."""

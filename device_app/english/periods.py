@@ -16,7 +16,7 @@ from typing import Final
 from dateutil.easter import easter
 from dateutil.relativedelta import relativedelta
 
-from device_app.english import dates
+from device_app.english import dates, day_names
 from device_app.english.dates import Mention, Span
 from device_app.english.lexicon import NUMBERS
 from device_app.english.spelling import nearest
@@ -32,10 +32,12 @@ _KNOWN_WORDS: Final = frozenset(
 )
 _LIKE: Final = 0.83
 
-_COUNT = rf"(?P<count>\d{{1,4}}|an?|{'|'.join(map(re.escape, NUMBERS))})"
+_COUNT = rf"(?P<count>\d{{1,4}}|an?|(?:a )?(?:couple of|few)|several|{'|'.join(map(re.escape, NUMBERS))})"
+_VAGUE: Final = {"couple of": 2, "few": 3, "several": 5}
 _UNIT = r"(?P<unit>days?|weeks?|fortnights?|months?|years?)"
+_BEGIN = re.compile(r"\b(?:between|from)\s", re.I)
 _RANGE = re.compile(
-    r"\b(?:between|from)\s+(?P<first>.{1,30}?)\s+(?:and|to|until|till|through|-)\s+(?P<last>.{1,30})", re.I
+    r"(?:between|from)\s+(?P<first>.{1,30}?)\s+(?:and|to|until|till|through|-)\s+(?P<last>.{1,30})", re.I
 )
 _LAST = re.compile(
     rf"\b(?:(?:in|over|during|within|for)\s+)?(?:the\s+)?(?P<turn>last|past|next|coming)\s+{_COUNT}\s+{_UNIT}\b", re.I
@@ -51,7 +53,7 @@ _AROUND_DAYS = re.compile(
 _FEAST = re.compile(
     r"\b(?P<feast>christmas(?: (?:eve|day))?|new year['’]?s?(?: (?:eve|day))?|easter(?: (?:sunday|monday))?|"
     r"good friday|halloween|"
-    r"valentine['’]?s day)\b(?:,?\s+(?P<year>(?:19|20)\d\d))?",
+    r"valentine['’]?s day)\b(?:,?\s+(?:in\s+)?(?P<year>(?:19|20)\d\d|(?:this|next|last) year))?",
     re.I,
 )
 _OF_MONTH = re.compile(
@@ -83,10 +85,10 @@ class Period:
 
 
 def read(text: str, today: date, *, ahead: bool = False) -> Period | None:
-    """Return the period that the text names, the last or with `ahead` the next such; None for none or several."""
-    text = _OF_MONTH.sub("in ", corrected(text))
-    for match in _RANGE.finditer(text):
-        if between := _between(match, today, ahead=ahead):
+    """Return the period that the text names, the last one or with `ahead` the next; None for none or several."""
+    text = day_names.plainly(_OF_MONTH.sub("in ", corrected(text)), today, ahead=ahead)
+    for begin in _BEGIN.finditer(text):
+        if (match := _RANGE.match(text, begin.start())) and (between := _between(match, today, ahead=ahead)):
             return between
     mentions = _joined(
         sorted((*_own(text, today), *dates.mentions(text, today)), key=lambda each: (each.start, -each.end))
@@ -135,8 +137,11 @@ def _day(day: date | None) -> str:
 
 
 def count_of(text: str) -> int:
-    """Return the value of a number that is written in digits or in words."""
-    return 1 if text.lower() in ("a", "an") else int(text) if text.isdigit() else int(NUMBERS[text.lower()])
+    """Return a number that is written in digits or in words."""
+    said = text.lower()
+    if vague := _VAGUE.get(said.removeprefix("a ")):
+        return vague
+    return 1 if said in ("a", "an") else int(said) if said.isdigit() else int(NUMBERS[said])
 
 
 def moved(today: date, count: int, unit: str) -> date | None:
@@ -174,7 +179,9 @@ def _own(text: str, today: date) -> Iterator[Mention]:
             day = today + timedelta(-2 if match["before"] else 2)
             yield Mention(*match.span(), ((day, day),))
     for match in _FEAST.finditer(text):
-        years = [int(match["year"])] if match["year"] else [today.year - 1, today.year, today.year + 1]
+        turn = {"this": 0, "next": 1, "last": -1}.get((match["year"] or "").partition(" ")[0].lower())
+        said = int(match["year"]) if match["year"] and turn is None else today.year + (turn or 0)
+        years = [said] if match["year"] else [today.year - 1, today.year, today.year + 1]
         yield Mention(
             *match.span(), tuple((day, day) for year in years for day in [_feast(match["feast"].lower(), year)])
         )

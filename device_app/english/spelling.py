@@ -26,16 +26,21 @@ class Correction:
 
 
 _LEAST_KNOWN: Final = 5
-"""The fewest letters of a word that is corrected by a vocabulary."""
+"""The least letters of a word that is corrected by a vocabulary for any wrong letter."""
 
 
 def nearest(word: str, vocabulary: Set[str], least_similarity: float) -> str:
     """Return the word of a vocabulary that is most similar to a misspelled word; the word itself if none is similar.
 
-    Both words begin with the same letter and differ in length by one at most; the similarity is difflib's.
+    They begin with the same letter and differ by one in length at most; the similarity is difflib's. Of short words
+    only two letters may be exchanged.
     """
-    if len(word) < _LEAST_KNOWN or word in vocabulary:
+    if len(word) < LEAST_LETTERS or word in vocabulary:
         return word
+    places = range(1, len(word) - 1)
+    exchanged = (word[:place] + word[place + 1] + word[place] + word[place + 2 :] for place in places)
+    if (known := next((each for each in exchanged if each in vocabulary), "")) or len(word) < _LEAST_KNOWN:
+        return known or word
     likely = sorted(each for each in vocabulary if each[:1] == word[0] and abs(len(each) - len(word)) <= 1)
     return next(iter(get_close_matches(word, likely, 1, least_similarity)), word)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from typing import Final
 
-from device_app.english import dates
+from device_app.english import dates, day_names
 from device_app.english.lexicon import NUMBERS
 
 _DAYS: Final = [name.lower() for name in calendar.day_name]
@@ -90,8 +90,9 @@ def window_in(text: str, today: date, *, is_past: bool = False) -> tuple[Window,
     `text` is in lower case with single spaces. A weekday or a date without a year is the next one from `today` on, or
     with `is_past` the last one.
     """
+    text = day_names.plainly(text, today, ahead=not is_past).lower()
     matches = list(_RELATIVE.finditer(text))
-    if dated := _from_to(text, today):
+    if dated := _from_to(text, today, is_past=is_past):
         return dated
     if matches:
         windows = [_relative(match, today, is_past=is_past) for match in matches]
@@ -118,13 +119,13 @@ def window_in(text: str, today: date, *, is_past: bool = False) -> tuple[Window,
     return window, " ".join(text.split())
 
 
-def _from_to(text: str, today: date) -> tuple[Window, str] | None:
+def _from_to(text: str, today: date, *, is_past: bool) -> tuple[Window, str] | None:
     """Return the days from one date to another: "between 1 June and 15 June"; None for anything else."""
     if not (match := _BETWEEN_DATES.search(text)):
         return None
     month = match["to"].partition(" ")[2]
     begin = f"{match['from']} {month}" if match["from"].isdigit() else match["from"]
-    (first, before), (last, after) = (_named(named, today, is_past=False) for named in (begin, match["to"]))
+    (first, before), (last, after) = (_named(named, today, is_past=is_past) for named in (begin, match["to"]))
     if first is None or last is None or before.strip() or after.strip() or not first.first < last.first:
         return None
     if last.last - first.first > _LONGEST:

@@ -13,10 +13,11 @@ from device_app.english.stemming import stemmed
 from device_app.english.terms import plain, terms
 from device_app.english.windows import Window
 from device_app.everyday import agenda_wording as wording
+from device_app.everyday.agenda_items import item
 from device_app.everyday.agenda_times import has_begun, is_in_part, to_come
 from device_app.everyday.agenda_wording import Citations
 from device_app.everyday.mentions import is_mentioned_after
-from device_app.everyday.rule import Asked, Item, Ruled
+from device_app.everyday.rule import Asked, Ruled
 from shared.printable import counted
 from storage.events import EventStore, StoredEvent
 
@@ -39,24 +40,6 @@ _NEARBY: Final = timedelta(days=60)
 
 
 @dataclass(frozen=True, slots=True)
-class EventItem(Item):
-    """An event at one of its times: ISO 8601 with the device's offset, or days; `ends` of an all-day event is its last
-    day. `moved_from` is the original time of a moved event, `status` the calendar's status.
-    """
-
-    TYPE: ClassVar[str] = "event"
-    title: str
-    starts: str
-    ends: str
-    all_day: bool
-    place: str
-    status: str
-    moved_from: str
-    kind: str
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
 class Agenda:
     """Answers what is on, whether the person is free, and when the next event is."""
 
@@ -73,6 +56,9 @@ class Agenda:
             return None
         cites = Citations()
         answering = _Answering(self.store, self.people.directory, asked, question, cites)
+        if answering.has_nothing() and (passed := read_alone(asked.text, today, is_past=True)):
+            past = _Answering(self.store, self.people.directory, asked, passed, cites)
+            answering, question = (answering, question) if past.has_nothing() else (past, passed)
         if answering.is_outdated() or not (said := answering.said()):
             return None
         text, occurrences = said
@@ -111,23 +97,6 @@ def on_days(
     ]
 
 
-def item(occurrence: Occurrence) -> EventItem:
-    """Return the record of an event at one of its times, as an entry of `items`."""
-    stored, ends, moved = occurrence.stored, occurrence.ends, occurrence.instead_of
-    all_day = not isinstance(occurrence.begins, datetime)
-    return EventItem(
-        title=stored.title,
-        starts=occurrence.begins.isoformat(),
-        ends=(ends - timedelta(days=1) if all_day else ends).isoformat(),
-        all_day=all_day,
-        place=stored.event.place,
-        status=stored.event.status,
-        moved_from=moved.isoformat() if moved else "",
-        kind=stored.kind,
-        path=stored.path,
-    )
-
-
 def zone(now: datetime) -> tzinfo | None:
     """Return the person's time zone; None if it is the device's own."""
     return None if now.utcoffset() == now.astimezone().utcoffset() else now.tzinfo
@@ -150,9 +119,8 @@ class _Answering:
     def said(self) -> tuple[str, Sequence[Occurrence]] | None:
         """Return the answer's text and the events that it is based on; None if the calendars lack the event named."""
         question = self.question
-        if question.ask == "next" or question.window is None:
-            is_when = question.ask == "when" and question.window is None
-            return self._when() if is_when else self._next(question.window)
+        if question.ask in ("next", "last") or question.window is None:
+            return self._at_any_time()
         within = self._within(question.window)
         if question.words and not within and not (self._after(question.window) or self._last()):
             return None
@@ -169,6 +137,14 @@ class _Answering:
             question.ask, f"{days}:" if question.window.is_one_day else f"{count} {days}:"
         )
         return f"{begin}\n\n{wording.listed(within, question.window, self.today, self.cites)}", within
+
+    def _at_any_time(self) -> tuple[str, Sequence[Occurrence]] | None:
+        """Say when the next or the last event of the subject is."""
+        if self.question.ask == "last":
+            last = self._last()
+            return (f"{wording.in_words(last, self.today, self.cites)}.", [last]) if last else None
+        is_when = self.question.ask == "when" and self.question.window is None
+        return self._when() if is_when else self._next(self.question.window)
 
     def _count(self, window: Window, within: Sequence[Occurrence]) -> tuple[str, Sequence[Occurrence]] | None:
         """Count the events of the window, or those until now; None for meetings if no title names a meeting."""
@@ -243,13 +219,18 @@ class _Answering:
         upcoming = to_come(self._within(window), self.asked.now) if window else self._following(self.asked.now)
         if upcoming:
             return f"{wording.in_words(upcoming[0], self.today, self.cites)}.", upcoming[:1]
-        what = f"No “{self.question.subject}”" if self.question.words else "Nothing"
+        what = f"I found no “{self.question.subject}” that" if self.question.words else "Nothing"
         none = f"{what} is coming up in your calendars."
         if self.question.words and window is None and (cancelled := self._cancelled()):
             return cancelled
         if self.question.words and (last := self._last()):
             return f"{none} The last was {wording.in_words(last, self.today, self.cites)}.", [last]
         return None if self.question.words else (none, ())
+
+    def has_nothing(self) -> bool:
+        """Return whether all days that are asked for are more than a month ahead, and nothing takes place then."""
+        window = self.question.window
+        return window is not None and window.first - self.today > _NEARBY and not self._within(window)
 
     def is_outdated(self) -> bool:
         """Return whether the subject has no coming event, but a text about it that is newer than its last event."""

@@ -44,6 +44,7 @@ class Arithmetic:
 def _converted(conversion: Conversion) -> Ruled:
     amount, value = arithmetic.shown(conversion.amount), conversion.value
     rounded = arithmetic.shown(value, 2 if abs(value) >= 1 else 6)
-    text = f"{amount} {conversion.unit} = {rounded} {conversion.other}"
+    rest = "" if conversion.inches is None else f" {arithmetic.shown(conversion.inches, 1)} in"
+    text = f"{amount} {conversion.unit} = {rounded} {conversion.other}{rest}"
     item = NumberItem(f"{amount} {conversion.unit} in {conversion.other}", str(value))
     return Ruled(text, f"units · {item.expression}", (item,))

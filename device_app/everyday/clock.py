@@ -30,7 +30,7 @@ class Clock:
         """Return the date or time that the question asks for; None if a part is neither a date nor a known place."""
         if asked.query.is_limited or is_bare_follow_up(asked.text):
             return None
-        for question in moments.read(asked.text):
+        for question in moments.read(asked.text, asked.now.date()):
             if ruled := _FORMS[question.form](question, asked.now):
                 return ruled
         return None
@@ -49,9 +49,7 @@ def _date(_: Question, now: datetime) -> Ruled:
 def _until(question: Question, now: datetime) -> Ruled | None:
     if end := question.parts.get("end"):
         return _left(end, now)
-    text = question.parts.get("date") or " ".join(
-        filter(None, (question.parts.get("feast"), question.parts.get("year")))
-    )
+    text = question.parts.get("date") or question.parts["feast"]
     day = _day_of(text, now.date(), ahead=True)
     if day is None or day < now.date():
         return None
@@ -61,9 +59,8 @@ def _until(question: Question, now: datetime) -> Ruled | None:
 def _left(end: str, now: datetime) -> Ruled | None:
     """Return the time left until the end of the year, month or week, or until a time of today."""
     today = now.date()
-    name = re.sub(r"^(?:the end of )?(?:the|this)?\s*", "", end)
-    if name in ("midnight", "noon", "day", "today"):
-        then = datetime.combine(today, time(12) if name == "noon" and now.hour < 12 else time(0), now.tzinfo)
+    if end in ("midnight", "noon", "day", "today"):
+        then = datetime.combine(today, time(12) if end == "noon" and now.hour < 12 else time(0), now.tzinfo)
         minutes = int(((then if then > now else then + timedelta(1)) - now).total_seconds()) // 60
         text = f"{counted(minutes // 60, 'hour')} and {counted(minutes % 60, 'minute')} until {end}."
         return ruled(text, f"time · until {end}", str(minutes), "minutes")
@@ -74,12 +71,13 @@ def _left(end: str, now: datetime) -> Ruled | None:
         "week": today + timedelta(6 - today.weekday()),
         "weekend": today + timedelta(max(5 - today.weekday(), 0)),
     }
-    return _distance(today, lasts[name], f"until {day_in_words(lasts[name])}") if name in lasts else None
+    return _distance(today, lasts[end], f"until {day_in_words(lasts[end])}") if end in lasts else None
 
 
 def _length(question: Question, now: datetime) -> Ruled | None:
-    period = periods.read(f"in {question.parts['date']}", now.date(), ahead=True)
-    if period is None or period.days < _LEAST_MONTH or period.rest:
+    text = question.parts["date"]
+    period = periods.read(text, now.date(), ahead=True) or periods.read(f"in {text}", now.date(), ahead=True)
+    if period is None or period.days < _LEAST_MONTH:
         return None
     return ruled(f"{period.words} has {period.days} days.", f"days · {period.words}", str(period.days), "days")
 
@@ -111,7 +109,7 @@ def _later(question: Question, now: datetime) -> Ruled | None:
 
 
 def _day_of_year(question: Question, now: datetime) -> Ruled | None:
-    day = _day_of(question.parts["date"], now.date()) if question.parts.get("date", "this") not in _NOW else now.date()
+    day = _day_of(question.parts["date"], now.date()) if "date" in question.parts else now.date()
     if day is None:
         return None
     number = day.timetuple().tm_yday
@@ -139,7 +137,7 @@ def _since(question: Question, now: datetime) -> Ruled | None:
 
 
 def _between(question: Question, now: datetime) -> Ruled | None:
-    first, last = (_day_of(question.parts[name], now.date(), ahead=True) for name in ("first", "last"))
+    first, last = (_day_of(f"on {question.parts[name]}", now.date(), ahead=True) for name in ("first", "last"))
     if first is None or last is None:
         return None
     first, last = min(first, last), max(first, last)
@@ -171,9 +169,7 @@ def _weekday(question: Question, now: datetime) -> Ruled | None:
 
 
 def _week(question: Question, now: datetime) -> Ruled | None:
-    day = (
-        _first_day(question.parts["date"], now.date()) if question.parts.get("date", "this") not in _NOW else now.date()
-    )
+    day = _first_day(question.parts["date"], now.date()) if "date" in question.parts else now.date()
     if day is None:
         return None
     year, week, _ = day.isocalendar()
@@ -185,12 +181,9 @@ def _week(question: Question, now: datetime) -> Ruled | None:
     )
 
 
-_NOW: Final = ("this", "it", "now", "today", "this week", "it now", "it today", "currently", "current")
-
-
 def _leap(question: Question, now: datetime) -> Ruled | None:
-    text = question.parts.get("year") or question.parts["date"]
-    turn = {"this year": 0, "it": 0, "next year": 1, "last year": -1}.get(text)
+    text = question.parts["year"]
+    turn = {"this year": 0, "next year": 1, "last year": -1}.get(text)
     if turn is None and not re.fullmatch(r"\d{4}", text):
         return None
     year = now.year + turn if turn is not None else int(text)
@@ -200,13 +193,10 @@ def _leap(question: Question, now: datetime) -> Ruled | None:
 
 
 def _then(question: Question, now: datetime) -> Ruled | None:
-    text = re.sub(r"^(?:on|it|be)\s+", "", question.parts["date"])
+    text = question.parts["date"]
     if not re.search(r"\b(?:ago|in|from|yesterday|tomorrow|next|last|after|before)\b", text):
         return None
-    period = periods.read(text, now.date(), ahead=True)
-    if period and period.rest:
-        return None  # "the date of the party tomorrow"
-    day = _day_of(text, now.date(), ahead=True)
+    day = _day_of(text, now.date(), ahead=not question.is_past)
     return None if day is None else ruled(f"{day_in_words(day)}.", f"date · {text}", day.isoformat())
 
 

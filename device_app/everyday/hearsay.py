@@ -7,7 +7,7 @@ message does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -27,6 +27,7 @@ from storage.search import FullText, any_of
 
 if TYPE_CHECKING:
     from device_app.knowledge.known_people import KnownPeople
+    from device_app.knowledge.people import Person
     from storage.knowledge import KnowledgeStore
 
 _CANDIDATES: Final = 150
@@ -35,7 +36,15 @@ _CANDIDATES: Final = 150
 _LEAST_SHARE, _FEW_WORDS = 0.75, 3
 """The share of the statement's content words that a message needs; a statement of few words needs all of them."""
 
-_MOST_QUOTED, _MOST_DAYS, _MOST_SPEAKERS = 400, 4, 3
+_LIGHT: Final = frozenset(["go", "com", "get", "mak", "tak", "want", "thing", "hav", "like"])
+"""Stems of words that a message need not have."""
+
+_KIN: Final = frozenset(
+    ["mum", "mom", "mother", "dad", "father", "grandma", "grandpa", "gran", "sister", "brother", "aunt", "uncle"]
+)
+"""Whom no name says: what only one person has said counts as theirs, and is shown with the name."""
+
+_MOST_QUOTED, _MOST_DAYS, _MOST_SPEAKERS = 400, 4, 4
 _IS_STATEMENT = re.compile(r"\b(?:is|are|was|were|has|have|had|will|can|be)\b")
 """Matches a verb, which distinguishes a whole sentence, such as "the baby is here", from a single content word."""
 
@@ -77,30 +86,53 @@ class HearsayRule:
         period = periods.read(reading.what, asked.now.date())
         what = period.rest if period and content_words(period.rest) else reading.what
         words = content_words(what)
-        if not words or denies(what) or (len(words) == 1 and _IS_STATEMENT.search(what)):
+        words = [word for word in words if word not in _LIGHT] or words
+        if not words or denies(what):
             return None
         people = self.people.directory
         meant = people.meant(reading.speaker)
-        if reading.speaker and not meant:
+        is_kin = not meant and reading.speaker in _KIN
+        if reading.speaker and not meant and not is_kin:
             return None
-        speakers = speech.speakers(people.written_as(reading.speaker, meant))
-        messages = [
-            each
-            for each in self._messages(what, words, asked)
-            if _is_in(each, period) and (not meant or each.speaker in speakers)
-        ]
+        speakers = speech.speakers(self._written(reading, meant))
+        held = list(self._messages(what, words, asked))
+        if len(words) == 1 and _IS_STATEMENT.search(what):
+            held = [each for each in held if _verbatim(what) in _verbatim(each.text)]
+        messages = [each for each in held if _is_in(each, period) and (not speakers or each.speaker in speakers)]
+        if reading.asks == "what":
+            messages += self._replies(held, speakers)
         if reading.to and reading.to != "me":
             others = set(people.written_as(reading.to, people.meant(reading.to)))
             messages = [each for each in messages if others & set(each.passage.people)]
-        if reading.asks == "who":
+        if (reading.asks == "who" and reading.to == "me") or is_kin:
             mine = speech.speakers(people.written("me"))
             messages = [each for each in messages if each.speaker not in mine]
-        best = _surest(messages, len(words), _most_days(reading, words))
-        if reading.asks == "who" and reading.to == "me":  # who said it first
+        best = _surest(messages, len(words), _most_days(reading))
+        if reading.order == "last":
+            best.reverse()
+        if (reading.asks == "who" and reading.to == "me") or reading.order:  # who said it first
             best = [each for each in best if each.speaker == best[0].speaker]
-        if not best or (reading.asks == "who" and len({each.speaker for each in best}) > _MOST_SPEAKERS):
+        most_speakers = 1 if is_kin else _MOST_SPEAKERS
+        if not best or (reading.asks != "when" and len({each.speaker for each in best}) > most_speakers):
             return None
         return noted(_messages_of(reading, what, best[:_MOST_DAYS]), several(reading.speaker, meant))
+
+    def _written(self, reading: Hearsay, meant: Sequence[Person]) -> list[str]:
+        """Return how those are written of whom one has to have said it."""
+        people = self.people.directory
+        among = [name for each in reading.among for name in people.written_as(each, people.meant(each))]
+        return among or people.written_as(reading.speaker, meant)
+
+    def _replies(self, messages: Sequence[_Message], speakers: Container[str]) -> Iterator[_Message]:
+        """Yield what one of the speakers said next after each of the messages."""
+        for each in messages:
+            if each.speaker not in speakers:
+                spoken = list(speech.spoken(each.passage))
+                place = spoken.index((each.speaker, each.text))
+                reply = next((words for speaker, words in spoken[place + 1 : place + 3] if speaker in speakers), "")
+                speaker = next((name for name, words in spoken[place + 1 : place + 3] if words == reply), "")
+                if reply:
+                    yield _Message(speaker, reply, each.passage, each.share)
 
     def _messages(self, what: str, words: Sequence[str], asked: Asked) -> Iterator[_Message]:
         """Yield the messages with some of the statement's words, each with the share of the words that it has."""
@@ -120,7 +152,7 @@ def _messages_of(reading: Hearsay, what: str, messages: Sequence[_Message]) -> R
     for number, message in enumerate(messages, 1):
         day = _day(message.passage.date)
         said = message.text if len(message.text) <= _MOST_QUOTED else f"{message.text[:_MOST_QUOTED]}…"
-        head = f"{shown(message.speaker)}, {day}" if reading.asks == "who" else day
+        head = day if reading.asks == "when" and reading.speaker not in _KIN else f"{shown(message.speaker)}, {day}"
         parts.append(f"{head}: [{number}]\n> {safe_line(shown(message.speaker))}: {safe_line(said)}")
     items = [MessageItem(shown(each.speaker), each.text, each.passage.date, each.passage.path) for each in messages]
     speaker = f" · by {shown(messages[0].speaker)}" if reading.speaker else ""
@@ -128,9 +160,9 @@ def _messages_of(reading: Hearsay, what: str, messages: Sequence[_Message]) -> R
     return Ruled("\n\n".join(parts), f"{reading.asks} said it in a chat{speaker} · “{what}”", items, sources)
 
 
-def _most_days(reading: Hearsay, words: Sequence[str]) -> int:
-    """Return the most days on which a statement may occur for the answer to be sure; 0 for any number."""
-    return 0 if reading.asks == "who" else 1 if len(words) == 1 else _MOST_DAYS
+def _most_days(reading: Hearsay) -> int:
+    """Return on how many days something may have been said to be surely meant; 0 for any number."""
+    return 0 if reading.asks == "who" or reading.order else _MOST_DAYS
 
 
 def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_Message]:
@@ -146,6 +178,12 @@ def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_M
     too_many = most_days and len({day for day, _ in best}) > most_days
     is_sure = most >= (1.0 if count <= _FEW_WORDS else _LEAST_SHARE) and not too_many
     return list(best.values()) if is_sure else []
+
+
+def _verbatim(text: str) -> str:
+    """Return a text by its words alone, without articles."""
+    words = [word for word in re.findall(r"\w+", text.lower()) if word not in ("the", "a", "an")]
+    return f" {' '.join(words)} "
 
 
 def _held(words: Sequence[str]) -> set[str]:

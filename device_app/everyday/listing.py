@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from device_app.english import listing, loosely
+from device_app.english import listing
 from device_app.english.listing import Reading
 from device_app.everyday.kinds import counted_kind
 from device_app.everyday.rule import Asked, Item, Ruled
@@ -53,15 +53,11 @@ class Listing:
     stands_alone: ClassVar[bool] = True
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return the list, the count or the document that the question asks for; None if it asks for none of these."""
-        today = asked.now.date()
-        by_phrase = listing.read(asked.text, today)
-        if by_phrase is None and not asked.query.is_limited and (titled := self._by_held_title(asked)):
-            return titled
-        for reading in filter(None, (by_phrase, loosely.read(asked.text, today))):
+        """Return the list, the count, or the document that is asked for."""
+        for reading in listing.readings(asked.text, asked.now.date()):
             if ruled := self._read(reading, asked):
                 return ruled
-        return None
+        return None if asked.query.is_limited else self._by_held_title(asked)
 
     def _read(self, reading: Reading, asked: Asked) -> Ruled | None:
         """Return the answer to this reading of a question; None if the reading is unsure."""
@@ -115,8 +111,7 @@ class Listing:
         return f"I found no {' '.join((selection.noun, *selection.limits))} in your files"
 
     def _latest(self, selection: Selection, reading: Reading) -> Ruled:
-        order = reading.parts["order"]
-        is_first = order in ("first", "oldest", "earliest")
+        is_first = reading.parts["order"] == "first"
         dated = [each for each in selection.documents if each.date] or selection.documents
         if not dated:
             return self._list(selection)
@@ -146,7 +141,7 @@ class Listing:
     def _by_held_title(self, asked: Asked) -> Ruled | None:
         """Return the mail whose whole title is in the question; its other words must only ask for a mail."""
         text = asked.text
-        others = loosely.other_words(text) if loosely.speaks_of_mail(text) else []
+        others = listing.other_words(text) if listing.speaks_of_mail(text) else []
         if not others:
             return None
         said = f" {_title(text)} "

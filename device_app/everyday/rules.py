@@ -12,6 +12,7 @@ from device_app.everyday.days import Days
 from device_app.everyday.examples import examples
 from device_app.everyday.hearsay import HearsayRule
 from device_app.everyday.listing import Listing
+from device_app.everyday.persons import Persons
 from device_app.everyday.rule import Everyday
 from device_app.everyday.tables import Tables
 from device_app.everyday.talk import Talk
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def everyday(store: KnowledgeStore, people: KnownPeople) -> Everyday:
-    """Return the rules, which use this store and the people in it."""
-    agenda, *of_files = (rule(store, people) for rule in (Agenda, Days, Listing, HearsayRule))
+    """Return the rules over this store and the people in it."""
+    agenda, *of_files = (rule(store, people) for rule in (Agenda, Days, Listing, HearsayRule, Persons))
     rules = (Clock(), Arithmetic(), agenda, Tables(store), *of_files)
     return Everyday((Talk(store, partial(examples, store, people, Everyday(rules))), *rules))

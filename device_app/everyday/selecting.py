@@ -34,12 +34,9 @@ ROLES: Final = {
 """The ways in which a question may name a person, each with its word and the filter for it."""
 
 _FILES: Final = (("pdf", ".pdf"), ("spreadsheet", ".xls"), ("word", ".doc"))
-_NOUNS: Final = (
-    (("note", "entry", "entries", "memo", "write-up"), ("note",)),
-    (("chat", "conversation"), ("chat",)),
-    (("message",), ("mail", "chat")),
-    (("mail", "email", "e-mail", "emial", "post"), ("mail",)),
-)
+_KINDS: Final = {"message": ("mail", "chat"), "file": ()}
+"""The kinds of documents that a question means by a word, where they are not that word itself."""
+
 _GENERAL: Final = frozenset(
     ["meeting", "project", "personal", "own", "short", "long", "work", "little", "written", "private"]
 )
@@ -97,43 +94,63 @@ class Selector:
         """
         held = self.store.kinds()
         kinds = _kinds(reading)
-        kinds = tuple(kind for kind in kinds if kind in held) or kinds[:1]
+        if (
+            "unsaid" in reading.parts
+            and kinds
+            and not held.keys() & {*kinds, *(["note"] if kinds == ("chat",) else [])}
+        ):
+            return None
+        is_of_people = kinds == ("chat",) and "chat" not in held and "note" in held  # a chat that was saved as notes
+        kinds = ("note",) if is_of_people else tuple(kind for kind in kinds if kind in held) or kinds[:1]
         people = self.people.directory
         given = self.people.widened(asked.query.filters)
         filters = _limited(SearchFilters(kinds=kinds), reading, given, None if of_any_day else asked.now.date())
         limits: list[str] = []
         notes = list(self.people.notes(asked.query.filters))
         unknown = ""
+        parts = dict(reading.parts)
         for name, (before, field) in ROLES.items():
-            if said := reading.parts.get(name):
-                meant = people.meant(said)
-                here = [person for person in meant if not kinds or person.is_named_in(kinds)]
-                if not here and (_is_vague(said) or name == "whose" or "kind" not in reading.parts):
-                    return None
-                meant = here or meant
-                limits.append(f"{before} {names_of(meant) or f'“{said}”'}")
-                unknown = "" if meant else said
-                notes.append(several(said, meant))
-                some = tuple(whole(people.written_as(said, meant))) or ("\0",)
-                filters = replace(filters, **{field: some})  # type: ignore[arg-type]
-        is_oldest = reading.parts.get("order") in ("first", "oldest", "earliest")
+            if not (said := parts.get(name)):
+                continue
+            meant = people.meant(said)
+            here = [person for person in meant if not kinds or person.is_named_in(kinds)]
+            if not here and name == "whose" and not meant and not said.endswith("'s") and "topic" not in parts:
+                parts["topic"] = parts.pop(name)
+                continue
+            if (
+                not here
+                and not (here := people.partly(said, kinds))
+                and (_is_vague(said, asked) or name == "whose" or "kind" not in parts)
+            ):
+                return None
+            meant = here or meant
+            limits.append(f"{before} {names_of(meant) or f'“{said}”'}")
+            unknown = "" if meant else said
+            notes.append(several(said, meant))
+            some = tuple(whole(people.written_as(said, meant))) or ("\0",)
+            filters = replace(filters, **{field: some})  # type: ignore[arg-type]
+        is_oldest = reading.parts.get("order") == "first"
         documents = asked.present(self.store.latest(filters, oldest=is_oldest))
+        if is_of_people:
+            documents = [each for each in documents if len(each.people) > 1]
         if (
-            not ROLES.keys() & reading.parts.keys() - {"to"}
-            and (reading.form == "most" or {"me", "mine"} & reading.parts.keys())
+            not ROLES.keys() & parts.keys() - {"to"}
+            and (reading.form == "most" or {"me", "mine"} & parts.keys())
             and kinds == ("mail",)
         ):
-            mine, is_mine = frozenset(people.written("me")), "mine" in reading.parts
+            mine, is_mine = frozenset(people.written("me")), "mine" in parts
             if is_mine and people.me is None:
                 return None
             documents = [each for each in documents if (not mine.isdisjoint(each.people[:1])) == is_mine]
             limits.append("that you sent" if is_mine else "that you received")
         if reading.period:
             limits.append(_in_period(reading.period))
-        topics = [reading.parts[name] for name in ("adjective", "topic") if name in reading.parts]
-        noun = reading.parts.get("kind", "documents")
+        topics = [parts[name] for name in ("adjective", "topic") if name in parts]
+        noun = "days of chat" if is_of_people else parts.get("noun", "documents")
         note = "; ".join(filter(None, notes))
-        return self._about(Selection(kinds, documents, tuple(limits), noun, unknown, note), topics)
+        return self._about(
+            Selection(() if is_of_people else kinds, documents, tuple(limits), noun, unknown, note), topics
+        )
 
     def _about(self, selection: Selection, topics: Sequence[str]) -> Selection | None:
         """Return the documents about these topics: those with the topic's words in title or path, else in the text.
@@ -163,10 +180,8 @@ class Selector:
 
 
 def _kinds(reading: Reading) -> tuple[str, ...]:
-    noun = reading.parts.get("kind", "")
-    if not noun:
-        return ("note",) if reading.form == "latest" and "who" not in reading.parts else ("mail",)
-    return next((kinds for nouns, kinds in _NOUNS if any(noun.startswith(each) for each in nouns)), ())
+    kind = reading.parts.get("kind") or reading.parts.get("unsaid") or "mail"
+    return _KINDS.get(kind, (kind,))
 
 
 def _limited(filters: SearchFilters, reading: Reading, given: Filters, today: date | None) -> SearchFilters:
@@ -175,7 +190,7 @@ def _limited(filters: SearchFilters, reading: Reading, given: Filters, today: da
     first, last = (period.first, period.last) if period else (None, None)
     if reading.form == "latest" and last is None:
         last = today
-    noun = reading.parts.get("kind", "")
+    noun = reading.parts.get("noun", "")
     suffixes = tuple(suffix for name, suffix in _FILES if noun.startswith(name))
     return replace(
         filters,
@@ -194,8 +209,11 @@ def _in_period(period: Period) -> str:
     return f"{'on' if period.days == 1 else 'from' if ' to ' in period.words else 'in'} {period.words}"
 
 
-def _is_vague(name: str) -> bool:
-    return len(content_words(name)) > 3 or not content_words(name)
+def _is_vague(name: str, asked: Asked) -> bool:
+    """Return whether a name that nobody has may be none: several words, not all of them with a capital."""
+    words = content_words(name)
+    capitals = re.findall(r"[A-Z][\w'’-]*", asked.text)
+    return not words or len(words) > 3 or (len(words) > 1 and not {*words} <= {*content_words(" ".join(capitals))})
 
 
 def _file(document: StoredDocument) -> str:

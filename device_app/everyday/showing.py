@@ -50,8 +50,10 @@ def lines(documents: Sequence[StoredDocument], *, senders: bool) -> Iterator[str
 
 
 def heading(document: StoredDocument, *, sender: bool = True) -> str:
-    """Return a document's heading on one line: its date, its sender, its title."""
-    sender_name = safe_line(shown(document.people[0])) if sender and document.kind == "mail" and document.people else ""
+    """Return what a document is, on one line: its date, who wrote it or took part in it, its title."""
+    is_talk = document.kind in ("chat", "note")
+    people = document.people if is_talk else document.people[:1] if sender and document.kind == "mail" else ()
+    sender_name = safe_line(", ".join(map(shown, people)))
     return " · ".join(filter(None, (moment(document.date), sender_name, safe_line(document.title) or "(no title)")))
 
 

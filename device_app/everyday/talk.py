@@ -33,10 +33,17 @@ REPLIES: Final[Mapping[str, str]] = {
     "thanks": "You're welcome! I am glad to help.",
     "praise": "Thank you, that is kind. I am glad to help.",
     "apology": "No problem at all, no harm done.",
+    "good night": "Good night, sleep well! I keep reading what changes in your folders.",
+    "low": "I am sorry to hear that. I am only a program, and I hope that it gets better soon.",
+    "glad": "I am glad to hear that!",
+    "not in files": (
+        "Then I say so: I answer only from your files, and say that I found nothing where they do not hold the answer."
+    ),
     "farewell": "Goodbye! I keep reading what changes in your folders.",
     "agreement": "All right, I am here. Ask me anything about your files.",
     "who are you": (
-        "I am Jackdaw, an assistant for your own files: a program on this device, not a person. I answer from your "
+        "I am Jackdaw, an assistant for your own files: a program on this device, not a person. A jackdaw is a small "
+        "clever bird that collects things. I answer from your "
         "notes, mails, chats and calendars, and show where each answer comes from."
     ),
     "what can you do": "I answer questions from your own files and show my sources, search them, and list what is on.",

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, time, timedelta, tzinfo
-from typing import Final
 
 from device_app.english.moments import Question
 from device_app.english.places import zone
 from device_app.everyday.moments import day_in_words, ruled
 from device_app.everyday.rule import Ruled
 
-_AT = re.compile(r"(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?\s*(?P<half>[ap]\.?m\.?)?")
-_NAMED_TIMES: Final = {"noon": time(12), "midday": time(12), "midnight": time(0)}
-
 
 def time_in(question: Question, now: datetime) -> Ruled | None:
+    """Return what time it is in a place."""
     elsewhere = zone(question.parts["place"])
     if elsewhere is None:
         return None
@@ -28,28 +24,26 @@ def time_in(question: Question, now: datetime) -> Ruled | None:
 
 
 def at_there(question: Question, now: datetime) -> Ruled | None:
-    said, origin = question.parts.get("time", ""), question.parts.get("from", "")
-    if zoned := question.parts.get("zoned"):
-        match = re.match(r"(noon|midday|midnight|\d{1,2}(?:[:.]\d\d)?\s*(?:[ap]\.?m\.?)?)\s+(?:in |at )?(.+)", zoned)
-        if match is None:
-            return None
-        said, origin = match[1], match[2]
-    at, elsewhere = _clock(said), zone(question.parts["place"])
-    here: tzinfo | None = zone(origin) if origin and origin != "here" else now.tzinfo
-    if at is None or elsewhere is None or here is None:
+    """Return what a time of day in one place, or here, is in another."""
+    (origin, here), (name, elsewhere) = (_zoned(question.parts[part], now) for part in ("from", "place"))
+    if here is None or elsewhere is None:
         return None
-    then = datetime.combine(now.astimezone(here).date(), at, here)
+    then = datetime.combine(now.astimezone(here).date(), time.fromisoformat(question.parts["time"]), here)
     moved = then.astimezone(elsewhere)
-    names = (_place(origin) if origin and origin != "here" else "here"), _place(question.parts["place"])
     other = {1: ", the next day", -1: ", the day before"}.get((moved.date() - then.date()).days, "")
-    place_here = names[0] if names[0] == "here" else f"in {names[0]}"
-    text = f"{then:%H:%M} {place_here} is {moved:%H:%M} in {names[1]}{other} (on {day_in_words(then.date())})."
-    return ruled(text, f"time zones · {then:%H:%M} {place_here} → {names[1]}", moved.isoformat(timespec="minutes"))
+    at, to = (place if place == "here" else f"in {place}" for place in (origin, name))
+    text = f"{then:%H:%M} {at} is {moved:%H:%M} {to}{other} (on {day_in_words(then.date())})."
+    return ruled(text, f"time zones · {then:%H:%M} {at} → {name}", moved.isoformat(timespec="minutes"))
+
+
+def _zoned(place: str, now: datetime) -> tuple[str, tzinfo | None]:
+    """Return the name of a place and its zone."""
+    return ("here", now.tzinfo) if place == "here" else (_place(place), zone(place))
 
 
 def difference(question: Question, now: datetime) -> Ruled | None:
-    elsewhere, origin = zone(question.parts["place"]), question.parts.get("from", "here")
-    origin = "here" if origin in ("us", "me", "here") else origin
+    """Return how many hours a place is ahead of another, or of here."""
+    elsewhere, origin = zone(question.parts["place"]), question.parts["from"]
     here: tzinfo | None = now.tzinfo if origin == "here" else zone(origin)
     if elsewhere is None or here is None:
         return None
@@ -73,18 +67,3 @@ def _place(name: str) -> str:
         if len(name) <= 4 and zone(name) and name in ("utc", "gmt", "cet", "est", "pst", "uk", "nyc", "la")
         else name.title()
     )
-
-
-def _clock(said: str) -> time | None:
-    """Return the time in a text such as "8 am", "15:00", "noon" or "9 in the morning"."""
-    if said in _NAMED_TIMES:
-        return _NAMED_TIMES[said]
-    match = _AT.fullmatch(said.strip())
-    if match is None:
-        return None
-    hour, minute = int(match["hour"]), int(match["minute"] or 0)
-    half = (match["half"] or "")[:1]
-    if half and not 1 <= hour <= 12:
-        return None
-    hour = hour % 12 + (12 if half == "p" else 0) if half else hour
-    return time(hour, minute) if hour < 24 and minute < 60 else None

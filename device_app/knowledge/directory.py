@@ -25,6 +25,9 @@ _MOST_LISTED: Final = 4
 _MOST_MEANT: Final = 12
 """The most people whom one name in a question may mean; a name that fits more people means nobody."""
 
+_FEW: Final = 2
+"""The most people who may be meant by a description that has but one word of their names."""
+
 _NUMBERS: Final = {2: "two", 3: "three", 4: "four"}
 _LEAST_SIMILARITY: Final = 0.84
 """The similarity (difflib) from which a word counts as a misspelling of a name."""
@@ -79,6 +82,15 @@ class Directory:
         said = _AROUND.sub("", name.strip())
         people = self.called(said) or self._addressed(said) or self.called(self._corrected(said))
         return people if len(people) <= _MOST_MEANT else []
+
+    def partly(self, name: str, kinds: Sequence[str]) -> list[Person]:
+        """Return whom a description of several words may mean, "the rowing club": few who have one of its words."""
+        typed = set(naming.words(_AROUND.sub("", name.strip())))
+        some = [person for words, person in self._address_words if len(typed) > 1 and typed & words]
+        few = [
+            each for each in {id(person): person for person in some}.values() if not kinds or each.is_named_in(kinds)
+        ]
+        return few if len(few) <= _FEW else []
 
     def _addressed(self, name: str) -> list[Person]:
         typed = set(naming.words(name))

@@ -22,7 +22,7 @@ TODAY = date(2026, 11, 25)  # a Wednesday
         ("Show me my agenda for next week", "list", ""),
         ("my calendar for 3 December", "list", ""),
         ("What is on 3 December?", "list", ""),
-        ("Anything planned at the weekend?", "list", ""),
+        ("Anything planned at the weekend?", "any", ""),
         ("Hey, could you tell me what is on tomorrow, please?", "list", ""),
         ("What does next week look like?", "list", ""),
         ("what was on last Tuesday?", "list", ""),

@@ -130,7 +130,7 @@ def ask(store: KnowledgeStore) -> Ask:
         ("When is my next dentist appointment?", "On Thursday, 10 December, 11:00–12:00: Dentist [1]."),
         (
             "When is my next vet appointment?",
-            "No “vet appointment” is coming up in your calendars. "
+            "I found no “vet appointment” that is coming up in your calendars. "
             "The last was on Monday, 5 October, 10:00–11:00: Vet [1].",
         ),
         ("When is the budget review?", "Budget review on Friday, 11 December 2026, 13:00 is cancelled [1]."),

@@ -39,7 +39,7 @@ ANSWERS: dict[str, tuple[str, list[str]]] = {
     ),
     'who wrote "Bees"': ("mail · with the subject “bees”", ["Anna Holt"]),
     "what is in the mail titled Autumn regatta": ("mails · with the subject “autumn regatta”", ["I found no mails"]),
-    "the latest note on the boathouse": ("latest of notes · about “the boathouse”", ["19 October 2026 · Boathouse"]),
+    "the latest note on the boathouse": ("latest of notes · about “boathouse”", ["19 October 2026 · Boathouse"]),
     "my first boathouse note": ("first of notes · about “boathouse”", ["1 September 2026", "kick-off"]),
     "what did I write in my last diary entry?": ("latest of notes · about “diary”", ["the mayor promised a bench"]),
     "how many notes do I have": ("notes", ["4 notes:"]),

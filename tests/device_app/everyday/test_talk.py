@@ -19,7 +19,7 @@ TOPICS = {
     "thanks!": "thanks",
     "You are really helpful, thank you so much!!": "thanks",
     "sorry, that was meant for someone else": "apology",
-    "good night": "farewell",
+    "good night": "good night",
     "👍": "greeting",
     "?": "help",
     "help": "help",

@@ -1,0 +1,52 @@
+"""Parses questions for a person: "Who is Greta Zoratti?", "the vet's phone number", "How can I reach Mark by mail?"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from device_app.english.slots import Vocabulary, normal
+
+_MOST_CHARACTERS, _MOST_WORDS = 100, 3
+_POSSESSIVE: Final = re.compile(r"'s?$")
+_OTHER: Final = re.compile(r"\b(?:he|she|it|they|you|this|that|one|who|what|mail|i)\b")
+_TITLE: Final = re.compile(r"^(?:dr|mr|mrs|ms|prof)\.? ")
+
+PersonAsk = Literal["who", "phone", "mail", "reach"]
+
+
+@dataclass(frozen=True, slots=True)
+class PersonQuestion:
+    """A question for a person by name or by trade: who it is, the telephone number, the e-mail address, or either."""
+
+    ask: PersonAsk
+    name: str
+
+
+def read(question: str) -> PersonQuestion | None:
+    """Return what a question asks of a person; None if it asks for anything else."""
+    text = normal(question.replace(",", " "))
+    if not text or len(text) > _MOST_CHARACTERS:
+        return None
+    slots = _WORDS.read(text)
+    names = [slot.text for slot in slots if not slot.kind]
+    kinds = {slot.kind for slot in slots}
+    if len(names) != 1 or not kinds & {"who", "about", "phone", "mail", "reach"}:
+        return None
+    name = _POSSESSIVE.sub("", names[0])
+    if len(_TITLE.sub("", name).split()) > _MOST_WORDS or _OTHER.search(name) or any(sign.isdigit() for sign in name):
+        return None
+    if "phone" in kinds or "mail" in kinds:
+        return PersonQuestion("phone" if "phone" in kinds else "mail", name) if "who" not in kinds else None
+    if "reach" in kinds and "who" not in kinds:
+        return PersonQuestion("reach", name)
+    is_last = (
+        not slots[-1].kind
+        or slots[-1].kind != "filler"
+        or slots[-1].text in ("again", "exactly", "from", "called", "is", "to me")
+    )
+    return PersonQuestion("who", name) if is_last else None
+
+
+_WORDS: Final = Vocabulary.load("persons")

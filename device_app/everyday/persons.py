@@ -1,0 +1,203 @@
+"""Answers who somebody is, and how to reach them, from what files say beside the name: quoted, not summed up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from device_app.english import naming, persons, speech
+from device_app.english.persons import PersonQuestion
+from device_app.english.stop_words import STOP_WORDS
+from device_app.everyday.kinds import counted_kind
+from device_app.everyday.rule import Asked, Item, Ruled
+from device_app.everyday.showing import noted
+from device_app.knowledge.directory import several, whole
+from shared.printable import safe_line
+from shared.text import sentences
+from shared.types import SearchFilters, StoredPassage
+from storage.keywords import quoted
+from storage.search import FullText, all_of
+
+if TYPE_CHECKING:
+    from device_app.knowledge.known_people import KnownPeople
+    from device_app.knowledge.people import Person
+    from storage.knowledge import KnowledgeStore
+
+_MOST_PASSAGES, _MOST_LINES, _MOST_CHARACTERS = 200, 4, 300
+_LEAST_WORDS: Final = 3
+_DESCRIBING: Final = 3
+"""What a line counts that says what somebody is."""
+
+_FIRST_MESSAGES: Final = 2
+"""How many of somebody's first messages are quoted where little is said of them: in these people say who they are."""
+
+_PHONE: Final = re.compile(r"(?<![\w.,-])\+?\(?\d(?!\d{3}-\d\d-\d\d)[\d ()/-]{4,}\d(?![\w])")
+_MAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\w")
+_ASKED: Final = {"who": "who", "phone": "telephone number", "mail": "e-mail address", "reach": "how to reach"}
+_DESCRIBES: Final = (
+    r"{name}[^,:(]{{0,12}}(?:, (?:the |our |my |his |her |a |an )?[a-z]|\s?\((?![\d@]))",
+    r"(?:the |our |my )[a-z]+,? {name}",
+    r"{name}\b.{{0,10}}\b(?:is|was|works|=)\b",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PersonItem(Item):
+    """A person, with the addresses and numbers that are known; `lines` are those of files that name them."""
+
+    TYPE: ClassVar[str] = "person"
+    name: str
+    addresses: tuple[str, ...]
+    numbers: tuple[str, ...]
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a passage, and how well it says what is asked."""
+
+    score: int
+    text: str
+    passage: StoredPassage
+
+
+@dataclass(frozen=True, slots=True)
+class Persons:
+    """Says who somebody is, their telephone number, or their e-mail address."""
+
+    store: KnowledgeStore
+    people: KnownPeople
+    stands_alone: ClassVar[bool] = True
+
+    def answer(self, asked: Asked) -> Ruled | None:
+        """Return what is known of the person; None where nothing is."""
+        question = None if asked.query.is_limited else persons.read(asked.text)
+        if question is None:
+            return None
+        people = self.people.directory.meant(question.name)
+        card = _card(question, people)
+        lines = list(self._lines(question, people, asked))[:_MOST_LINES]
+        either = (*card.addresses, *card.numbers)
+        known = {"phone": card.numbers, "mail": card.addresses, "reach": either, "who": ()}[question.ask]
+        if not lines and not known:
+            return None
+        what = _ASKED[question.ask]
+        head = " · ".join((safe_line(card.name), *known)) if known or people else ""
+        if question.ask == "who" and people:
+            head = " · ".join((safe_line(card.name), *card.addresses[:2], *card.numbers[:2], *_counts(people)))
+        quotes = [f"- {_where(passage)} [{n}]\n  > {safe_line(line)}" for n, (passage, line) in enumerate(lines, 1)]
+        item = PersonItem(card.name, card.addresses, card.numbers, tuple(line for _, line in lines))
+        ruled = Ruled(
+            "\n\n".join(filter(None, (head, "\n".join(quotes)))),
+            f"{what} · {safe_line(card.name)}",
+            (item,),
+            [passage for passage, _ in lines],
+        )
+        return noted(ruled, several(question.name, people))
+
+    def _lines(
+        self, question: PersonQuestion, people: Sequence[Person], asked: Asked
+    ) -> Iterator[tuple[StoredPassage, str]]:
+        """Yield the lines that name the person, those first that say what is asked."""
+        words = [word for word in naming.words(question.name) if word not in STOP_WORDS]
+        lines = self._said_of(words, question, asked) if words else []
+        if people and not lines and len(words) > 1:
+            lines = self._said_of(words[-1:], question, asked)  # "Ms Ferluga" is Marina Ferluga
+        if not people and question.ask == "who":
+            lines = [each for each in lines if _is_named(each.text, words)]
+        if question.ask == "who" and not any(each.score >= _DESCRIBING for each in lines):
+            first = list(self._first_messages(people, asked))
+            yield from first
+            lines = [] if first else lines
+        yield from {each.text: (each.passage, each.text) for each in lines}.values()
+
+    def _said_of(self, words: Sequence[str], question: PersonQuestion, asked: Asked) -> list[_Line]:
+        """Return the lines with these words that may say what is asked, the likeliest first."""
+        ids = FullText(self.store.database).matches(all_of([quoted(word) for word in words]), _MOST_PASSAGES)
+        lines: list[_Line] = []
+        for passage in asked.present(self.store.passages(ids.tolist()).values()):
+            for line in _lines_of(passage, question):
+                if (score := _score(line, words, question, passage)) > 0:
+                    cut = line if question.ask == "who" else _cut(line, words)
+                    lines.append(_Line(score, cut[:_MOST_CHARACTERS], passage))
+        return sorted(lines, key=lambda each: (-each.score, len(each.text), each.text))
+
+    def _first_messages(self, people: Sequence[Person], asked: Asked) -> Iterator[tuple[StoredPassage, str]]:
+        """Yield the first messages of these people in chats."""
+        written = [each.written for person in people for each in person.sightings]
+        names = speech.speakers(written)
+        filters = SearchFilters(people=tuple(whole(written)))
+        left = _FIRST_MESSAGES
+        for document in asked.present(self.store.latest(filters, 3, oldest=True)):
+            for passage in self.store.passages_of_documents([document.id]):
+                for speaker, said in speech.spoken(passage) if passage.kind != "mail" else ():
+                    if speaker in names and left:
+                        left -= 1
+                        yield passage, f"{naming.shown(speaker)}: {said[:_MOST_CHARACTERS]}"
+
+
+def _where(passage: StoredPassage) -> str:
+    """Return where a line stands: the day and the title."""
+    day = (passage.date or "")[:10]
+    return " · ".join(filter(None, (day, safe_line(passage.title))))
+
+
+def _card(question: PersonQuestion, people: Sequence[Person]) -> PersonItem:
+    named = [naming.split(each.written) for person in people for each in person.sightings]
+    name = people[0].name if people else question.name
+    addresses = dict.fromkeys(each.address for each in named if each.address)
+    numbers = dict.fromkeys(each.number for each in named if each.number)
+    return PersonItem(naming.shown(name), tuple(addresses), tuple(numbers))
+
+
+def _counts(people: Sequence[Person]) -> Iterator[str]:
+    """Yield in how many documents of each kind these people are named: "8 mails"."""
+    counts: dict[str, int] = {}
+    for each in (each for person in people for each in person.sightings):
+        counts[each.source] = counts.get(each.source, 0) + each.count
+    yield from (
+        counted_kind(kind, count) for kind, count in counts.items() if kind in ("mail", "chat", "note", "event")
+    )
+
+
+def _lines_of(passage: StoredPassage, question: PersonQuestion) -> Iterator[str]:
+    """Yield the lines of a passage, or its sentences if the question is who somebody is; without who says them."""
+    for _, line in speech.spoken(passage):
+        yield from (each.strip() for each in (sentences(line) if question.ask == "who" else [line]))
+
+
+def _cut(line: str, words: Sequence[str]) -> str:
+    """Return the part of a line to the number or address behind the name, as lines are joined when they are read."""
+    name = re.search(_name(words), line, re.IGNORECASE)
+    ends = [match.end() for pattern in (_PHONE, _MAIL) if name and (match := pattern.search(line, name.end()))]
+    if not name or not ends:
+        return line
+    befores = [match.end() for match in _PHONE.finditer(line, 0, name.start())]
+    return line[max(befores, default=0) : min(ends)].strip(" ,;.()")
+
+
+def _is_named(line: str, words: Sequence[str]) -> bool:
+    """Return whether a line writes these words as a name: with capitals, a single word inside a sentence."""
+    name = r"\W+".join(re.escape(word.capitalize()) for word in words)
+    before = r"\b" if len(words) > 1 else "(?<=[a-z,] )"
+    return re.search(rf"{before}{name}\b", line) is not None
+
+
+def _name(words: Sequence[str]) -> str:
+    return r"\W+".join(map(re.escape, words))
+
+
+def _score(line: str, words: Sequence[str], question: PersonQuestion, passage: StoredPassage) -> int:
+    """Return how well a line says what is asked of the person; 0 if it does not."""
+    held = naming.words(line)
+    if not set(words) <= set(held):
+        return 0
+    if question.ask != "who":
+        patterns = {"phone": (_PHONE,), "mail": (_MAIL,)}.get(question.ask, (_PHONE, _MAIL))
+        return 2 if any(pattern.search(line) for pattern in patterns) else 0
+    if len(held) < _LEAST_WORDS:
+        return 0
+    describes = any(re.search(pattern.format(name=_name(words)), line, re.IGNORECASE) for pattern in _DESCRIBES)
+    return 1 + _DESCRIBING * describes + (passage.kind in ("note", "table", "data"))

@@ -1,0 +1,68 @@
+"""Who somebody is, and how to reach them."""
+
+from pathlib import Path
+
+import pytest
+
+from device_app.english.persons import read
+from device_app.english.query import parse
+from device_app.everyday.persons import Persons
+from device_app.everyday.rule import Asked
+from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.known_people import known_people
+from models.fake import FakeEmbedder
+from storage.database import Database
+from storage.knowledge import KnowledgeStore
+from tests.device_app.everyday.conftest import NOW, Ask
+
+ANSWERS: dict[str, tuple[str, list[str]]] = {
+    "Who is Petra?": ("who · Petra", ["Petra · 2 days of chat", "> Petra: I lent your drill to Wim"]),
+    "how can I reach Rick Moen by mail?": ("e-mail address · Rick Moen", ["rick@moen.example"]),
+    "Anna Holt's email address please": ("e-mail address · Anna Holt", ["anna@holt.example"]),
+}
+NUMBERS = "Numbers\n\nKatja Sirk, plumber: 555 0126\n\nDr Marussig, vet: 555 0163\n\nEmergency vet at night: 555 0199\n"
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_answers(ask: Ask, question: str) -> None:
+    understood, parts = ANSWERS[question]
+    ruled = ask(question)
+    assert ruled
+    assert ruled.understood == understood
+    assert [part for part in parts if part not in ruled.text] == []
+    assert [item.as_json()["type"] for item in ruled.items] == ["person"]
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("what's Katja Sirk's number", ["Katja Sirk, plumber: 555 0126"]),
+        ("phone number of the vet", ["Dr Marussig, vet: 555 0163", "Emergency vet at night: 555 0199"]),
+        ("who is Katja Sirk?", ["Katja Sirk, plumber"]),
+        ("who is the plumber's neighbour?", []),
+        ("Zorblax's number", []),
+    ],
+)
+def test_lines_of_files_are_quoted(tmp_path: Path, question: str, parts: list[str]) -> None:
+    (tmp_path / "numbers.txt").write_text(NUMBERS)
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([tmp_path / "numbers.txt"])
+    ruled = Persons(store, known_people(store.database)).answer(Asked(parse(question, NOW.date()), NOW))
+    assert bool(ruled) == bool(parts)
+    assert [part for part in parts if not ruled or part not in ruled.text] == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who is coming to the party?",
+        "who told me about Petra",
+        "what is his number",
+        "who has the number of tiles?",
+        "who is the author of the book on walls",
+        "What does Petra do for a living?",
+        "how old is Petra",
+    ],
+)
+def test_what_is_no_question_for_a_person(question: str) -> None:
+    assert read(question) is None
