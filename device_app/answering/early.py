@@ -6,6 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from device_app.english import discourse, intents, outcomes, query
+from device_app.english.following import is_follow_up
 from device_app.everyday.rule import Asked, local_now
 from shared.errors import UsageError
 from storage.qa_entries import QAEntries
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from device_app.device import Device
 
 
-def is_for_rule(device: Device, question: str) -> bool:
-    """Return whether a rule will answer the question, so that no model is needed. Raises StoreError.
+def is_for_rule(device: Device, question: str, conversation: int | None = None) -> bool:
+    """Return whether a rule will answer the question, so that it needs no model at all. Raises StoreError.
 
-    As in answering itself, deleted files are left out, and an answer that is marked as wrong does not count.
+    As when it is answered, a question goes on from the one before it in that conversation, nothing of deleted files
+    counts, nor an answer that is marked as wrong.
     """
     try:
         asked = query.parse(question, date.today())
@@ -26,8 +28,9 @@ def is_for_rule(device: Device, question: str) -> bool:
         return False
     from device_app.knowledge.freshness import deleted
 
+    before = "" if conversation is None else _before(device, asked, conversation)
     gone = frozenset[str]()
-    while ruled := device.everyday.answer(Asked(asked, local_now(), gone)):
+    while ruled := device.everyday.answer(Asked(asked, local_now(), gone, before)):
         files = (*ruled.files, *device.knowledge.files_of([source.id for source in ruled.sources]))
         if (more := deleted(device.knowledge, files)) <= gone:
             break
@@ -37,6 +40,16 @@ def is_for_rule(device: Device, question: str) -> bool:
     from device_app.answering.facts import is_marked  # its imports take long, and few questions are for a rule
 
     return not is_marked(ruled, asked, WrongAnswers(device.database))
+
+
+def _before(device: Device, asked: query.Query, conversation: int) -> str:
+    """Return the question that this one follows up on; "" without one, or if filters of that one hold for this."""
+    from device_app.knowledge.thread import thread
+
+    if not is_follow_up(asked):
+        return ""
+    earlier, search_query = thread(asked, device.conversations.turns(conversation), date.today())
+    return earlier[0].question if earlier and not search_query.is_limited else ""
 
 
 def needs_model(device: Device, question: str, *, fresh: bool) -> bool:

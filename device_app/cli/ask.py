@@ -118,7 +118,8 @@ def command(
         from device_app.answering.early import is_for_rule, needs_model
 
         for_model = show_prompt or together or model_only or send or pipeline is not None
-        by_rule = not for_model and is_for_rule(device, text)
+        conversation = device.conversations.latest() if again or follow else None
+        by_rule = not for_model and is_for_rule(device, text, conversation if follow else None)
         if not by_rule:
             ensure_models(device, yes=yes)
         chosen = "" if pipeline is None else _offered(device, pipeline)
@@ -127,7 +128,6 @@ def command(
             device.begin_loading()  # in the background, during the remaining imports and the search for passages
         from device_app.question.answer import Answer, Found, Wrote
 
-        conversation = device.conversations.latest() if again or follow else None
         if send and not _shown_and_agreed(device, text, yes=yes):
             return ExitCode.FAILED
         way: Asked = {"together": together, "pipeline": chosen, "model_only": model_only or send, "send": send}

@@ -158,3 +158,16 @@ def test_a_rule_knows_the_question_before_a_follow_up_unless_that_had_filters(
     monkeypatch.setattr(Everyday, "answer", lambda _, asked: before.append(asked.before))
     answered(room, "And why?", options(relevance=0), first.conversation_id)
     assert set(before) == {known}
+
+
+def test_a_follow_up_is_known_to_be_for_a_rule_by_the_question_before_it(database: Database, notes: Path) -> None:
+    for name, sender in (("a.eml", "anna"), ("b.eml", "rick")):
+        (notes / name).write_text(
+            f"From: {sender}@b.example\nSubject: Tiles\nDate: Mon, 02 Mar 2026 10:00:00 +0000\n\nForty.\n"
+        )
+    _read(database, notes)
+    first = answered(assistant(database), "mails from anna in March 2026", options())
+    assert first.origin == "rule"
+    device = device_over(database, Settings())
+    assert is_for_rule(device, "and from rick?", first.conversation_id)
+    assert not is_for_rule(device, "and from rick?")
