@@ -84,7 +84,8 @@ class Condition:
     the given spans.
 
     `kind` is "n" for numbers and "d" for days; a span's ends are inclusive, None where it is open. `shown` names the
-    texts for the user, if they are many spellings of the same word.
+    texts for the user, if they are many spellings of the same word. With `is_excluded`, the cell must be none of the
+    texts.
     """
 
     place: int
@@ -92,6 +93,29 @@ class Condition:
     texts: tuple[str, ...] = ()
     spans: tuple[tuple[str | float | None, str | float | None], ...] = ()
     shown: str = ""
+    is_excluded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What rows are grouped by: the texts of a column or, with `period`, its years, months or days."""
+
+    place: int
+    period: Literal["", "year", "month", "day"] = ""
+
+    @property
+    def sql(self) -> str:
+        """The SQL for a row's group; its parameter is `path`."""
+        return f"substr(json_extract(cell_values, ?), 1, {_LENGTHS[self.period]})" if self.period else _CELL
+
+    @property
+    def path(self) -> str:
+        """The path of the column in the JSON that `sql` reads."""
+        return f"$.d{self.place}" if self.period else f"$[{self.place}]"
+
+
+_CELL: Final = "json_extract(cells, ?)"
+_LENGTHS: Final = {"year": 4, "month": 7, "day": 10}
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +240,11 @@ class TableStore:
         conditions: Sequence[Condition],
         place: int,
         unit_place: int | None = None,
-        group_place: int | None = None,
+        group: Group | None = None,
         units_of: int | None = None,
     ) -> list[Totals]:
-        """Return the figures over the column of numbers at `place`, for each unit and group, most numbers first. A
-        group is a text in the column at `group_place`; without it all rows are one group.
+        """Return the figures over the column of numbers at `place`, for each unit and each group of `group`, most
+        numbers first; without `group` all rows are one group.
 
         The unit is the number's own; the cell in the column at `unit_place`; or the unit of the number at `units_of`.
         """
@@ -228,11 +252,11 @@ class TableStore:
         unit = "json_extract(cell_values, ?)" if unit_place is None else "json_extract(cells, ?)"
         rows = self.database.execute(
             "SELECT grouped, unit, COUNT(number), SUM(number), MIN(number), MAX(number) FROM ("
-            f"SELECT COALESCE(json_extract(cells, ?), '') AS grouped, COALESCE({unit}, '') AS unit, "
+            f"SELECT COALESCE({group.sql if group else _CELL}, '') AS grouped, COALESCE({unit}, '') AS unit, "
             f"json_extract(cell_values, ?) AS number FROM table_rows WHERE {where}) "
             "WHERE number IS NOT NULL GROUP BY grouped, unit ORDER BY COUNT(number) DESC, grouped, unit",
             (
-                "$.none" if group_place is None else f"$[{group_place}]",
+                group.path if group else "$.none",
                 f"$.u{place if units_of is None else units_of}" if unit_place is None else f"$[{unit_place}]",
                 f"$.n{place}",
                 *parameters,
@@ -240,14 +264,13 @@ class TableStore:
         )
         return [Totals(*row) for row in rows]
 
-    def counts(self, table: Table, conditions: Sequence[Condition], place: int) -> list[tuple[str, int]]:
-        """Return each text in the column at `place` with its number of rows, most frequent first; "" is left out."""
+    def counts(self, table: Table, conditions: Sequence[Condition], group: Group) -> list[tuple[str, int]]:
+        """Return how many rows are in each group, the largest group first; rows in no group are left out."""
         where, parameters = _where(table, conditions)
-        path = f"$[{place}]"
         return self.database.execute(
-            f"SELECT json_extract(cells, ?) AS cell, COUNT(*) FROM table_rows WHERE {where} AND cell <> '' "
-            "GROUP BY cell ORDER BY COUNT(*) DESC, cell",
-            (path, *parameters),
+            f"SELECT {group.sql} AS grouped, COUNT(*) FROM table_rows WHERE {where} AND grouped <> '' "
+            "GROUP BY grouped ORDER BY COUNT(*) DESC, grouped",
+            (group.path, *parameters),
         )
 
     def passages(self, rows: Sequence[StoredRow]) -> list[int]:
@@ -283,7 +306,8 @@ def _where(table: Table, conditions: Sequence[Condition]) -> tuple[str, list[Any
     parameters: list[Any] = [*table.documents]
     for condition in conditions:
         if condition.kind == "text":
-            parts.append(f"json_extract(cells, ?) IN ({', '.join('?' * len(condition.texts))})")
+            sign = "NOT IN" if condition.is_excluded else "IN"
+            parts.append(f"json_extract(cells, ?) {sign} ({', '.join('?' * len(condition.texts))})")
             parameters += [f"$[{condition.place}]", *condition.texts]
             continue
         spans = []

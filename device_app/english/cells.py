@@ -18,4 +18,9 @@ def key(text: str) -> list[str]:
 @lru_cache(maxsize=8192)
 def word_key(word: str) -> str:
     """Return a word without its plural or verb ending: "grocery" for "groceries", "climb" for "climbing"."""
-    return stemmed(_PLURAL.sub(lambda match: "y" if match[0] == "ies" else "", word))
+    return stemmed(singular(word))
+
+
+def singular(word: str) -> str:
+    """Return a word without its plural ending: "grocery" for "groceries"."""
+    return _PLURAL.sub(lambda match: "y" if match[0] == "ies" else "", word)

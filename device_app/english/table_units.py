@@ -62,6 +62,11 @@ def unit_named(name: str) -> Unit:
     return _BY_NAME.get(written) or _BY_NAME.get(written.strip(".")) or Unit(name.strip(), f"unit {written}")
 
 
+def is_unit(name: str) -> bool:
+    """Return whether a name is one of a known unit, such as "kg", rather than a noun such as "crates"."""
+    return not unit_named(name).dimension.startswith("unit ")
+
+
 def asked_unit(word: str, *, behind_number: bool = False) -> Unit | None:
     """Return the unit that a question's word, in lower case, names; None if the word hardly ever means a unit."""
     return None if word in (_NO_UNITS - _SIGNS if behind_number else _NO_UNITS) else _BY_NAME.get(word)

@@ -5,283 +5,287 @@ Pure: the caller passes the tables and cells.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from device_app.english.cells import key, word_key
-from device_app.english.lexicon import NUMBERS
+from device_app.english.cells import WORD, word_key
+from device_app.english.lexicon import synonymous
 from device_app.english.stop_words import STOP_WORDS
-from device_app.english.table_units import Unit, asked_unit, unit_named
-from device_app.english.table_words import (
-    CONTAINERS,
-    CURRENCY_COLUMNS,
-    HOW_LONG,
-    PAYEE,
+from device_app.english.table_comparisons import Comparison
+from device_app.english.table_senses import (
+    EVENTS,
+    OUTSTANDING,
+    PAID,
     PEOPLE,
-    QUANTITY,
+    PLAIN,
     SAYS_NOTHING,
     SENSES,
-    SPENDING,
     SPENT,
-    UNIT_COLUMNS,
-    Sense,
+    SenseName,
 )
+from device_app.english.table_units import Unit, asked_unit
 from device_app.english.terms import plain
+from device_app.everyday.table_columns import Columns
 from device_app.everyday.table_question import Words
-from storage.tables import DURATION, Cell, Table
-
-_HEADER_UNIT = re.compile(r"[(\[](?P<unit>[^()\[\]]{1,12})[)\]]\s*$|\bin (?P<in>[^\W\d_]{1,12})$")
-_LEAST_PART: Final = 3
-"""The fewest letters of a word that may stand for a cell of which it is only a part."""
-
-
-def column_unit(table: Table, place: int) -> str:
-    """Return the unit that a column's name states for its numbers, as in "climb (m)" or "euros"; "" for none."""
-    name = table.columns[place].name
-    if match := _HEADER_UNIT.search(name):
-        return match["unit"] or match["in"]
-    return name if asked_unit(plain(name)) else ""
-
-
-def unit_column(table: Table, place: int) -> int | None:
-    """Return the index of the column with the units of another column's numbers; None if there is none."""
-    if column_unit(table, place) or table.columns[place].units:
-        return None
-    behind = (other for other in range(place + 1, len(table.columns)))
-    for other in behind:
-        if table.columns[other].numbers:
-            return None
-        if UNIT_COLUMNS & set(key(table.columns[other].name)):
-            return other
-    return None
-
-
-def _words(name: str) -> frozenset[str]:
-    if PAYEE.search(plain(name)):
-        return frozenset([word_key("payee")])
-    return frozenset(key(_HEADER_UNIT.sub("", name))) - STOP_WORDS
+from device_app.everyday.table_values import CellFinder, Texts, Value
 
 
 @dataclass(slots=True)
 class Alignment:
     """A question's words, aligned with a table.
 
-    `roles` gives, by the index of each explained word, what explains it: cell, part (of a cell), column, title, unit or
-    sense. `values` are the cells that the question names: texts by column, with several columns if it is open which one
-    is meant. `direct` are the columns that it names, with the words; `senses` the columns that fit a word such as
-    "cost"; `unit` is the unit that it names.
+    `roles` gives, by the index of each explained word, what explains it: cell, part (of a cell), column, title, field,
+    unit, number or sense. `values` are the cells that the question names. `direct` are the columns that it names, with
+    the indexes of the words; `senses` are the columns that fit a word such as "cost", by the index of the word; `unit`
+    is the unit that it names.
     """
 
     words: Words
-    table: Table
-    cells: Mapping[str, Sequence[Cell]]
+    columns: Columns
+    cells: CellFinder
     roles: dict[int, str] = field(default_factory=dict)
-    values: list[dict[int, set[str]]] = field(default_factory=list)
-    direct: dict[int, set[str]] = field(default_factory=dict)
-    senses: list[set[int]] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+    direct: dict[int, set[int]] = field(default_factory=dict)
+    senses: dict[int, set[int]] = field(default_factory=dict)
     unit: Unit | None = None
-    _names: Sequence[frozenset[str]] = ()
+    comparisons: list[Comparison] = field(default_factory=list)
+    absent: set[int] = field(default_factory=set)
+    """The columns whose cells must be empty, as for "unpaid"."""
 
     def __post_init__(self) -> None:
-        self._names = [_words(column.name) for column in self.table.columns]
+        names, dated = frozenset().union(*self.columns.names), self.words.dated
+        if len(dated) == 1 and any(
+            self.words.keys[place] in names for place in self.words.dated
+        ):  # the column "value today"
+            self.words = replace(self.words, spans=[], dated=frozenset(), used=self.words.used - self.words.dated)
+        self._find_whole_names()
         self._find_whole_cells()
         self._find_columns()
         self._find_senses()
+        self._find_numbers()
         self._find_parts_of_cells()
+        self._find_relatives()
+        for place in dated - self.words.dated:  # "today" alone says little of a table
+            named = {column for column in self.direct if place in self.direct[column]}
+            if not any(self.senses[other] & named and self.words.keys[other] not in SPENT for other in self.senses):
+                self.roles[place] = "sense"
+
+    # Cells
 
     def _find_whole_cells(self) -> None:
         keys = self.words.keys
-        units = {place for place in range(len(self.table.columns)) if self.names(place) & UNIT_COLUMNS}
-        own: dict[tuple[str, ...], dict[int, set[str]]] = {}
-        for word in dict.fromkeys(keys):
-            for cell in self.cells.get(word, ()):
-                if cell.document in self.table.documents and cell.place not in units:
-                    own.setdefault(tuple(key(cell.text)), {}).setdefault(cell.place, set()).add(cell.text)
-        for sought in sorted(own, key=len, reverse=True):
+        for sought, texts in self.cells.whole():
             for start in range(len(keys) - len(sought) + 1):
-                places = range(start, start + len(sought))
-                if keys[start : start + len(sought)] != sought or any(place in self.roles for place in places):
-                    continue
-                if len(sought) == 1 and not self._may_be_value(start):
-                    continue
-                self.roles |= dict.fromkeys(places, "cell")
-                self.values.append(own[sought])
+                places = frozenset(range(start, start + len(sought)))
+                if keys[start : start + len(sought)] == sought and self._may_be_value(places):
+                    self._add(places, texts, is_whole=True)
 
-    def _may_be_value(self, place: int) -> bool:
-        used = self.words.dated | self.words.compared | frozenset().union(*self.words.figures.values())
-        return self.words.forms[place] not in STOP_WORDS and place not in used | self.words.verbs
+    def _may_be_value(self, places: frozenset[int]) -> bool:
+        if places & (self.words.dated | set(self.roles)):
+            return False
+        return not all(place in self.words.used or self.words.forms[place] in STOP_WORDS for place in places)
+
+    def _find_parts_of_cells(self) -> None:
+        """Find the cells that contain most of the words that nothing else explains."""
+        while part := self.cells.part(self.unexplained()):
+            self._add(*part, is_whole=False)
+
+    def _add(self, places: frozenset[int], texts: Texts, *, is_whole: bool) -> None:
+        self.roles |= dict.fromkeys(places, "cell" if is_whole else "part")
+        forms = {self.words.forms[place] for place in places}
+        is_exact = any(forms <= {*WORD.findall(plain(text))} for some in texts.values() for text in some)
+        self.values.append(Value(places, texts, is_whole, is_exact, self._is_excluded(min(places))))
+
+    def _is_excluded(self, start: int) -> bool:
+        """Return whether a cell at this index is left out: right after "except" or "not", or joined to such a cell."""
+        first, forms = self.words.excepted, self.words.forms
+        if first is None or start < first:
+            return start > 0 and forms[start - 1] == "not"
+        excluded = {place for value in self.values if value.is_excluded for place in value.places}
+        return all(place in excluded or forms[place] in STOP_WORDS for place in range(first, start))
+
+    # Columns
+
+    def _find_whole_names(self) -> None:
+        """Find the columns whose whole names of two or more words occur, such as "paid by" or "last watered"."""
+        keys, said = self.words.keys, set(self.words.keys)
+        names = [
+            (column, name) for column, name in enumerate(self.columns.whole) if len(name) > 1 and said.issuperset(name)
+        ]
+        for column, name in sorted(names, key=lambda named: -len(named[1])):
+            for start in range(len(keys) - len(name) + 1):
+                places = set(range(start, start + len(name)))
+                is_said = keys[start : start + len(name)] == name
+                if is_said and self.columns.names[column] and not places & (self.words.dated | set(self.roles)):
+                    self._add_column(column, places)
+
+    def _add_column(self, column: int, places: set[int]) -> None:
+        self.direct.setdefault(column, set()).update(places)
+        self.roles |= dict.fromkeys(places, "column")
 
     def _find_columns(self) -> None:
-        title = set(key(re.sub(r"[\W_]+", " ", self.table.title))) - STOP_WORDS
+        whole = dict(self.direct)
         for place, word in enumerate(self.words.keys):
-            if place in self.roles or place in self.words.costs or self.words.forms[place] in STOP_WORDS:
+            form = self.words.forms[place]
+            if place in self.roles or form in STOP_WORDS or place in self.words.used - self.words.denied:
                 continue
-            for column in range(len(self.table.columns)):
-                if word in self.names(column):
-                    self.direct.setdefault(column, set()).add(word)
-                    self.roles[place] = "column"
-            is_named = word in title and not word[0].isdigit() and self.words.forms[place] not in CONTAINERS
-            if place not in self.roles and (is_named or (word in SPENT and title & SPENDING)):
+            for column in self.columns.by_word.get(word, ()):
+                if not self._is_only_sense(word, column):
+                    self._add_column(column, {place})
+            if form.startswith("un") and place not in self.roles:
+                for column in self.columns.by_word.get(word_key(form[2:]), ()):
+                    self._add_column(column, {place})
+                    self.absent.add(column)
+            if form in OUTSTANDING and place not in self.roles:
+                self._find_outstanding(place)
+            if place not in self.roles and word in self.columns.title:
                 self.roles[place] = "title"
-        self._leave_figures()
-        best = list(self.direct.values())
-        self.direct = {column: said for column, said in self.direct.items() if not any(said < other for other in best)}
-
-    def _leave_figures(self) -> None:
-        """Treat the word of a figure as no column's name if another column fits: "total" in "the total of the fees"."""
-        figures = {place: self.words.keys[place] for place in frozenset().union(*self.words.figures.values())}
-        only_figures = {
-            column
-            for column, said in self.direct.items()
-            if said <= set(figures.values()) and said < self.names(column)
+        self.direct = {
+            column: places
+            for column, places in self.direct.items()
+            if column in whole or not any(places < other for other in self.direct.values())
         }
-        if set(self.direct) - only_figures:
-            self.direct = {column: said for column, said in self.direct.items() if column not in only_figures}
-        for place in figures:
-            if self.roles.get(place) == "column" and not any(
-                self.words.keys[place] in self.direct[column] for column in set(self.direct) - only_figures
-            ):
-                self.roles.pop(place, None)
+        for place in sorted(frozenset().union(*self.words.figures.values())):
+            self._find_ends(place)
 
-    def names(self, column: int) -> frozenset[str]:
-        """Return the comparable words of a column's name, without its unit."""
-        return self._names[column]
+    def _find_outstanding(self, place: int) -> None:
+        """Find the columns for a missing day of payment, and for a day that has passed: "which bills are overdue?"."""
+        paid = {column for column in self.columns.dated() if self.columns.names[column] & PAID}
+        is_due = self.words.forms[place] == "overdue"
+        for column in paid | (self.columns.later() if is_due else set()) if paid else ():
+            self._add_column(column, {place})
+        self.absent |= paid
+
+    def _is_only_sense(self, word: str, column: int) -> bool:
+        """Return whether a word is the verb for all amounts rather than one column's name: "cost" for "total cost"."""
+        is_part = self.columns.names[column] != {word} and bool(self.columns.table.columns[column].numbers)
+        return is_part and word in SENSES["money"].asked
+
+    def _find_ends(self, place: int) -> None:
+        """Find a column named "total" or "last", if the question names no other column."""
+        word = self.words.keys[place]
+        if place in self.roles or self.direct:
+            return
+        for column in self.columns.all():
+            if self.columns.names[column] == {word}:
+                self._add_column(column, {place})
 
     def _find_senses(self) -> None:
         for place, (form, word) in enumerate(zip(self.words.forms, self.words.keys, strict=True)):
-            if self.roles.get(place) == "cell" or place in self.words.dated | self.words.compared:
+            if self.roles.get(place) == "cell" or place in self.words.used:
                 continue
-            if form == "time" and place in self.words.figures.get("latest", ()):
+            if place not in self.roles and (unit := asked_unit(form)) and self.columns.in_unit(unit):
+                is_other = "unit" in self.roles.values() and unit != self.unit
+                self.unit, self.roles[place] = (None if is_other else unit), "unit"
                 continue
-            if (unit := asked_unit(form)) and self._has_unit(unit):
-                self.unit, self.roles[place] = unit, "unit"
-                continue
-            is_duration = form == "long" and HOW_LONG.search(self.words.text)
-            meant = word_key("duration") if is_duration else word
-            fitting = {column for sense in SENSES if meant in sense.asked for column in self._in_sense(sense)}
+            columns = self.in_senses([name for name, sense in SENSES.items() if word in sense.asked])
             if place in self.words.payers:
-                fitting = {column for column in fitting if word_key("payee") not in self.names(column)}
-            if fitting:
-                self.senses.append(fitting)
-                self.roles.setdefault(place, "sense")
+                columns -= self.columns.payees()
+            if columns:
+                self.senses[place] = columns
+                self.roles.setdefault(place, "column" if self._is_plain(word) else "sense")
+            elif self.columns.is_about(word):
+                self.roles.setdefault(place, "field")
 
-    def _in_sense(self, sense: Sense) -> set[int]:
-        """Return the columns that fit a sense, by their names or else by their units, or because they hold days."""
-        columns = range(len(self.table.columns))
-        if sense.days:
-            return {column for column in columns if self.table.columns[column].days}
-        named = {column for column in columns if sense.named & self.names(column) and self._may_measure(column, sense)}
-        return named or {column for column in columns if self._measures(column, sense)}
+    def _is_plain(self, word: str) -> bool:
+        """Return whether a word identifies its columns as surely as their names do, such as "born"."""
+        return any(word in SENSES[name].asked for name in PLAIN)
 
-    def _measures(self, column: int, sense: Sense) -> bool:
-        """Return whether the unit of a column's numbers is, or may be, one that measures the sense."""
-        beside = unit_column(self.table, column) if self.table.columns[column].numbers else None
-        has_units = beside is not None and not self.names(beside) & CURRENCY_COLUMNS and "mass" in sense.dimensions
-        return has_units or bool(self._dimensions(column) & set(sense.dimensions))
+    def _find_numbers(self) -> None:
+        """Find the comparisons; "of 5" is a comparison only if the question names a column of numbers."""
+        numeric = self.columns.numeric() & set(self.direct)
+        for comparison in self.words.comparisons:
+            places = self.words.places(comparison.start, comparison.end)
+            if comparison.is_equal:
+                number = max(places - set(self.roles), default=None)
+                if number is None or not numeric or not self.words.forms[number][0].isdigit():
+                    continue
+                self.roles[number] = "number"
+            self.comparisons.append(comparison)
+        for place, form in enumerate(self.words.forms[:-1]):  # "40 points"
+            named = {column for column, places in self.direct.items() if place + 1 in places} & numeric
+            is_free = form.isdigit() and place not in self.roles and place not in self.words.used
+            if is_free and named and not self.words.figures:
+                self.roles[place] = "number"
+                self.comparisons.append(Comparison(float(form), float(form), False, "", None, 0, 0))
 
-    def _may_measure(self, column: int, sense: Sense) -> bool:
-        """Return whether a column has no units, or units that measure the sense."""
-        beside, dimensions = unit_column(self.table, column), self._dimensions(column)
-        is_currency = beside is None or bool(self.names(beside) & CURRENCY_COLUMNS)
-        fits = not dimensions or bool(dimensions & set(sense.dimensions))
-        return not sense.dimensions or (fits and ("money" not in sense.dimensions or is_currency))
+    def in_senses(self, names: Sequence[SenseName]) -> set[int]:
+        """Return the columns that fit one of these senses."""
+        return {column for name in names for column in self.columns.in_sense(name)}
 
-    def _dimensions(self, column: int) -> set[str]:
-        names = [*self.table.columns[column].units, *filter(None, [column_unit(self.table, column)])]
-        return {"time" if name == DURATION else unit_named(name).quantity for name in names}
-
-    def _has_unit(self, unit: Unit) -> bool:
-        return any(self.is_in(column, unit) for column in range(len(self.table.columns)))
-
-    def is_in(self, column: int, unit: Unit) -> bool:
-        """Return whether the numbers of a column are, or may be, in a unit of the same dimension as this unit."""
-        return unit.quantity in self._dimensions(column) or (
-            self.table.columns[column].numbers > 0 and unit_column(self.table, column) is not None
-        )
-
-    def _find_parts_of_cells(self) -> None:
-        parts: dict[int, set[str]] | None = None
+    def _find_relatives(self) -> None:
+        """Find the columns whose names are synonyms of a word, such as "pupil" for "student"."""
         for place in self.unexplained():
-            form = self.words.forms[place]
-            if len(form) < _LEAST_PART or form in NUMBERS or place in self.words.verbs | self.words.amount:
-                continue
-            matching: dict[int, set[str]] = {}
-            for cell in self.cells.get(self.words.keys[place], ()):
-                if cell.document in self.table.documents:
-                    matching.setdefault(cell.place, set()).add(cell.text)
-            if parts is not None:
-                both = {column: texts & parts.get(column, set()) for column, texts in matching.items()}
-                matching = {column: texts for column, texts in both.items() if texts}
-            if matching:
-                self.roles[place] = "part"
-                parts = matching
-        if parts:
-            self.values.append(parts)
+            word = self.words.keys[place]
+            for column in self.columns.all():
+                if any(synonymous(word, other) for other in self.columns.names[column]):
+                    self._add_column(column, {place})
+
+    # What is left
 
     def unexplained(self) -> list[int]:
         """Return the indexes of the words that nothing explains."""
-        ends = frozenset().union(*(self.words.figures.get(figure, ()) for figure in ("most", "least")))
-        # "heaviest" needs a column of weights, "highest" any.
-        sensible = {place for place in ends if any(self.words.keys[place] in sense.asked for sense in SENSES)}
-        used = self.words.dated | self.words.compared | frozenset().union(*self.words.figures.values()) - sensible
         return [
             place
             for place, form in enumerate(self.words.forms)
-            if not (place in self.roles or place in used or form in STOP_WORDS or form in SAYS_NOTHING)
-            or (place in self.words.counted and not self._counts(form))
-            or (place in self.words.payers and place not in self.roles)
+            if (place in self.words.counted and not self._counts_people())
+            or (place in self.words.asking and place not in self.roles)
+            or not (
+                place in self.roles
+                or place in self.words.used
+                or form in STOP_WORDS
+                or form in SAYS_NOTHING
+                or (form in EVENTS and self.columns.dated())
+                or (form in ("spend", "spent") and {*self.words.forms} & {"time", "hours", "minutes", "long"})
+            )
         ]
 
-    def _counts(self, form: str) -> bool:
-        """Return whether the table has rows or numbers that "how many people" or "how many times" may count."""
-        if form == "times":
-            return bool(self.dated())
-        return bool(self.vocabulary() & PEOPLE or self.quantities())
+    def title_words(self) -> set[str]:
+        """Return the words of the question that occur in the table's name."""
+        return {self.words.keys[place] for place, role in self.roles.items() if role == "title"}
 
-    def numeric(self) -> set[int]:
-        """Return the indexes of the columns of numbers."""
-        return {place for place, column in enumerate(self.table.columns) if column.numbers}
+    def free_words(self) -> set[str]:
+        """Return the words of the question that are only nouns for rows, such as "visits"."""
+        return {
+            word
+            for place, (form, word) in enumerate(zip(self.words.forms, self.words.keys, strict=True))
+            if form in EVENTS and place not in self.roles
+        }
 
-    def dated(self) -> set[int]:
-        """Return the indexes of the columns of days."""
-        return {place for place, column in enumerate(self.table.columns) if column.days}
-
-    def is_categorical(self, place: int) -> bool:
-        """Return whether a column's texts are categories: each occurs in two or more rows on average."""
-        column = self.table.columns[place]
-        return not (column.numbers or column.days) and column.distinct * 2 <= column.filled
+    def _counts_people(self) -> bool:
+        """Return whether the table has rows or numbers that "how many people" may count."""
+        return bool(self.columns.vocabulary() & PEOPLE or self.columns.quantities())
 
     def vocabulary(self) -> set[str]:
         """Return the comparable words of the names of the table and its columns."""
-        named = {word for column in range(len(self.table.columns)) for word in self.names(column)}
-        return named | set(key(re.sub(r"[\W_]+", " ", self.table.title)))
+        return self.columns.vocabulary()
 
-    def quantities(self) -> set[int]:
-        """Return the columns of quantities of the things that rows are about; amounts of money are none."""
-        table = self.table
-        named = {column for column in self.numeric() if self.names(column) & QUANTITY}
-        beside = {column: unit_column(table, column) for column in named}
-        return {
-            column
-            for column, other in beside.items()
-            if not any(unit_named(name).is_money for name in table.columns[column].units)
-            and not (other is not None and self.names(other) & CURRENCY_COLUMNS)
-        }
-
-    def measured_in(self, unit: Unit) -> set[int]:
-        """Return the columns of numbers in this unit; if there are none, those in another unit of its dimension."""
-        fitting = {column for column in self.numeric() if self.is_in(column, unit)}
-        same = {column for column in fitting if unit_named(column_unit(self.table, column)) == unit}
-        return same or fitting
-
-    def narrowed(self, columns: set[int]) -> list[int]:
-        """Return the columns that the question means, by their names, unit and senses; all if none of these decides."""
-        left = columns
-        for named in (set(self.direct), self.measured_in(self.unit) if self.unit else set(), *self.senses):
+    def narrowed(self, columns: set[int], unit: Unit | None = None) -> list[int]:
+        """Return those of the columns that are meant: by their names, the unit and what is asked for."""
+        left, unit = columns, unit or self.unit
+        in_unit = (self.columns.in_unit(unit), self.columns.in_same_unit(unit)) if unit else ()
+        for named in (set(self.direct), *in_unit, *self.senses.values()):
             left = (left & named) or left
         if left == columns and len(left) > 1:
-            dated = {column for column in left if self.names(column) == {"date"}}
-            left = dated or (left & self.quantities()) or left
+            dated = {column for column in left if self.columns.names[column] == {"date"}}
+            left = dated or (left & self.columns.quantities()) or left
         return sorted(left)
+
+    def asks_for_money(self) -> bool:
+        """Return whether a word of the question is about money."""
+        return any(self.words.keys[place] in SENSES["money"].asked for place in self.senses)
+
+    def says_number(self) -> bool:
+        """Return whether the question says which numbers it means."""
+        numeric = self.columns.numeric()
+        return bool(self.unit or numeric & (set(self.direct) | self.sensed()))
+
+    def sensed(self) -> set[int]:
+        """Return the columns that fit words such as "cost"."""
+        return set().union(*self.senses.values())
+
+    def numbers(self, senses: Sequence[SenseName] = (), *, is_added: bool = False) -> list[int]:
+        """Return the columns of numbers that the question may mean, several if it does not decide."""
+        how, columns = self.words.how, self.columns
+        numeric = (is_added and columns.additive()) or columns.numeric()
+        return self.narrowed(numeric & self.in_senses(senses or (how.senses if how else ())) or numeric)

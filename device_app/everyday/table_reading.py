@@ -1,8 +1,8 @@
 """Reads a question as one about a table: only if the table explains every word of the question.
 
-A word is explained by a cell, a column's name, the table's name, a figure ("on average"), a unit, a day, or a sense
-that a column has ("who", "cost"). Words with several explanations give several readings. Pure: the caller passes tables
-and cells.
+A word is explained by a cell, a column's name, the table's name or field, a figure ("on average"), a unit, a day, or a
+sense that a column has ("who", "cost"). Words with several explanations give several readings. Pure: the caller passes
+tables and cells.
 """
 
 from __future__ import annotations
@@ -11,32 +11,40 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import product
 from typing import Final
 
-from device_app.english.cells import WORD
-from device_app.english.stop_words import STOP_WORDS
+from device_app.english.cells import word_key
+from device_app.english.table_comparisons import Comparison
+from device_app.english.table_senses import ANYWHERE, MEASURES, SENSES, Degree
 from device_app.english.table_units import Unit
-from device_app.english.table_words import (
-    BARE,
-    MANY,
-    OTHERWISE,
-    RATES,
-    Figure,
-)
+from device_app.english.table_words import MANY, OTHERWISE, Figure
 from device_app.english.terms import plain
-from device_app.english.words import denies
 from device_app.everyday.table_alignment import Alignment
+from device_app.everyday.table_columns import Columns, columns_of
 from device_app.everyday.table_conditions import RowConditions
-from device_app.everyday.table_question import parsed
-from storage.tables import Cell, Condition, Table
+from device_app.everyday.table_question import Words, parsed
+from device_app.everyday.table_request import Request, RequestReader
+from device_app.everyday.table_values import CellFinder, Value
+from storage.tables import Cell, Condition, Group, Table
 
 _MOST_CHARACTERS: Final = 200
 _MOST_READINGS: Final = 6
-_NUMBER_OF = re.compile(r"\bnumber of\b")
-_OFTEN = re.compile(r"\boften\b")
-_WHO = re.compile(r"\bwho\b")
-_WHO_IS = re.compile(r"^\W*who(?:'s| is| was| are) (?!paid\b)")
+_LEAST_EVIDENCE: Final = 2.0
+_EVIDENCE: Final = {
+    "cell": 2.0, "part": 1.0, "title": 2.0, "column": 1.5, "field": 1.5, "unit": 1.0, "sense": 0.5, "number": 1.0,
+}  # fmt: skip
+"""The weight of a word as evidence that the question is about a table, by what explains it."""
+
+_CONTRACTED = re.compile(r"(?<=\w)'(?:ve|ll|re|d|m)\b")
+_RUN_OUT = re.compile(r"\b(?:run|runs|ran) out\b", re.IGNORECASE)
+_WHATS = re.compile(r"\b(what|who|where|when|how)s\b")
+_WHO_IS = re.compile(r"^\W*(?:who|where)(?:'s| is| was| are) (?!paid\b)")
+_WHAT_DID = re.compile(r"^\W*what (?:did|do|was|were)\b")
+_LIST = re.compile(
+    r"^\W*(?:list|show|give me|name|everything|anything|all)\b"
+    r"|^\W*what(?: is|'s| are| do (?:we|i) have| have (?:we|i) got) in\b"
+    r"|\beverything\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +52,10 @@ class Reading:
     """A question read as one about a table. If `figure` is None, the question asks for rows.
 
     Columns are given by index: `column` holds the figure's values, `asked` are the requested columns, and values are
-    added up by the texts of `group`. `unit` is the requested unit. `score` orders the readings by the number of words
-    explained by cells, then by names of the table and its columns.
+    added up by `group`. `unit` is the requested unit, `limit` the most rows of an extreme. `is_check` questions ask for
+    yes or no: whether rows fit, or whether the figure is within `bound`. `alternatives` are two texts of a column, in
+    the question's order. `score` orders the readings by the words explained by cells, then by names of the table and
+    its columns.
     """
 
     table: Table
@@ -53,30 +63,58 @@ class Reading:
     column: int | None
     asked: tuple[int, ...]
     conditions: tuple[Condition, ...]
-    group: int | None
+    group: Group | None
     unit: Unit | None
-    score: tuple[int, int]
+    limit: int
+    is_check: bool
+    bound: Comparison | None
+    alternatives: tuple[str, ...]
+    score: tuple[float, int]
+    may_be_none: bool
+    """Whether "no row" is an answer: the question names the table or a cell, and limits rows by days or numbers."""
 
 
 def read(aligned: Sequence[Alignment], today: date) -> list[list[Reading]]:
     """Return the possible readings, those with equal scores grouped, the best group first; none if no table fits."""
+    titles = {word for alignment in aligned for word in alignment.title_words()}
     readings = [
-        reading for alignment in aligned for reading in _Reader(alignment, RowConditions(alignment, today)).readings()
+        reading
+        for alignment in aligned
+        if not titles & alignment.free_words()  # "trips" are those of the table of trips
+        for reading in _reader(alignment, today).readings()
     ]
     scores = sorted({reading.score for reading in readings}, reverse=True)
     return [[reading for reading in readings if reading.score == score] for score in scores]
 
 
-def alignments(question: str, tables: Sequence[Table], cells: Mapping[str, Sequence[Cell]]) -> list[Alignment]:
+def _reader(aligned: Alignment, today: date) -> _Reader:
+    rows = RowConditions(aligned, today)
+    return _Reader(aligned, rows, RequestReader(aligned, rows))
+
+
+def _aligned(words: Words, columns: Columns, cells: Mapping[str, Sequence[Cell]]) -> Alignment:
+    return Alignment(words, columns, CellFinder(words, columns, cells))
+
+
+def _texts(value: Value) -> list[str]:
+    return [text for texts in value.texts.values() for text in texts]
+
+
+def alignments(
+    question: str, tables: Sequence[Table], cells: Mapping[str, Sequence[Cell]], today: date
+) -> list[Alignment]:
     """Return the question's words aligned with each table; none for a question of a sort that tables do not answer.
 
     `cells` are the cells that contain a word of the question, by the word's key (`english.cells.key`).
     """
-    text = plain(" ".join(question.split()))
-    if len(text) > _MOST_CHARACTERS or OTHERWISE.search(text) or denies(text):
+    question = _RUN_OUT.sub("expire", question)
+    text = _WHATS.sub(r"\1's", _CONTRACTED.sub("", plain(" ".join(question.split())).replace("’", "'")))
+    if len(text) > _MOST_CHARACTERS or OTHERWISE.search(text):
         return []
-    words = parsed(text)
-    return [Alignment(words, table, cells) for table in tables]
+    words = parsed(text, today)
+    if words.spans is None:
+        return []
+    return [_aligned(words, columns_of(table), cells) for table in tables]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,137 +123,108 @@ class _Reader:
 
     aligned: Alignment
     rows: RowConditions
+    requests: RequestReader
 
     def readings(self) -> Iterator[Reading]:
         """Yield the readings of the question for this table."""
-        if self.aligned.unexplained():
+        words, aligned = self.aligned.words, self.aligned
+        if aligned.unexplained() or self._evidence() < _LEAST_EVIDENCE or self._is_half_read():
             return
-        figure = self._figure()
-        group = self._group(figure)
-        columns: Sequence[int | None] = self._columns(figure, group)
-        asked = self._asked()
-        if not self._is_anchored(figure, asked, group):
+        asked = self.requests.request()
+        if asked is None:
             return
-        spans = self.rows.days()
-        if not spans and any(place not in self.aligned.roles for place in self.aligned.words.dated):
-            return
-        unit_places = self.rows.units(figure)
-        if unit_places is None:
-            return
-        day_columns: Sequence[int | None] = self.rows.day_columns() if spans else [None]
-        compared: Sequence[int | None] = self.rows.compared()
-        choices = list(product(columns, day_columns, compared, *map(sorted, self.aligned.values)))
-        if not choices or len(choices) > _MOST_READINGS:
+        columns = self.requests.asked_columns()
+        conditions = self.rows.all(asked.figure, with_comparisons=asked.bound is None)
+        if len(conditions) * len(asked.columns) > _MOST_READINGS:
             return
         score = (
-            sum(role == "cell" for role in self.aligned.roles.values()),
-            sum(role in ("column", "title") for role in self.aligned.roles.values()),
+            sum(len(value.places) * (1.0 if value.is_exact else 0.5) for value in aligned.values if value.is_whole),
+            sum(role in ("column", "title", "part") for role in aligned.roles.values()),
         )
-        for column, day_column, compared_column, *places in choices:
-            conditions = self.rows.texts(places)
-            if day_column is None:
-                conditions += self.rows.filled(figure)
-            else:
-                conditions.append(Condition(day_column, "d", (), self.rows.spans(spans, day_column)))
-            conditions += unit_places
-            if compared_column is not None:
-                conditions += self.rows.comparison(compared_column)
-            shown = tuple(place for place in asked if place not in places) or asked
-            yield Reading(self.aligned.table, figure, column, shown, tuple(conditions), group, self.aligned.unit, score)
+        for column in asked.columns:
+            for some in conditions:
+                if not self._is_anchored(asked, some) or not self._is_meant(column):
+                    continue
+                fixed = {each.place for each in some if each.kind == "text" and len(each.texts) == 1}
+                shown = tuple(place for place in columns if place not in fixed) or columns
+                yield Reading(
+                    aligned.columns.table, asked.figure, column, shown, tuple(some), asked.group, aligned.unit,
+                    words.limit, words.is_check, asked.bound, asked.alternatives, score,
+                    self._may_be_none(some),
+                )  # fmt: skip
 
-    # What is asked for
+    def _may_be_none(self, conditions: Sequence[Condition]) -> bool:
+        is_named = bool({"cell", "title", "field"} & {*self.aligned.roles.values()})
+        return is_named and any(condition.kind != "text" for condition in conditions)
 
-    def _figure(self) -> Figure | None:
-        said: Figure | None = next(iter(self.aligned.words.figures), None)
-        if said == "count" and (number := _NUMBER_OF.search(self.aligned.words.text)) and self.aligned.senses:
-            # The telephone number of somebody.
-            before = len(WORD.findall(self.aligned.words.text[: number.end()]))
-            said = None if self.aligned.roles.get(before) == "cell" else said
-        if said in ("sum", "much", None) and (many := MANY.search(self.aligned.words.text)):
-            return self._many(many.end())
-        return said
-
-    def _many(self, end: int) -> Figure:
-        """Return the figure that "how many" asks for: a sum over a column of quantities, else a count of rows."""
-        before = len(WORD.findall(self.aligned.words.text[:end]))
-        behind = (
-            place
-            for place in range(before, len(self.aligned.words.forms))
-            if self.aligned.words.forms[place] not in STOP_WORDS
+    def _is_meant(self, column: int | None) -> bool:
+        """Return whether a figure's column measures what the question asks about: money, a time, an age."""
+        aligned = self.aligned
+        asked = [aligned.words.keys[place] for place in aligned.senses if aligned.roles[place] == "sense"]
+        senses = [[name for name in MEASURES if word in SENSES[name].asked] for word in asked]
+        return column not in aligned.columns.numeric() or all(
+            column in aligned.in_senses(names) for names in senses if names
         )
-        first = next(behind, None)
-        role = self.aligned.roles.get(first, "") if first is not None else ""
-        if role == "unit" or (role in ("cell", "part") and self.aligned.quantities()):
-            return "sum"
-        if role == "column" and first is not None:
-            columns = [
-                column for column in self.aligned.direct if self.aligned.words.keys[first] in self.aligned.names(column)
-            ]
-            if any(self.aligned.table.columns[column].numbers for column in columns):
-                return "sum"
-            return "distinct" if any(map(self.aligned.is_categorical, columns)) else "count"
-        return "count"
 
-    def _has_column(self) -> bool:
-        """Return whether the question says which quantity is greatest or least, or allows any."""
-        text, named = self.aligned.words.text, self.aligned.numeric() & set(self.aligned.direct)
-        is_told = bool(self.aligned.senses or self.aligned.unit or named or not BARE.search(text))
-        return is_told and not _OFTEN.search(text)
+    def _has_verb(self) -> bool:
+        """Return whether a cell is a verb in the question, such as "work" in "does Kofi work in Vienna?"."""
+        values = self.aligned.values
+        names = {max(value.places) for value in values if any(text.istitle() for text in _texts(value))}
+        return any(
+            min(value.places) - 1 in names and len(value.places) == 1 and all(text.islower() for text in _texts(value))
+            for value in values
+        )
 
-    def _group(self, figure: Figure | None) -> int | None:
-        """Return the column by whose texts values are added up: shops for "Which shop did we spend the most at?"."""
-        text = self.aligned.words.text
-        if figure not in ("most", "least") or not (BARE.search(text) or _OFTEN.search(text)):
-            return None
-        named = list(filter(self.aligned.is_categorical, self.aligned.direct))
-        if not named and _WHO.search(self.aligned.words.text):
-            named = sorted(
-                {column for columns in self.aligned.senses for column in columns if self.aligned.is_categorical(column)}
-            )
-        return named[0] if len(named) == 1 else None
+    def _has_measure(self, how: Degree) -> bool:
+        """Return whether a column answers "how far" or "how long"; a column of ends answers "how long" as well."""
+        return bool(self.aligned.in_senses(how.senses) or self.aligned.columns.later() & {*self.aligned.direct})
 
-    def _columns(self, figure: Figure | None, group: int | None) -> Sequence[int | None]:
-        """Return the columns over which the figure may be computed, several if the question does not decide."""
-        if figure in (None, "count"):
-            return [None]
-        if figure == "distinct":
-            return [column for column in self.aligned.direct if not self.aligned.table.columns[column].numbers][:1]
-        if group is not None and _OFTEN.search(self.aligned.words.text):
-            return [None]
-        if figure in ("latest", "earliest"):
-            return self.rows.day_columns()
-        numeric = self.aligned.numeric()
-        if figure in ("sum", "much"):
-            names = self.aligned.table.columns
-            numeric = {column for column in numeric if not RATES.search(names[column].name)} or numeric
-        columns = self.aligned.narrowed(numeric)
-        return [None] if group is not None and len(columns) > 1 and not self.aligned.senses else columns
+    def _is_half_read(self) -> bool:
+        """Return whether a part of the question, such as an exception, has no effect on the reading."""
+        words, aligned = self.aligned.words, self.aligned
+        has_exception = any(value.is_excluded for value in aligned.values)
+        return (
+            (words.excepted is not None and not has_exception and not (words.denied and aligned.direct))
+            or (bool(words.spans) and not aligned.columns.dated())
+            or (words.is_check and self._has_verb())
+            or (words.how is not None and bool(words.how.senses) and not self._has_measure(words.how))
+            or (bool(words.denied) and not has_exception and not self.rows.missing())
+            or len([each for each in words.superlatives if not each.is_comparative]) > 1
+        )
 
-    def _asked(self) -> tuple[int, ...]:
-        """Return the requested columns, in the order of the table."""
-        groups = [{column} for column in self.aligned.direct]
-        for columns in self.aligned.senses:
-            if any(group & columns for group in groups):
-                groups = [group & columns or group for group in groups]
-            else:
-                groups.append(set(columns))
-        return tuple(sorted(set().union(*groups)))
+    # Whether it is asked of this table
 
-    def _is_anchored(self, figure: Figure | None, asked: tuple[int, ...], group: int | None) -> bool:
+    def _evidence(self) -> float:
+        """Return the weight of all evidence that the question is about this table."""
+        roles = self.aligned.roles
+        limited = 1.0 * bool(self.aligned.words.spans) + 1.0 * bool(self.aligned.comparisons)
+        amount, words = 0.5 * self.aligned.asks_for_money(), self.aligned.words
+        if not set(roles.values()) - {"sense"} and not self.aligned.columns.is_about(word_key("spend")):
+            return 0.0
+        is_figure = (
+            words.denied or words.figures or words.superlatives or MANY.search(words.text) or self.rows.is_valid_asked()
+        )
+        figure = 0.5 * bool(is_figure)
+        vague = sum(role == "column" and words.keys[place] in ANYWHERE for place, role in roles.items())
+        return sum(_EVIDENCE[role] for role in roles.values()) - vague + limited + amount + figure
+
+    def _is_anchored(self, asked: Request, conditions: Sequence[Condition]) -> bool:
         """Return whether enough words of the question come from the table that no other source can be meant."""
         roles = set(self.aligned.roles.values())
-        is_limited = bool(self.rows.days() or self.aligned.words.comparisons)
-        if figure == "much" and not roles & {"cell", "part"}:
-            return bool(self.aligned.senses) and is_limited
-        if figure is None and _WHO_IS.match(self.aligned.words.text):
-            return bool(roles & {"column", "title"})
-        if figure is None:
-            return (bool(roles & {"cell", "part"}) and bool(asked or "title" in roles)) or (
-                is_limited and bool(roles & {"column", "title"})
+        if asked.figure is None and _WHO_IS.match(self.aligned.words.text):
+            is_place = "cell" in roles and self.aligned.words.text.lstrip().startswith("where")
+            return bool(roles & {"column", "title", "field"}) or (is_place and not self.aligned.columns.birthdays())
+        if self.aligned.words.is_check and asked.figure is None:
+            is_limited = len(conditions) > 1 or bool(roles & {"column", "title", "field", "unit", "sense"})
+            is_named = "column" in roles and (
+                "part" in roles or bool(self.aligned.words.spans or self.aligned.comparisons)
             )
-        if figure in ("most", "least") and group is None and not self._has_column():
-            return False
-        if figure == "count":
-            is_compared = bool(self.aligned.words.comparisons and self.aligned.senses)
-            return bool(roles & {"cell", "title"}) or is_compared or (is_limited and bool(self.aligned.direct))
-        return bool(roles & {"cell", "part", "title", "column"}) or bool(self.aligned.senses and self.rows.days())
+            return is_limited and (is_named or bool(roles & {"cell", "title"}))
+        if asked.figure is None:
+            text = self.aligned.words.text
+            is_listed = _LIST.search(text) or (_WHAT_DID.search(text) and len(conditions) > 1)
+            has_object = bool(self.requests.asked_columns() or roles & {"title", "field"} or is_listed)
+            return has_object and bool(conditions)
+        if asked.figure == "count" and asked.group is None:
+            return bool(conditions or roles & {"title", "field"})
+        return True

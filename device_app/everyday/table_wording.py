@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 
 from device_app.english.table_units import unit_named
 from device_app.everyday.rule import Item
-from device_app.everyday.table_alignment import unit_column
+from device_app.everyday.table_columns import unit_column
 from device_app.everyday.table_reading import Reading
 from shared.printable import counted
 from storage.tables import DURATION, Condition, StoredRow, Table, Totals
@@ -99,6 +99,10 @@ class Wording:
         text = f"None: no row of {self.file} has a {what} in “{self.name(self.reading.column)}”{self.where}."
         return Result(text, understood, fits=False)
 
+    def no_row(self, understood: str) -> Result:
+        """Return the answer that no row meets the conditions."""
+        return Result(f"None: no row of {self.file} fits{self.where}.", understood, fits=False)
+
     def cells(self, row: StoredRow, places: Iterable[int]) -> str:
         """Return some cells of a row, with the names of their columns and the units of numbers."""
         return "; ".join(f"{self.name(place)}: {self._cell(row, place) or 'empty'}" for place in places)
@@ -137,18 +141,21 @@ class Wording:
     def _condition(self, condition: Condition, verb: str) -> str:
         name = self.name(condition.place)
         if condition.kind == "text":
-            return (
-                f"{name}{verb if verb.strip() else ' = '}{condition.shown or ' or '.join(condition.texts[:MOST_SHOWN])}"
-            )
+            sign = f"{verb.rstrip() or ' ='} "
+            if condition.texts == ("",):
+                return f"{name}{verb}empty"
+            texts = condition.shown or " or ".join(text or "empty" for text in condition.texts[:MOST_SHOWN])
+            return f"{name}{sign}not {texts}" if condition.is_excluded else f"{name}{sign}{texts}"
         if condition.spans == ((None, None),):
             return f"{name}{verb}filled"
         if condition.kind == "d":
             days = dict.fromkeys(_days(*span) for span in condition.spans[-2:])
             return f"{name}{verb}{' or '.join(days)}"
-        least, most = condition.spans[0]
-        if least is not None and most is not None:
-            return f"{name}{verb}{_short(most)}"
-        return f"{name}{verb}{f'under {_short(most)}' if least is None else f'over {_short(least)}'}"
+        is_duration = self.reading.table.columns[condition.place].units == (DURATION,)
+        least, most = (_short(bound, is_duration=is_duration) for bound in condition.spans[0])
+        if least and most:
+            return f"{name}{verb}{most if least == most else f'{least} to {most}'}"
+        return f"{name}{verb}{f'over {least}' if least else f'under {most}'}"
 
 
 def amount(value: float, unit: str, decimals: int) -> str:
@@ -186,5 +193,7 @@ def _days(first: str | float | None, last: str | float | None) -> str:
     return f"from {begin} to {end}"
 
 
-def _short(value: str | float | None) -> str:
-    return f"{float(value or 0):.10g}"
+def _short(value: str | float | None, *, is_duration: bool) -> str:
+    if value is None:
+        return ""
+    return amount(float(value), DURATION, 0) if is_duration else f"{float(value):.10g}"

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from device_app.english.cells import key, word_key
-from device_app.english.spelling import is_correctable, spellings
+from device_app.english.cells import WORD, key, word_key
+from device_app.english.spelling import is_correctable, nearest, spellings
+from device_app.english.table_senses import BOOLEANS, FORMS, is_known
 from device_app.english.terms import plain
 from device_app.everyday.rule import Asked, Ruled
 from device_app.everyday.table_alignment import Alignment
@@ -33,31 +34,45 @@ _SHEETS: Final = frozenset((".xlsx", ".xlsm", ".ods"))
 _LEAST_CORRECTED: Final = 5
 """The fewest letters of a word that may be corrected: for shorter words, too many words are one letter away."""
 
+_MOST_CORRECTED: Final = 2
+_LIKE: Final = 0.85
+_MOST_ANSWERS: Final = 5
+"""The most columns and tables that an answer names: what fits more says nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tables:
     """Answers from the rows of tables. If several columns or tables fit, the answer has a part for each."""
 
     store: KnowledgeStore
-    stands_alone: ClassVar[bool] = True
+    stands_alone: ClassVar[bool] = False
 
     def answer(self, asked: Asked) -> Ruled | None:
         """Return the tables' answer; None if no table explains all words of the question."""
+        if asked.before and asked.is_follow_up:
+            return None
         store = TableStore(self.store.database)
         tables = [table for table in asked.present(store.tables(asked.query.filters)) if table.rows <= _MOST_ROWS]
         if not tables:
             return None
         today, spelling = asked.now.date(), ""
-        aligned = alignments(asked.text, tables, store.cells(key(asked.text)))
+        aligned = alignments(asked.text, tables, store.cells([*key(asked.text), *BOOLEANS]), today)
         readings = read(aligned, today)
         if not readings and (spelt := _spelt(store, asked.text, aligned)):
             question, spelling = spelt
-            readings = read(alignments(question, tables, store.cells(key(question))), today)
+            readings = read(alignments(question, tables, store.cells([*key(question), *BOOLEANS]), today), today)
         for equal in readings:
-            results = {answer.text: answer for reading in equal for answer in [result(store, reading)]}
+            results = {answer.text: answer for reading in equal if (answer := result(store, reading)).text}
             answers = [answer for answer in results.values() if answer.fits]
             # That no row fits is an answer to a question for a figure alone.
-            if answers or (equal is readings[-1] and equal[0].figure and (answers := list(results.values()))):
+            is_last = equal is readings[-1]
+            if not answers and is_last and equal[0].is_check:
+                answers = [*results.values()][:1]
+            if not answers and is_last and (equal[0].figure or equal[0].may_be_none):
+                answers = list(results.values())
+            if answers:
+                if len(answers) > _MOST_ANSWERS:
+                    return None
                 notes = [spelling, *dict.fromkeys(_cut(store, reading.table) for reading in equal)]
                 return self._ruled(store, answers, [note for note in notes if note], [each.table for each in equal])
         return None
@@ -66,7 +81,7 @@ class Tables:
         text, understood = answers[0].text, " or: ".join(answer.understood for answer in answers)
         if len(answers) > 1:
             listed = "\n".join(map(_bullet, answers))
-            text = f"The question fits {len(answers)} columns. Each of them:\n\n{listed}"
+            text = f"The question fits {len(answers)} columns or tables. Each of them:\n\n{listed}"
         ids = store.passages([row for answer in answers for row in answer.rows])
         passages = self.store.passages(ids)
         items = tuple(item for answer in answers for item in answer.items)
@@ -93,18 +108,38 @@ def _cut(store: TableStore, table: Table) -> str:
 
 
 def _spelt(store: TableStore, question: str, aligned: Sequence[Alignment]) -> tuple[str, str] | None:
-    """Return the question with its only unexplained word corrected to a table's word, and a note that says so."""
+    """Return the question with its few unexplained words corrected, and a note that says so; None if it stays open."""
     for alignment in aligned:
-        places = alignment.unexplained()
-        word = alignment.words.forms[places[0]] if len(places) == 1 and not alignment.words.counted else ""
+        words = [alignment.words.forms[place] for place in alignment.unexplained()]
         is_about = set(alignment.roles.values()) & {"cell", "title", "column"}
-        if len(word) < _LEAST_CORRECTED or not is_correctable(word) or not is_about:
+        if not words or len(words) > _MOST_CORRECTED or alignment.words.counted or not is_about:
             continue
-        weights = spellings(word)
-        keys = {spelling: word_key(spelling) for spelling in weights}
-        known = alignment.vocabulary() | store.words(set(keys.values()), alignment.table)
-        if held := [spelling for spelling in weights if keys[spelling] in known]:
-            best = max(held, key=lambda spelling: (weights[spelling], spelling))
-            corrected = re.sub(rf"\b{re.escape(word)}\b", best, plain(question))
-            return corrected, f"Read “{word}” as “{best}”."
+        spelt = {word: spelling for word in words if (spelling := _spelling(store, alignment, word))}
+        if len(spelt) == len(set(words)):
+            corrected = plain(question)
+            for word, spelling in spelt.items():
+                corrected = re.sub(rf"\b{re.escape(word)}\b", spelling, corrected)
+            read_as = " and ".join(f"“{word}” as “{spelling}”" for word, spelling in spelt.items())
+            return corrected, f"Read {read_as}."
     return None
+
+
+def _spelling(store: TableStore, alignment: Alignment, word: str) -> str:
+    """Return the correct spelling of a word, from the table or from words of questions; "" if there is none."""
+    if len(word) < _LEAST_CORRECTED or not is_correctable(word) or is_known(word_key(word)):
+        return ""
+    weights = spellings(word)
+    known = _forms(store, alignment, {word_key(spelling) for spelling in weights})
+    if held := [spelling for spelling in weights if spelling in known]:
+        return max(held, key=lambda spelling: (weights[spelling], spelling))
+    near = nearest(word, FORMS, _LIKE)
+    return near if near != word else ""
+
+
+def _forms(store: TableStore, alignment: Alignment, keys: set[str]) -> set[str]:
+    """Return the words in the names of a table and in those of its cells that have one of these keys."""
+    table = alignment.columns.table
+    texts = [table.title, *(column.name for column in table.columns)]
+    cells = store.cells(store.words(keys, table))
+    texts += [cell.text for some in cells.values() for cell in some if cell.document in table.documents]
+    return {form for text in texts for form in WORD.findall(plain(text))}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from device_app.english.cells import key
-from device_app.english.table_units import unit_named
+from device_app.english.table_units import is_unit, unit_named
 from device_app.knowledge.readers.dates import date_in
 from shared.printable import printable
 from shared.types import Document, TableRow
@@ -174,6 +174,9 @@ def _measured(cell: str, style: _Style) -> _Value:
         return {}
     is_negative = (match["sign"] or "").strip() in ("-", "−", "(")
     unit = (match["before"] or match["before_"] or match["after"] or "").strip()
+    is_glued = unit[:1].isalpha() and match["after"] and cell[match.start("after") - 1].isdigit()
+    if is_glued and not is_unit(unit):
+        return {}  # a class "7b", a screw "4x40"
     return {"n": -number if is_negative else number} | ({"u": unit} if unit else {})
 
 

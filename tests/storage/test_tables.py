@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shared.types import Document, Filters, Passage
 from storage.database import Database
 from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
-from storage.tables import Cell, Condition, PreparedRow, PreparedTable, StoredColumn, Table, TableStore, Totals
+from storage.tables import Cell, Condition, Group, PreparedRow, PreparedTable, StoredColumn, Table, TableStore, Totals
 
 COLUMNS = [StoredColumn("shop", 3, 0, 0, 2), StoredColumn("amount", 3, 3, 0, 3), StoredColumn("currency", 3, 0, 0, 2)]
 ROWS = [("Luna", 3.5, "EUR"), ("Luna", 1.5, "CHF"), ("Tram", 2.0, "EUR")]
@@ -55,8 +55,11 @@ def test_totals_by_the_unit_beside_and_by_group(database: Database) -> None:
     store, table = TableStore(database), _table(database)
     assert store.totals(table, [], 1, 2) == [Totals("", "EUR", 2, 5.5, 2.0, 3.5), Totals("", "CHF", 1, 1.5, 1.5, 1.5)]
     assert store.totals(table, [Condition(0, "text", ("Tram",))], 1) == [Totals("", "", 1, 2.0, 2.0, 2.0)]
-    assert [(total.group, total.sum) for total in store.totals(table, [], 1, None, 0)] == [("Luna", 5.0), ("Tram", 2.0)]
-    assert store.counts(table, [], 0) == [("Luna", 2), ("Tram", 1)]
+    assert [(total.group, total.sum) for total in store.totals(table, [], 1, None, Group(0))] == [
+        ("Luna", 5.0),
+        ("Tram", 2.0),
+    ]
+    assert store.counts(table, [], Group(0)) == [("Luna", 2), ("Tram", 1)]
 
 
 def test_conditions_and_order(database: Database) -> None:

@@ -45,7 +45,7 @@ def test_numbers_and_their_units(cell: str, number: float, unit: str | None) -> 
 
 
 @pytest.mark.parametrize(
-    "cell", ["0043 664", "007", "555 7740", "B1", "12 34", "1.2.3", "10:30", "a lot", "12345678901234567"]
+    "cell", ["0043 664", "007", "555 7740", "B1", "7b", "4x40", "12 34", "1.2.3", "10:30", "a lot", "12345678901234567"]
 )
 def test_codes_telephone_numbers_and_times_are_texts(cell: str) -> None:
     assert _values(cell) == [{}]

@@ -1,0 +1,235 @@
+"""Lists what words of questions mean for tables: senses of columns, adjectives of degree, fields of related words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from device_app.english.cells import word_key
+from device_app.english.stop_words import word_set
+
+SenseName = Literal[
+    "money", "duration", "distance", "mass", "height", "score", "quantity", "warmth", "day", "birth", "age", "person",
+    "author", "seller", "place", "phone", "landline", "email", "address", "end", "kind", "interval",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """What some words ask for: the words of questions, the words of columns, both comparable, the first
+    as they are written, and the dimensions of the columns' units.
+
+    `days`: columns of days have this sense too.
+    """
+
+    asked: frozenset[str]
+    named: frozenset[str]
+    words: frozenset[str]
+    dimensions: tuple[str, ...] = ()
+    days: bool = False
+
+
+def _keys(words: str) -> frozenset[str]:
+    return frozenset(map(word_key, words.split()))
+
+
+def _sense(asked: str, named: str, *dimensions: str, days: bool = False) -> Sense:
+    return Sense(_keys(asked), _keys(named), word_set(asked), dimensions, days)
+
+
+SENSES: Final[Mapping[SenseName, Sense]] = {
+    "money": _sense(
+        "cost price pay paid spend spent spending expense expenditure worth money value charge bill fee purchase "
+        "payment transaction buy bought afford cash",
+        "amount price cost value worth sum fee total expense salary rent net gross balance vat tax tip deposit "
+        "discount premium wage income turnover",
+        "money",
+    ),
+    "duration": _sense("take took need needed duration time minute hour", "time duration minute hour night", "time"),
+    "distance": _sense("distance mileage way", "distance length mileage page", "length"),
+    "mass": _sense("weigh weight", "weight", "mass"),
+    "height": _sense(
+        "height climb elevation ascent altitude climbed", "climb elevation height ascent altitude", "length"
+    ),
+    "score": _sense(
+        "score point mark grade result rating rated scored", "point score mark grade rating result percent star"
+    ),
+    "quantity": _sense(
+        "stock left quantity amount number piece", "amount quantity qty number count piece stock copy unit"
+    ),
+    "warmth": _sense("temperature warm cold", "temperature temp"),
+    "day": _sense("when day date", "date day when", days=True),
+    "birth": _sense("born birthday birth", "birthday born birth birthdate dob"),
+    "age": _sense("age", "birthday born birth birthdate dob age bought purchased built acquired year"),
+    "person": _sense(
+        "who whom whose person",
+        "name person who with owner author member first last payer payee by responsible borrower lent pupil "
+        "student teacher client customer supplier vendor seller surname player driver guest contact artist director",
+    ),
+    "author": _sense("wrote written directed composed", "author writer composer director artist"),
+    "place": _sense(
+        "where live lived city town located kept place room stored shop store",
+        "city town place room location to destination address where spot drawer shelf shop store venue country bed bin "
+        "box vendor merchant supermarket",
+    ),
+    "seller": _sense(
+        "sell sold supply deliver supplier vendor seller shop store", "supplier vendor seller shop store merchant from"
+    ),
+    "phone": _sense("call phone telephone number reach mobile", "phone mobile telephone tel cell cellphone"),
+    "landline": _sense("landline", "phone telephone tel landline"),
+    "email": _sense("email mail address", "email mail e-mail"),
+    "address": _sense("address street", "address street"),
+    "end": _sense(
+        "guarantee warranty expire expires expiry end ends valid", "warranty guarantee expiry expires until end"
+    ),
+    "kind": _sense("kind type sort category", "category kind type sort genre class group"),
+    "interval": _sense("often frequently interval", "every interval frequency"),
+}
+
+MEASURES: Final[tuple[SenseName, ...]] = (
+    "money", "duration", "distance", "mass", "height", "score", "warmth", "birth", "age",
+)  # fmt: skip
+"""Senses of what is measured: the numbers of a figure have to be of the sense that is asked for."""
+
+PLAIN: Final[tuple[SenseName, ...]] = ("birth", "phone", "landline", "email", "end", "author")
+"""Senses that few columns have, so that a word for them is as good as the column's name."""
+
+COST: Final = SENSES["money"]
+
+
+@dataclass(frozen=True, slots=True)
+class Degree:
+    """The meaning of an adjective of degree: much or little, and of which senses; of any number if it has none."""
+
+    is_much: bool
+    senses: tuple[SenseName, ...]
+
+
+_DEGREES: Final = """
++ : big bigger biggest large larger largest great greater greatest high higher highest maximum max top many much
+- : small smaller smallest low lower lowest minimum min tiny tiniest little few fewer fewest
++ money: expensive pricey pricier priciest dear dearer dearest costly costlier costliest valuable
+- money: cheap cheaper cheapest
++ distance duration: long longer longest
++ distance: far farther farthest further furthest
+- distance duration: short shorter shortest
+- duration: fast faster fastest quick quicker quickest
++ duration: slow slower slowest
++ mass: heavy heavier heaviest strong stronger strongest
+- mass: light lighter lightest
++ height: tall taller tallest steep steeper steepest
++ score: good better best
+- score: bad worse worst weak weaker weakest
++ warmth: hot hotter hottest warm warmer warmest
++ age: old older
+- warmth: cold colder coldest cool cooler coolest
+""".strip()
+
+
+def _degrees() -> dict[str, Degree]:
+    degrees: dict[str, Degree] = {}
+    for line in _DEGREES.splitlines():
+        head, _, forms = line.partition(":")
+        sign, *senses = head.split()
+        degrees |= dict.fromkeys(forms.split(), Degree(sign == "+", tuple(senses)))  # type: ignore[arg-type]
+    return degrees
+
+
+DEGREES: Final[Mapping[str, Degree]] = _degrees()
+"""The adjectives of degree in all forms."""
+
+FIELDS: Final = tuple(
+    map(
+        _keys,
+        """gym workout training exercise fitness sport session lift
+run running jog race marathon route runner
+garden harvest pick crop yield grow vegetable fruit veg bed
+expense spending spend cost budget finance money purchase pay payment ledger account bank transaction outgoing
+contact people person friend phone address family
+inventory belonging possession own household house home item stuff appliance furniture device
+stock part workshop warehouse tool
+plant houseplant water
+grade mark score test exam class school pupil student result point
+invoice billing client bill project send sent issue
+book read reading library author
+trip travel flight journey holiday drive
+film movie watch cinema
+car fuel mileage tank vehicle litre drive petrol
+energy meter electricity gas
+recipe meal cook dish
+member club subscription
+sleep night bed slept
+weather temperature rain""".splitlines(),
+    )
+)
+"""Words of one field each: a question may use any of them for a table that is named by another."""
+
+
+def is_known(word: str) -> bool:
+    """Return whether a comparable word is one that questions to some table have: it is not misspelt."""
+    return any(word in sense.asked for sense in SENSES.values()) or any(word in fields for fields in FIELDS)
+
+
+FORMS: Final = frozenset(DEGREES).union(*(sense.words for sense in SENSES.values()))
+"""Words of questions as they are written, by which misspelt ones are corrected."""
+
+YES: Final = ("yes", "true")
+NO: Final = ("no", "false")
+BOOLEANS: Final = (*YES, *NO)
+"""The cells of columns that only say whether something is so."""
+
+QUANTITY: Final = SENSES["quantity"].named
+"""The words of columns that say how many there are of what a row is about."""
+
+PEOPLE: Final = _keys(
+    "people person guest visitor child children kid man woman men women adult member friend contact participant player "
+    "singer employee staff team birthday born surname pupil student"
+)
+"""The words of tables whose rows are people."""
+
+UNIT_COLUMNS: Final = _keys("unit units currency curr ccy uom measure")
+"""The names of columns that hold the unit of the number beside them."""
+
+CURRENCY_COLUMNS: Final = _keys("currency curr ccy")
+
+BIRTHDAYS: Final = SENSES["birth"].named
+
+LATER: Final = _keys("until till expiry expires warranty guarantee due end ends next")
+"""The names of columns of days that are still to come, which make nothing old or new."""
+
+EVENTS: Final = word_set(
+    """times time visit visits trip trips occasion occasions session sessions entry entries event events outing outings
+    stay stays shop shops shopping order orders"""
+)
+"""What a row with a day is called."""
+
+OUTSTANDING: Final = word_set("open outstanding unpaid unsettled owed pending overdue")
+"""What is said of what has no day of payment."""
+
+SPENT: Final = _keys("spend pay buy purchase")
+"""What is done with money, rather than what something is worth."""
+
+PAID: Final = _keys("paid settled received payment")
+
+RECURRING: Final = word_set("daily weekly monthly quarterly yearly annual annually")
+"""Words that ask for a figure by period, so that they name no part of a cell."""
+
+ANYWHERE: Final = _keys(
+    "note message mail chat file document photo picture event meeting appointment call date day name plan"
+)
+"""Names of columns that are also asked for elsewhere, so that they say little of a table."""
+
+SAYS_NOTHING: Final = word_set(
+    """thing things item items row rows entry entries record records table tables sheet spreadsheet csv file files list
+    listed log data column single one ones ever kind sort type have had give gives gave given go went gone going make
+    makes made get gets got need needed take took taken come came own owns used use know call called show shown tell
+    find look whole entire altogether together according please hey hi jackdaw exactly actually done everything anything
+    something all there stand stands belong belongs add adds up per each s m ve ll d re keep kept put want wants
+    different various currently now today already still yet just really only lately money amount do did done noted
+    recorded entered always usually since respectively thanks thank quickly roughly about around
+    i me my we us our you your it its long far often much many name names called kinds types total overall left
+    be been being was were is are
+    happen happened swiss british burnt burned earned written stuff both two among amongst originally wear wore worn"""
+)
+"""Words of a question to a table that tell no rows apart."""

@@ -1,0 +1,157 @@
+"""A hundred questions as different people put them, to tables of several shapes, and hostile tables."""
+
+import json
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from device_app.english.query import parse
+from device_app.everyday.rule import Asked, Ruled
+from device_app.everyday.tables import Tables
+from device_app.knowledge.ingest import Ingestion
+from models.fake import FakeEmbedder
+from scripts.benchmarks.everyday_judging import judged
+from storage.database import Database
+from storage.knowledge import KnowledgeStore
+
+HERE = Path(__file__).parent
+BLIND = Path(__file__).parents[3] / "scripts" / "benchmarks" / "everyday_blind"
+NOW = datetime.fromisoformat("2026-11-20T18:00:00+01:00")
+LEAST_RIGHT, MOST_WRONG = 0.9, 0.02
+
+
+def _questions(file: Path) -> list[dict[str, Any]]:
+    questions: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+    return questions
+
+
+def _rule(home: Path, *folders: Path) -> Tables:
+    store = KnowledgeStore(Database(home / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([*folders])
+    return Tables(store)
+
+
+def _asked(rule: Tables, question: str) -> Ruled | None:
+    return rule.answer(Asked(parse(question, NOW.date()), NOW))
+
+
+@pytest.fixture(scope="module")
+def rule(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """The rule over eleven tables at once, so that each question also has ten that it is not about."""
+    return _rule(tmp_path_factory.mktemp("tables"), HERE / "tables", BLIND / "tables")
+
+
+@pytest.mark.parametrize("file", [HERE / "table_questions.json", BLIND / "tables_open.json"], ids=["own", "blind"])
+def test_questions_are_answered_right_or_left(rule: Tables, file: Path) -> None:
+    questions = _questions(file)
+    replies = {
+        each["id"]: (ruled.text, False) for each in questions if (ruled := _asked(rule, each["question"])) is not None
+    }
+    unanswerable = {each["id"] for each in questions if each["unanswerable"]}
+    states = judged(questions, replies)
+    answerable = Counter(state for identity, state in states.items() if identity not in unanswerable)
+    wrong = [each["question"] for each in questions if states[each["id"]] == "wrong_shown"]
+    assert len(wrong) <= MOST_WRONG * len(questions), wrong
+    left = [each["question"] for each in questions if states[each["id"]] == "abstained" and each["must"]]
+    assert answerable["right"] >= LEAST_RIGHT * answerable.total(), left
+
+
+def test_questions_that_are_not_about_tables_are_left(rule: Tables) -> None:
+    questions = [each["question"] for each in _questions(BLIND / "everyday_open.json")]
+    assert [question for question in questions if _asked(rule, question)] == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did Samir think of the new kettle?",
+        "Why did we stop shopping at Big Basket?",
+        "what's the best time to plant carrots",
+        "did Anna reply about the piano?",
+        "is the oven safe to use?",
+        "who gave us the piano",
+        "is Corner Market open on Sunday",
+        "how far is the canal from here",
+        "how long does it take to run a marathon",
+        "how much does Noor owe me",
+        "does Kofi work in Vienna",
+        "is 150 a high heart rate",
+        "latest news about Rail24",
+        "what percent of the expenses is groceries",
+        "how many runs on Saturdays",
+        "average age of the things in the cellar",
+        "how much did we spend today",
+        "pace of my last run",
+        "is the piano in tune?",
+        "What notes did I make in June?",
+        "my day on 24 October, what was in it?",
+        "what was the date two weeks ago",
+        "54 cm in inches",
+        "how many mails did I get in March?",
+        "can I return the lamp",
+        "number of guests at the party",
+        "the piano",
+    ],
+)
+def test_what_a_table_names_and_does_not_answer_is_left(rule: Tables, question: str) -> None:
+    assert _asked(rule, question) is None
+
+
+HOSTILE = {
+    "wide.csv": ",".join(f"value {number}" for number in range(500)) + "\n" + ",".join("1" for _ in range(500)) + "\n",
+    "sql.csv": 'name,note,price\n"x\'); DROP TABLE tables; --",=1+1,3\n=HYPERLINK("http://a"),"@SUM(1;2)",4\n',
+    "same.csv": ",".join(["name"] * 60) + "\n" + ("pear," * 59 + "pear\n") * 3,
+    "words.csv": "a,b\n" + "".join(f"pear {number},plum {number}\n" for number in range(600)),
+    "ragged.csv": 'item,price\n,\nlamp\nsofa,3,4,5\n"",""\n',
+    "signs.csv": "👍,€,%\nyes,3,4\n\u202eabc,5,6\n",
+}
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """The rule over tables that nobody means well with."""
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "files").mkdir()
+    for name, text in HOSTILE.items():
+        (folder / "files" / name).write_text(text, encoding="utf-8")
+    return _rule(folder, folder / "files")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what is the sum of value 7",
+        "how much is the pear",
+        "pear pear pear pear pear pear name name name name name",
+        "how many pear plum pear plum",
+        "total price of x'); DROP TABLE tables; --",
+        "price of =1+1",
+        "the highest € in signs",
+        "how many yes in signs over 10000000000000000000000000000000000000 %",
+        "is the lamp in the sofa",
+        "between 9 and 3 price of the sofa",
+        "prices except except except",
+        "top 99 most expensive items by price per item per month",
+        "\u202e\u0000\x1b[31m price",
+    ],
+)
+def test_hostile_tables_and_questions_do_no_harm(hostile: Tables, question: str) -> None:
+    ruled = _asked(hostile, question)
+    assert ruled is None or ruled.text
+    row = _asked(hostile, "what does the x'); DROP TABLE tables; -- cost")
+    assert row is not None
+    assert row.text.startswith("price: 3.")
+
+
+def test_cells_with_formulas_and_sql_are_texts(hostile: Tables) -> None:
+    assert _asked(hostile, "what is the total price in sql") is not None
+    total = _asked(hostile, "total price in sql.csv")
+    assert total is not None
+    assert total.text.startswith("7: the sum of “price” in 2 rows of sql.csv")
+
+
+def test_a_table_of_500_columns_is_left_to_the_passages(hostile: Tables) -> None:
+    assert _asked(hostile, "what is the sum of value 7 in wide") is None
