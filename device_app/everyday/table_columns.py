@@ -95,8 +95,8 @@ class Columns:
         """The columns by each word of their names, and by the noun of their numbers: "tablets" for "54 tablets"."""
         columns: dict[str, list[int]] = {}
         for place in self.all():
-            things = {word_key(unit) for unit in self.table.columns[place].units if not is_unit(unit)}
-            for word in self.names[place] | things:
+            nouns = {word_key(unit) for unit in self.table.columns[place].units if not is_unit(unit)}
+            for word in self.names[place] | nouns:
                 columns.setdefault(word, []).append(place)
         return columns
 
