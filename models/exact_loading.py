@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from models.llama_cpp import LlamaCppEngine
 
 VERDICTS: Final = "exactness.json"
-"""The name of the file of verdicts and choices, in the folder of weights."""
+"""The name of the file, in the folder of weights, that holds the results of the self-tests of exactness, and which way of
+loading was chosen by them.
+"""
 
 _SMALL: Final = 500_000_000
 """The most parameters of a model whose checks all run when it is loaded. A larger model would keep the user waiting: it

@@ -18,7 +18,9 @@ DURATION: Final = "h:m:s"
 """The unit of durations, which are stored as numbers of seconds."""
 
 _MOST_CELLS: Final = 200
-"""The most cells with a word that still distinguishes rows; of a word in more cells, one cell more is returned."""
+"""A word in more cells than this is too common to tell rows apart. One cell more is returned, so that the caller can see
+that there are more.
+"""
 
 
 @dataclass(frozen=True, slots=True)

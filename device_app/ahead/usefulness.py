@@ -60,7 +60,10 @@ class Tally:
 
     @property
     def share(self) -> float:
-        """The share of a form's questions that are worth predicting, LEAST..1."""
+        """The share of the questions of this form that is predicted, from LEAST to 1.
+
+        It falls if few of the predicted questions were asked.
+        """
         expected = (self.asked + PRIOR * USEFUL) / (self.predicted + PRIOR)
         return max(LEAST, min(1.0, expected / USEFUL))
 

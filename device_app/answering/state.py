@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from shared.types import Hit
 
 Fact = Literal["rule", "kept answers", "joint request", "retrieval", "connection", "cost"]
-"""The facts that may have to be looked up; a joint request and a connection need the network."""
+"""What the plan may still need to know before it can choose an action, such as whether a rule or a kept answer applies.
+
+Only the joint request and the connection use the network.
+"""
 
 Kind = Literal[
     "answer by rule",

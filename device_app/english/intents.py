@@ -30,7 +30,7 @@ _READ: Final = 1_000
 """The number of characters of a request's instructions that are parsed; a given text may be of any length."""
 
 _SENTENCES: Final = 6
-"""The number of sentences of the instructions that are searched for a verb."""
+"""How many sentences, from the beginning of a request, are searched for a verb of instruction."""
 
 _GIVEN_WORDS, _MANY_WORDS, _QUOTED_WORDS, _LONG_WORDS = 4, 12, 8, 25
 """The fewest words of a text that counts as given by the request, for four cases.

@@ -19,7 +19,7 @@ class MomentItem(Item):
 
 
 def ruled(text: str, understood: str, value: str, unit: str = "") -> Ruled:
-    """Return the answer of a rule that has one record."""
+    """Return a rule's answer whose `items` hold one value, with its unit. `understood` is how the question was read."""
     return Ruled(text, understood, (MomentItem(value, unit),))
 
 

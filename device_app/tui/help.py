@@ -72,7 +72,10 @@ def _section(place: Place) -> list[Content]:
     lines = [Content.styled(NAMES[place], "bold reverse")]
     if place is Place.CHAT:
         lines += [Content.styled("Where you write", "bold"), *(_pair(*pair) for pair in COMPOSER)]
-        lines += [Content.styled("Where you read (press Esc)", "bold"), *(_pair(*pair) for pair in READING)]
+        lines += [
+            Content.styled("While reading (Esc leaves the input field)", "bold"),
+            *(_pair(*pair) for pair in READING),
+        ]
         lines += [Content.styled("Commands for a conversation", "bold")]
     elif place is Place.APP:
         lines.append(Content.styled("Single letters work on all screens except chat and settings.", "$quiet"))

@@ -135,7 +135,10 @@ class DraftQueue:
         return held if self._matched == position and not self._broken else None
 
     def handed(self, epoch: int, position: int) -> None:
-        """Continue with the chain `epoch`, correct up to `position`, of a side that handed the aggregation over."""
+        """Use the other side's chain of drafts from now on: it handed the aggregation over.
+
+        `epoch` is the number of that chain, whose tokens are settled up to `position`.
+        """
         self._begin(epoch, position)
 
     def supply(self, position: int, distribution: Top) -> None:

@@ -99,7 +99,7 @@ class Request:
     def start(self, start: Start) -> None:
         """Process a Start message: the request generates an answer from its sources. Raises ProtocolError."""
         if self.generate:
-            raise ProtocolError(CloseCode.ILLEGAL, "A Start came for a request that generates already.")
+            raise ProtocolError(CloseCode.ILLEGAL, "A Start came for a request that is already being answered.")
         self._begin(start)
         self.generate = True
 

@@ -27,7 +27,9 @@ only one word is replaced.
 """
 
 _PARTS = (({"i", "we"}, {"me", "us"}), ({"my", "our", "mine"}, {"his", "her", "their"}))
-"""Pronouns of agents and objects, and pronouns of owners."""
+"""Pairs of pronouns with opposite roles, such as who acts ("I") and who is acted on ("me"). Two questions that differ in
+such a pair do not share an answer.
+"""
 
 
 _BRIEF, _REQUEST = 18, 9

@@ -1,4 +1,4 @@
-"""Learned estimates of both sides, their update after each answer, and the policy that follows from them (DiSCo §4).
+"""What was learned about how soon and how fast device and server answer, and the policy that starts an answer (DiSCo §4).
 
 `Estimates` is an immutable value: `policy` derives decisions from it, `after` returns the updated value. Its owner
 stores it as JSON, across restarts.
