@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from models.llama_cpp import LlamaCppEngine
 
 VERDICTS: Final = "exactness.json"
-"""The name of the file, in the folder of weights, that holds the results of the self-tests of exactness, and which way of
-loading was chosen by them.
+"""The name of the file, in the folder of weights, that holds the results of the self-tests of exactness, and which
+way of loading was chosen by them.
 """
 
 _SMALL: Final = 500_000_000

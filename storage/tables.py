@@ -18,8 +18,8 @@ DURATION: Final = "h:m:s"
 """The unit of durations, which are stored as numbers of seconds."""
 
 _MOST_CELLS: Final = 200
-"""A word in more cells than this is too common to tell rows apart. One cell more is returned, so that the caller can see
-that there are more.
+"""A word in more cells than this is too common to tell rows apart. One cell more is returned, so that the caller can
+see that there are more.
 """
 
 

@@ -7,9 +7,9 @@ sample life, or `email` and `lihuaworld` under --data. `KIND`: shares that are r
 the share that a rule answered, and of these the share right and the median and slowest milliseconds. `phrasings`: the
 shares that a rule takes, by kind and over sentence patterns. `needs_model`: questions that rules should leave to the
 model, and how many a rule takes. `tables`: 40 questions to the small tables in `everyday_blind`, by half and kind.
-`second`: the files that begin with `second_`, written later and blind as well; **the rules were developed on them**, so
-they say what is taken of what was seen, not how rules do on what they have not seen. With --quick no model is asked:
-what no rule answers counts as abstained.
+`second` and `third`: the files that begin so, written later and blind as well, with phrasings and questions to tables.
+**The rules were developed on the second set**, so it says what is taken of what was seen; the third one was asked when
+the rules were finished. With --quick no model is asked: what no rule answers counts as abstained.
 """
 
 import json
@@ -91,7 +91,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
                 counted.setdefault(kinds[identity], []).append((identity, state))
             halves[half] = _figures([*states.items()], replied)
             tables[half] = _by_kind(_read(f"tables_{file}"), devices, replied, by_model=not arguments.quick)
-        second = _second(devices, by_model=not arguments.quick)
+        later = {name: _later(name, devices, by_model=not arguments.quick) for name in ("second", "third")}
         step("phrasings")
         phrasings = {half: _phrasings(_read(f"phrasings_{file}"), devices) for half, file in _HALVES.items()}
         step("questions that need the model")
@@ -105,7 +105,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         "halves": halves,
         "tables": tables,
         "phrasings": phrasings,
-        "second": second,
+        **later,
         "needs_model": needs_model,
     }
     return figures | {"missed": list(_missed(figures, by_model=not arguments.quick))}
@@ -173,10 +173,11 @@ def _moment(item: Mapping[str, Any]) -> datetime:
     return zoned if zoned.utcoffset() == moment.utcoffset() else moment
 
 
-def _second(devices: Mapping[str, Device], *, by_model: bool) -> dict[str, Any]:
-    """Return the figures of the second set: of its questions, over all and by kind, and of its phrasings."""
-    figures = _by_kind(_read("second_everyday"), devices, Replied(), by_model=by_model)
-    return figures | {"phrasings": _phrasings(_read("second_phrasings"), devices)}
+def _later(name: str, devices: Mapping[str, Device], *, by_model: bool) -> dict[str, Any]:
+    """Return the figures of a later set: of its questions, over all and by kind, of its tables and its phrasings."""
+    figures = _by_kind(_read(f"{name}_everyday"), devices, Replied(), by_model=by_model)
+    tables = _by_kind(_read(f"{name}_tables"), devices, Replied(), by_model=by_model)
+    return figures | {"tables": tables, "phrasings": _phrasings(_read(f"{name}_phrasings"), devices)}
 
 
 def _by_kind(

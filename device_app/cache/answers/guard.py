@@ -27,8 +27,8 @@ only one word is replaced.
 """
 
 _PARTS = (({"i", "we"}, {"me", "us"}), ({"my", "our", "mine"}, {"his", "her", "their"}))
-"""Pairs of pronouns with opposite roles, such as who acts ("I") and who is acted on ("me"). Two questions that differ in
-such a pair do not share an answer.
+"""Pairs of pronouns with opposite roles, such as who acts ("I") and who is acted on ("me"). Two questions that
+differ in such a pair do not share an answer.
 """
 
 

@@ -1,4 +1,4 @@
-"""What was learned about how soon and how fast device and server answer, and the policy that starts an answer (DiSCo §4).
+"""What was learned of how soon and how fast device and server answer, and the policy that starts an answer (DiSCo §4).
 
 `Estimates` is an immutable value: `policy` derives decisions from it, `after` returns the updated value. Its owner
 stores it as JSON, across restarts.
