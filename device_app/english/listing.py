@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import pairwise
 from typing import Final
@@ -38,6 +38,13 @@ _SKIPPED: Final = frozenset(
     ["the", "a", "an", "all", "every", "some", "very", "new", "my", "our", "mine", "any", "anything", "something"]
 )
 """Words that may stand between a preposition and its name."""
+
+_NEWS: Final = re.compile(
+    r"(?:what(?:['’]?s| is)|(?:is there )?any(?:thing)?) (?:new|news)(?: in my files)?"
+    r"|(?:(?:my|the|all|new|any) )*(?:files|documents)",
+    re.IGNORECASE,
+)
+"""Matches a question, but for its period, for all that is dated within it: "What is new (since Monday)?"."""
 
 _QUOTED: Final = re.compile(r"(?<!\w)[\"'](.+)[\"'](?!\w)")
 _BEFORE_TITLE: Final = re.compile(r"^(?:(?:is|was|of|line|as|reads|reading|named|the|:|-)\s+|[:-]\s*)+")
@@ -70,6 +77,10 @@ def readings(question: str, today: date) -> Iterator[Reading]:
     yield from _titles(text)
     period = periods.read(text, today)
     rest = normal(period.rest if period else text)
+    if period and _NEWS.fullmatch(rest):
+        passed = replace(period, last=min(period.last or today, today))  # what is planned is not new
+        yield Reading("list", {"kind": "file", "noun": "documents"}, passed)
+        return
     read = [_reading(said, period, today) for said in dict.fromkeys((rest, _WORDS.corrected(rest)))]
     if read[0] and "whose" in read[0].parts:  # "mails form Rick" are from Rick
         read.reverse()

@@ -21,6 +21,9 @@ _ASKS: Final = re.compile(
     r"(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|can|could|will|should|"
     r"ha(?:s|ve|d)(?! a\b))\b"
 )
+_NEWS: Final = re.compile(r"\bnew (?:since|this|today|in|on|from)\b")
+"""Matches what asks for news of a period or a person, unlike "What's new?"."""
+
 _ADDRESSED: Final = re.compile(r"\b(?:you|your|u|ur|i|im|i've|that|this|it|jackdaw|me|my)\b")
 _TO_IT: Final = re.compile(
     r"\b(?:you|your|yours|yourself|u|ur|jackdaw|program|app|assistant|tool|how (?:do|can|could|should|to) i|"
@@ -56,7 +59,7 @@ def _small_talk(said: str) -> str | None:
     is_short = len(slots) <= _FEW
     if "" in kinds or not kinds or (kinds == {"agreement"} and not is_short):
         return None
-    if _ASKS.match(said) and "how are you" not in kinds:
+    if _NEWS.search(said) or (_ASKS.match(said) and "how are you" not in kinds):
         return None
     if kinds <= {"low", "glad", "insult", "praise"} and not is_short and not _ADDRESSED.search(said):
         return None

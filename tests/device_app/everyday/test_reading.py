@@ -43,6 +43,11 @@ UNDERSTOOD: dict[str, tuple[str, ...]] = {
         "my most recent note on the boathouse please",
         "when did I last write about the boathouse",
     ),
+    "documents · from 1 October 2026 to 20 November 2026": (
+        "what's new since October?",
+        "anything new since 1 October 2026",
+        "my files since October",
+    ),
     "who sent most · mails · that you received": ("who writes to me most often", "from whom do I get the most mail?"),
     "what was done · Saturday 14 November 2026": (
         "what went on on 14 November?",
