@@ -59,7 +59,8 @@ class PrefixCache:
             if key not in self._slices and not self._load(engine, key, start, stop):
                 break
             cached.append(self._slices[key])
-        self._touch(segments, is_used=not provisional)
+        if not provisional:
+            self._touch(segments)
         self._evict()
         try:
             engine.join(sequence, cached)
@@ -117,14 +118,13 @@ class PrefixCache:
         if gone := self._slices.pop(key, None):
             self.bytes -= len(gone.data)
 
-    def _touch(self, segments: Sequence[Sequence[int]], *, is_used: bool) -> None:
+    def _touch(self, segments: Sequence[Sequence[int]]) -> None:
         """Count a use of all prefixes of the prompt, including those whose states are not in memory."""
-        if is_used:
-            keys = [key for key, _, _ in _beginnings(segments)]
-            self._hotness.ask(keys)
-            self._unused.difference_update(keys)
-            if len(self._hotness) > _MOST_SCORES:
-                self._hotness.forget_coldest(_MOST_SCORES // 2)
+        keys = [key for key, _, _ in _beginnings(segments)]
+        self._hotness.ask(keys)
+        self._unused.difference_update(keys)
+        if len(self._hotness) > _MOST_SCORES:
+            self._hotness.forget_coldest(_MOST_SCORES // 2)
 
     def _evict(self) -> None:
         """Drop states until the limit is met: the least used first, and of one prompt's prefixes the longest first."""

@@ -183,13 +183,15 @@ class Answering:
                 log.warning("the uses of passages were not counted", extra={"detail": str(error)})
 
 
-def beginning(engine: Engine, template: ChatTemplate, passage: PublicPassage) -> Segments:
-    """Return the prompt, up to the question, of an answer or a row with a single passage: the instructions, the passage
-    and an empty segment for the question.
+def instructions_and_passage(
+    engine: Engine, template: ChatTemplate, passage: PublicPassage
+) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the tokens of the instructions, and those of the passage after them, as in the prompt of an answer from
+    this passage alone, or in its row.
     """
     prompt = public_prompt("", [passage], template)
     head, text, _ = _row(engine, prompt.head, prompt.passages[0], prompt.tail)
-    return head, text, ()
+    return head, text
 
 
 def _row(engine: Engine, head: Sequence[Segment], passages: Sequence[Segment], tail: Sequence[Segment]) -> Segments:

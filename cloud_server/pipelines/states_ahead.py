@@ -5,13 +5,13 @@ A passage's state is computed directly after the instructions. The state serves,
 passage comes first: each row of an answer written in rows of one passage, and an answer from one prompt.
 """
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from cloud_server.engine.jobs import Segments
 from cloud_server.engine.saved_states import SavedStates
-from cloud_server.pipelines.answering import beginning
+from cloud_server.pipelines.answering import instructions_and_passage
 from cloud_server.retrieval.index import Progress
 from cloud_server.retrieval.opened import StoredPassages
 from models.engine import Engine
@@ -74,20 +74,25 @@ class StatesWriter:
                 "from one without. Answers are written without them. To see why: jackdaw-server models info"
             )
         self._saved.sweep()
-        planned, names = self._plan(limit)
+        head, texts, names = self._plan(limit)
         gone = self._saved.sizes().keys() - names
         for name in gone:
             self._saved.delete(name)
         before, made = self._saved.sizes(), dict[str, int]()
         self._engine.clear(0)
-        for done, number in enumerate(planned):
-            on_progress(Progress("states", done, len(planned), done))
-            if segments := self._beginning(number):
-                made |= self._write(segments, limit)
-        on_progress(Progress("states", len(planned), len(planned), len(planned)))
+        if texts and (state := self._saved.read(head, 0)):
+            self._engine.join(0, [state])
+        elif texts:
+            made |= self._write(head, 0, limit)
+        for done, text in enumerate(texts):
+            on_progress(Progress("states", done, len(texts), done))
+            if self._saved.read((*head, *text), len(head)) is None:
+                self._engine.rollback(0, self._engine.length(0) - len(head))
+                made |= self._write(text, len(head), limit)
+        on_progress(Progress("states", len(texts), len(texts), len(texts)))
         size = sum(self._saved.sizes().values())
         return StatesReport(
-            passages=len(planned),
+            passages=len(texts),
             of=len(self._passages.files),
             computed=len(made),
             damaged=len(made.keys() & before),
@@ -97,28 +102,29 @@ class StatesWriter:
             limit_bytes=limit,
         )
 
-    def _plan(self, limit: int) -> tuple[list[int], set[str]]:
-        """Return the numbers of the passages whose states fit into the limit, and the file names of these states and of
-        the instructions' state.
+    def _plan(self, limit: int) -> tuple[Sequence[int], list[Sequence[int]], set[str]]:
+        """Return the tokens of the instructions, those of each passage whose state fits into the limit, and the names
+        of all these states. The tokens take about a thousandth of their states' bytes.
         """
-        planned: list[int] = []
+        head: Sequence[int] = ()
+        texts: list[Sequence[int]] = []
         names: set[str] = set()
         size = 0
         for number in self._ranked():
-            segments = self._beginning(number)
-            if segments is None:
+            passage = self._passages.read(number)
+            if passage is None:
                 continue
-            head, text, _ = segments
+            head, text = instructions_and_passage(self._engine, self._template, passage)
             own = self._saved.name((*head, *text))
-            more = {own: self._room(text)} | ({} if names else {self._saved.name(head): self._room(head)})
-            if own in names:
+            if own in names or not (head and text and len(head) + len(text) < self._engine.info.prompt_room):
                 continue
+            more = {own: self._room(text)} | ({} if names else {self._saved.name(head): self._room(head)})
             if size + sum(more.values()) > limit:
                 break
             size += sum(more.values())
             names |= more.keys()
-            planned.append(number)
-        return planned, names
+            texts.append(array("i", text))
+        return head, texts, names
 
     def _ranked(self) -> Iterator[int]:
         """Yield the numbers of all passages, the most used first, then those never used, in index order."""
@@ -127,52 +133,19 @@ class StatesWriter:
         known = set(hot)
         return chain(hot, (number for number in range(len(self._passages.files)) if number not in known))
 
-    def _beginning(self, number: int) -> Segments | None:
-        """Return the tokens of a passage's prompt up to the question; None if there is no such passage or the model has
-        no room for it.
+    def _write(self, tokens: Sequence[int], start: int, limit: int) -> dict[str, int]:
+        """Compute the state of these tokens after the `start` tokens in the sequence, and write it. Return its number
+        of tokens, by file name. `limit` is named if the disk is full.
         """
-        passage = self._passages.read(number)
-        if passage is None:
-            return None
-        head, text, _ = segments = beginning(self._engine, self._template, passage)
-        fits = len(head) + len(text) < self._engine.info.prompt_room
-        return segments if fits and head and text else None
-
-    def _write(self, segments: Segments, limit: int) -> dict[str, int]:
-        """Compute and write the states of the instructions and of a passage, where they are missing or damaged. Return
-        the number of tokens of each state written, by file name. `limit` is named if the disk is full.
-        """
-        head, text, _ = segments
-        made = {}
-        for start, tokens in ((0, head), (len(head), (*head, *text))):
-            if self._saved.read(tokens, start) is None:
-                self._compute(tokens)
-                try:
-                    self._saved.write(self._engine, 0, start)
-                except StoreFull as error:
-                    raise StoreFull(
-                        "The disk is full. The states that were written are whole, and the server uses them. Free some "
-                        f"space, or give --limit-mb a number below {limit / 1e6:,.0f}."
-                    ) from error
-                made[self._saved.name(tokens)] = len(tokens) - start
-        return made
-
-    def _compute(self, tokens: Sequence[int]) -> None:
-        """Make the sequence hold the given tokens. Those that it holds already, the instructions at the start, are not
-        computed again.
-        """
-        held = self._engine.tokens(0)
-        same = next(
-            (place for place, (old, new) in enumerate(zip(held, tokens, strict=False)) if old != new),
-            min(len(held), len(tokens)),
-        )
-        if same < len(held) and self._engine.info.verdict.trusts("rollback"):
-            self._engine.rollback(0, len(held) - same)
-        elif same < len(held):
-            self._engine.clear(0)
-            same = 0
-        if same < len(tokens):
-            self._engine.prefill(0, tokens[same:])
+        self._engine.prefill(0, tokens)
+        try:
+            self._saved.write(self._engine, 0, start)
+        except StoreFull as error:
+            raise StoreFull(
+                "The disk is full. The states that were written are whole, and the server uses them. Free some "
+                f"space, or give --limit-mb a number below {limit / 1e6:,.0f}."
+            ) from error
+        return {self._saved.name(self._engine.tokens(0)): len(tokens)}
 
     def _room(self, tokens: Sequence[int]) -> int:
         return _OVERHEAD + len(tokens) * (self._engine.info.kv_bytes_per_token + _OVERHEAD_PER_TOKEN)

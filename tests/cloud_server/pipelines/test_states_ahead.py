@@ -1,5 +1,6 @@
 """The folder of states: bounded, hottest first, whole at any moment, and only states that fit."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,11 @@ import pytest
 from cloud_server.engine.saved_states import SavedStates
 from cloud_server.pipelines.states_ahead import StatesReport, StatesWriter
 from cloud_server.retrieval.opened import StoredPassages
+from models.engine import KVSlice
 from models.fake import FakeEngine
 from models.verdict import Verdict
 from shared.errors import StoreFull, UsageError
-from shared.prompt import CHATML
+from shared.prompt import CHATML, build
 from storage.blobs import Blobs
 from storage.public_passages import PassageFiles, PassageText, write_passages
 
@@ -139,10 +141,39 @@ def test_where_states_are_not_exact_none_is_made(make: Make, tmp_path: Path) -> 
     assert not (tmp_path / "states").exists()
 
 
-def test_without_exact_rollback_each_state_is_computed_from_the_start(make: Make, tmp_path: Path) -> None:
+@pytest.mark.parametrize("made", [False, True])
+def test_each_passage_is_tokenized_once_and_each_state_read_once(
+    make: Make, monkeypatch: pytest.MonkeyPatch, made: bool
+) -> None:
+    if made:
+        fill(make())
+    tokenized, read = Counter[str](), Counter[tuple[int, ...]]()
+    tokenize, read_state = FakeEngine.tokenize, SavedStates.read
+
+    def counting_tokenize(engine: FakeEngine, text: str, *, special: bool = False) -> list[int]:
+        tokenized[text] += 1
+        return tokenize(engine, text, special=special)
+
+    def counting_read(saved: SavedStates, tokens: Sequence[int], start: int) -> KVSlice | None:
+        read[tuple(tokens)] += 1
+        return read_state(saved, tokens, start)
+
+    monkeypatch.setattr(FakeEngine, "tokenize", counting_tokenize)
+    monkeypatch.setattr(SavedStates, "read", counting_read)
+    assert fill(make()).passages == COUNT
+    assert [count for text, count in tokenized.items() if "Text " in text] == [1] * COUNT
+    assert list(read.values()) == [1] * (COUNT + 1)
+
+
+def test_states_behind_kept_instructions_equal_those_computed_from_the_start(make: Make, tmp_path: Path) -> None:
     fill(make())
     made = files(tmp_path)
-    for name in made:
+    saved, engine = SavedStates(tmp_path / "states", "fake"), FakeEngine()
+    head = [token for part in build("", ()).head for token in engine.tokenize(part.text, special=part.special)]
+    kept = saved.name(head)
+    assert kept in made
+    for name in made.keys() - {kept}:
         (tmp_path / "states" / name).unlink()
-    fill(make(verdict=Verdict(inexact=frozenset({"rollback"}))))
+    report = fill(make(engine=engine))
+    assert (report.computed, report.tokens_computed) == (COUNT, engine.computed)
     assert files(tmp_path) == made
