@@ -94,6 +94,10 @@ class Trace:
             before = self.steps.pop()[1] if self.steps and self.steps[-1][0] == name else 0.0
             self.steps.append((name, before + (time.perf_counter() - started) * 1000))
 
+    def step_ms(self, name: str) -> float:
+        """Return the milliseconds of all steps of this name."""
+        return sum(ms for step, ms in self.steps if step == name)
+
     def first_token(self) -> None:
         """Record the time of the first token; later calls do nothing."""
         if self.first_token_ms is None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from device_app.answering import conclusion, quoting
@@ -104,7 +105,8 @@ class Assistant:
                         yield Found(state.hits[: request.options.plan.passages])
                         state = replace(state, costed=writer.costed(state))
                     case Action("fetch then generate") if state.fetched is None:
-                        fetched = server.fetch(state.costed.attempt.hits if state.costed else ())
+                        own = state.costed.attempt.hits if state.costed else ()
+                        fetched = server.fetch(own, partial(writer.compute_ahead, state))
                         yield from fetched.rounds
                         state = replace(state, fetched=fetched)
                     case Action("answer by rule" | "serve kept" | "quote" | "nothing" | "decline") as action:

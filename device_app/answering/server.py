@@ -3,7 +3,7 @@
 The request's ledger records all data that leaves the device for that, also when a step fails.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
@@ -129,12 +129,18 @@ class Server:
         self.aggregated = self._cleanup.enter_context(joint)
         return Joint()
 
-    def fetch(self, own: Sequence[Hit]) -> Fetched:
-        """Return the server's passages that fit the question about as well as the files' passages do."""
-        search, link, request = Search(), self.public.link, self.request
+    def fetch(self, own: Sequence[Hit], meanwhile: Callable[[], None]) -> Fetched:
+        """Return the server's passages that fit the question about as well as the files' passages do.
+
+        `meanwhile` is called while the server searches; the errors that it raises end the search.
+        """
+        request, link = self.request, self.public.link
+        search = Search(link, request.query.text, request.options.plan.passages, request.options.pipeline)
         try:
-            with request.trace.step("search"):
-                search.run(link, request.query.text, request.options.plan.passages, request.options.pipeline)
+            with search:
+                meanwhile()
+                with request.trace.step("search"):
+                    search.wait()
         except LinkError as error:
             return Fetched(failed=str(error), rounds=search.rounds.looked_up)
         finally:
@@ -145,17 +151,18 @@ class Server:
         near = self._near(request.vector, own, [public_hit(passage) for passage in search.passages])
         return Fetched(near, rounds=search.rounds.looked_up)
 
-    def choice(self, source: LocalSource, prompt: Prompt, connection: Connection) -> Choice:
+    def choice(self, source: LocalSource, prompt: Prompt, connection: Connection, *, reads_ahead: bool) -> Choice:
         """Choose the plan for a question that goes beyond the files, from what is known about the server.
 
-        Sends nothing.
+        `reads_ahead`: the device reads the prompt of its own passages during a search. Sends nothing.
         """
         options, public = self.request.options, self.public
         weighed = public.weighed(self.request.query.text, options.max_tokens)
         answer = min(weighed.knowledge.answers.quantile(0.5), options.max_tokens)
         rows = 2 * options.plan.passages if arranged(options).plan.arrangement == "rows" else 1
         mixing = ROW_COST * max(rows - max(len(prompt.passages), 1), 0)
-        work = Work(source.cost(prompt, self.tree), options.plan.passages * PASSAGE_TOKENS, answer, mixing)
+        public_tokens = options.plan.passages * PASSAGE_TOKENS
+        work = Work(source.cost(prompt, self.tree), public_tokens, answer, mixing, reads_ahead)
         limits = Limits(
             agreed=options.reach == "fitting",
             incompatible=NAMED if options.pipeline else connection.incompatible,
@@ -195,8 +202,7 @@ class Server:
         if joint:
             profile = self._judged(held.profile, joint.report)
         else:
-            took = dict(trace.steps)
-            read_s, written_s = (took.get(step, 0.0) / 1000 for step in ("prefill", "decode"))
+            read_s, written_s = (trace.step_ms(step) / 1000 for step in ("prefill", "decode"))
             read, written = trace.tokens_prefilled, trace.tokens_decoded
             position = trace.tokens_cached + read + written / 2
             profile = held.profile.wrote(read, read_s, written, written_s, position)

@@ -61,7 +61,15 @@ class Writer:
         assert state.connection
         attempt = self.attempt(self._first(state))
         assert attempt.prompt
-        return Costed(attempt, self.server.choice(self.model, attempt.prompt, state.connection))
+        known = self.model, attempt.prompt, state.connection
+        return Costed(attempt, self.server.choice(*known, reads_ahead=self._reads_ahead(state)))
+
+    def compute_ahead(self, state: State) -> None:
+        """Compute the states of the files' passages before the server's are known: the answer needs them either way."""
+        prompt = state.costed.attempt.prompt if state.costed else None
+        if prompt and self._reads_ahead(state):
+            with self.request.trace.step("prefill"):
+                self.tree = self.model.computed_ahead(prompt, self.request.trace, self.tree)
 
     def prefill(self, state: State) -> None:
         """Compute the attention states of the first prompt, and keep them."""
@@ -200,6 +208,12 @@ class Writer:
     def _first(self, state: State) -> Sequence[Hit]:
         """Return the passages for the first prompt."""
         return state.hits[: self.request.options.plan.passages]
+
+    def _reads_ahead(self, state: State) -> bool:
+        """Return whether the files' passages are read during a search: not where they would be quoted if the server
+        finds nothing.
+        """
+        return self.model.computes_ahead and not (state.retrieved and state.retrieved.quoted)
 
     def _attempt(self, hits: Sequence[Hit], options: Options, earlier: Sequence[Exchange]) -> Attempt:
         text, arrangement, typed = self.request.query.text, options.plan.arrangement, self.request.typed.passages

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from device_app.companion import waiting
 from device_app.companion.link.request import RequestEvent
@@ -21,26 +21,20 @@ if TYPE_CHECKING:
     from device_app.companion.link.link import Link
 
 
-@dataclass(slots=True)
 class Search:
-    """A search on the server: its passages, the seconds until they came, the rounds of retrieval, and the bytes sent.
+    """A search on the server, a context manager that sends the question; `wait` then waits for the passages.
 
-    The bytes are counted even if no passages came.
+    Afterwards it has the passages, the seconds until they came, the server's rounds of retrieval, and the bytes sent,
+    which are counted even if nothing came back. Entering and waiting raise LinkError, with the reason.
     """
 
-    passages: Sequence[m.PublicPassage] = ()
-    seconds: float = 0.0
-    sent_bytes: int = 0
-    rounds: Rounds = field(default_factory=Rounds)
-
-    def run(self, link: Link, question: str, passages: int, pipeline: m.ChosenPipeline = "") -> None:
-        """Fetch at most `passages` passages into this object, by this pipeline; if "", the server chooses.
-
-        Raises LinkError, with the reason, if none can come.
-        """
-        inbox: SimpleQueue[RequestEvent] = SimpleQueue()
-        started = time.monotonic()
-        ask = m.Ask(
+    def __init__(self, link: Link, question: str, passages: int, pipeline: m.ChosenPipeline = "") -> None:
+        """Prepare a search for at most `passages` passages, by this pipeline; if "", the server chooses."""
+        self.passages: Sequence[m.PublicPassage] = ()
+        self.seconds, self.sent_bytes, self.rounds = 0.0, 0, Rounds()
+        self._link = link
+        self._limit_s = waiting.LIMITS.sources_s if pipeline else waiting.LIMITS.passages_s
+        self._ask = m.Ask(
             request=1,
             question=question,
             generate=False,
@@ -50,27 +44,39 @@ class Search:
             sampling=m.Sampling(**asdict(SamplingSettings())),
             pipeline=pipeline,
         )
-        request = link.ask(ask, lambda _, event: inbox.put(event))
-        try:
-            limit = waiting.LIMITS.sources_s if pipeline else waiting.LIMITS.passages_s
-            self.passages = self._sources(inbox, started, limit)
-            self.seconds = time.monotonic() - started
-        except LinkError as error:
-            raise LinkError(link.blamed(str(error))) from None
-        finally:
-            request.cancel()
-            self.sent_bytes = request.sent_bytes
+        self._inbox: SimpleQueue[tuple[float, RequestEvent]] = SimpleQueue()
+        self._started = time.monotonic()
 
-    def _sources(self, inbox: SimpleQueue[RequestEvent], started: float, limit: float) -> Sequence[m.PublicPassage]:
-        """Wait for the passages: `limit` seconds from `started` and from each round, up to an overall limit."""
-        deadline = started + limit
-        while event := next_event(inbox, deadline):
+    def __enter__(self) -> Self:
+        """Send the question."""
+        self._started = time.monotonic()
+        self._request = self._link.ask(self._ask, lambda _, event: self._inbox.put((time.monotonic(), event)))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the search, whatever came of it."""
+        self._request.cancel()
+        self.sent_bytes = self._request.sent_bytes
+
+    def wait(self) -> None:
+        """Wait for the passages, up to a limit from when the question was sent."""
+        try:
+            self._receive()
+        except LinkError as error:
+            raise LinkError(self._link.blamed(str(error))) from None
+
+    def _receive(self) -> None:
+        """Wait for the passages: for the limit from the start and from each round, up to an overall limit."""
+        deadline = self._started + self._limit_s
+        while arrival := next_event(self._inbox, deadline):
+            arrived, event = arrival
             match event:
                 case m.Sources(_, passages):
-                    return passages
+                    self.passages, self.seconds = passages, arrived - self._started
+                    return
                 case m.Round():
                     self.rounds.add(event)
-                    deadline = min(time.monotonic() + limit, started + waiting.LIMITS.rounds_s)
+                    deadline = min(arrived + self._limit_s, self._started + waiting.LIMITS.rounds_s)
                 case m.Failed(_, code, message):
                     raise LinkError(message or f"the server could not search ({code})")
                 case m.Finished():

@@ -41,8 +41,7 @@ class Prefilling:
 
         States cached in the `tree` are joined; without a tree, all are computed.
         """
-        for sequence in range(self.engine.info.sequences):
-            self.engine.clear(sequence)
+        self._clear()
         nodes, tail = self.paths(prompt), self.tokens(prompt.tail)
         trace.tokens_prefilled += len(nodes) * len(tail)
         if len(nodes) == 1:
@@ -63,6 +62,26 @@ class Prefilling:
             else:
                 rows.append(self.engine.prefill(row, [*self._join(row, path, 1, trace, tree), *tail]))
         return rows
+
+    @property
+    def computes_ahead(self) -> bool:
+        """Whether the states of passages may be computed before the rest of the prompt is known: exact in any rows."""
+        return self.engine.info.sliceable and self.engine.info.verdict.serves_rows
+
+    def computed_ahead(self, prompt: Prompt, trace: Trace, tree: QKVTree) -> QKVTree:
+        """Compute the states of the prompt's passages that the tree lacks, and return the tree with them in memory.
+
+        Any prompt that a row's passages begin then joins them. Requires `computes_ahead`. Raises ContextFull.
+        """
+        for path in self.paths(prompt):
+            if tree.missing(self.engine.info.kv_key, path):
+                self._clear()
+                rest = self._join(0, path, 0, Trace(), tree)  # what is joined is counted where the prompt is read
+                trace.tokens_prefilled += len(rest)
+                if rest:
+                    self.engine.prefill(0, rest)
+                tree = tree.with_computed(self.engine, 0, path)
+        return tree
 
     def prefilled_behind(self, prompt: Prompt, accepted: Sequence[int], trace: Trace) -> Logits:
         """Return row 0's logits after the prompt and the accepted tokens; tokens already in the row are reused."""
@@ -87,11 +106,16 @@ class Prefilling:
         Return how many nodes of the path the row then holds.
         """
         reached = tree.extend(self.engine, row, path, start) if tree else start
-        trace.segments_cached += reached - start
-        trace.tokens_cached += sum(len(node.tokens) for node in path[start:reached])
-        passages = (segment.passage for node in path[start:reached] for segment in node.segments)
+        kept = tree.not_computed(self.engine.info.kv_key, path[:reached], start) if tree else []
+        trace.segments_cached += len(kept)
+        trace.tokens_cached += sum(len(node.tokens) for node in kept)
+        passages = (segment.passage for node in kept for segment in node.segments)
         trace.joined.update(passage for passage in passages if passage is not None)
         return reached
+
+    def _clear(self) -> None:
+        for sequence in range(self.engine.info.sequences):
+            self.engine.clear(sequence)
 
     def _join(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> list[int]:
         """Join the cached states of a path, as `extend` does; return the tokens that are still to be computed."""

@@ -142,8 +142,8 @@ def _together(link: Wire, source: LocalSource, case: Case, rule: Rule, sampling:
 
 
 def _fetched(link: Link, case: Case) -> int:
-    search = Search()
-    search.run(link, case.question, 1)
+    with Search(link, case.question, 1) as search:
+        search.wait()
     return search.sent_bytes
 
 

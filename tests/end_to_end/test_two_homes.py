@@ -15,6 +15,8 @@ import pytest
 from device_app.companion.link.pairing import NotPaired, pair
 from shared.pairing.code import read_link
 from tests.jackdaw_process import ROOT, Home, home
+from tests.network.line import Conditions
+from tests.network.proxy import Proxy
 
 pytestmark = [
     pytest.mark.weights,
@@ -111,6 +113,29 @@ def test_pair_connect_ask_and_revoke(server: ServerHome, device: Callable[[str],
     assert laptop.json("ask", "Where is Mount Kenya?")["found"]
     assert phone.json("disconnect")["url"] == f"wss://{HOST}:{port}/"
     assert not kept.exists()
+
+
+def test_a_device_reads_its_own_passages_while_a_distant_server_searches(
+    server: ServerHome, device: Callable[[str], Home], tmp_path: Path
+) -> None:
+    facts, notes = tmp_path / "facts.jsonl", tmp_path / "notes"
+    facts.write_text("\n".join(map(json.dumps, FACTS)))
+    notes.mkdir()
+    (notes / "rowed.md").write_text("We rowed on the Danube through Vienna in May.")
+    assert server.run("index", "build", str(facts)).returncode == 0
+    token = server.json("token", "create", "phone")["token"]
+    _, line = server.begin("serve", "--port", "0", "--metrics-port", "0")
+    phone = device("phone")
+    assert phone.json("add", str(notes))["documents"] == 1
+    with Proxy(line["port"], Conditions(delay_s=0.2)) as proxy:
+        phone.json("connect", f"ws://127.0.0.1:{proxy.port}/", "--yes", text=token)
+        question = "Through which European countries does the Danube flow, where we rowed?"
+        answer = phone.json("ask", question, code=None)
+    assert [source["side"] for source in answer["sources"]] == ["device", "server"]
+    assert answer["egress"]["items"] == ["the question"]
+    names = [step["name"] for step in answer["trace"]["steps"]]
+    searched = names.index("search")
+    assert (names[searched - 1], names[searched + 1]) == ("prefill", "prefill")
 
 
 def test_a_server_that_is_killed_counts_on_and_its_code_goes_on(

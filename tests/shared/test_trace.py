@@ -25,3 +25,8 @@ def test_what_was_begun_in_vain_is_one_step_and_none_of_its_tokens_count() -> No
     assert [len(part.steps) for part in trace.all] == [2, 1, 3]
     assert not first.discarded
     assert not second.discarded
+
+
+def test_steps_of_one_name_count_together_wherever_they_stand() -> None:
+    trace = Trace(steps=[("prefill", 30.0), ("search", 200.0), ("prefill", 12.0)])
+    assert (trace.step_ms("prefill"), trace.step_ms("decode")) == (42.0, 0.0)

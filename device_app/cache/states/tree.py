@@ -7,9 +7,9 @@ kept: no other value of the prefix is needed later.
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from device_app.cache.eviction import Kept, Policy, victims
@@ -41,7 +41,8 @@ class Node:
 class QKVTree:
     """The tree of one person. `limit` is in bytes; 0 keeps nothing.
 
-    Nodes that are `unseen` do not count as kept in decisions. A `kv_key` names the model and the settings of states.
+    Nodes that are `unseen` do not count as kept in decisions. `computed` are states in memory, by node, that the
+    current answer has computed. A `kv_key` names the model and the settings of states.
     """
 
     rows: KVSlices
@@ -50,6 +51,24 @@ class QKVTree:
     limit: int
     policy: Policy
     unseen: frozenset[str] = frozenset()
+    computed: Mapping[str, KVSlice] = field(default_factory=dict)
+
+    def with_computed(self, engine: Engine, row: int, path: Sequence[Node]) -> "QKVTree":
+        """Return the tree that also has, in memory, those nodes that it lacks of the path that the row begins with."""
+        key = engine.info.kv_key
+        missing = {name for name, _ in self.missing(key, path)}
+        computed, start = dict(self.computed), 0
+        for name, node in zip(_names(key, path), path, strict=True):
+            stop = start + len(node.tokens)
+            if name in missing:
+                computed[name] = engine.slice(row, start, stop)
+            start = stop
+        return replace(self, computed=computed)
+
+    def not_computed(self, kv_key: str, path: Sequence[Node], start: int) -> list[Node]:
+        """Return the path's nodes from index `start` on without those that the current answer has computed."""
+        names = _names(kv_key, path)
+        return [node for name, node in zip(names[start:], path[start:], strict=True) if name not in self.computed]
 
     def without(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> "QKVTree":
         """Return a tree for decisions that counts none of these passages as kept directly after the root."""
@@ -61,7 +80,7 @@ class QKVTree:
 
         def longest(parent: str, left: list[int]) -> list[int]:
             names = {place: name_behind(parent, passages[place]) for place in left}
-            known = self.rows.known(list(names.values())) - self.unseen
+            known = self.rows.known(list(names.values())) - self.unseen | self.computed.keys()
             paths = [
                 [place, *longest(names[place], [other for other in left if other != place])]
                 for place in left
@@ -73,19 +92,23 @@ class QKVTree:
         return path + [place for place in range(len(passages)) if place not in path]
 
     def extend(self, engine: Engine, row: int, path: Sequence[Node], held: int = 0) -> int:
-        """Join the kept nodes that follow the `held` nodes already in the row; return how many the row has then."""
+        """Join the kept and computed nodes that follow the `held` nodes already in the row; return how many the row has
+        then.
+        """
         names = _names(engine.info.kv_key, path)
         known = self.rows.known(names)
         for name, node in zip(names[held:], path[held:], strict=True):
-            if name not in known or not self.joined(name, node, lambda states: engine.join(row, [states])):
+            if computed := self.computed.get(name):
+                engine.join(row, [computed])
+            elif name not in known or not self.joined(name, node, lambda states: engine.join(row, [states])):
                 break
             held += 1
         return held
 
     def missing(self, kv_key: str, path: Sequence[Node]) -> list[tuple[str, Node]]:
-        """Return the name and node of each step of the path that is not kept."""
+        """Return the name and node of each step of the path that is neither kept nor computed."""
         names = _names(kv_key, path)
-        known = self.rows.known(names) - self.unseen
+        known = self.rows.known(names) - self.unseen | self.computed.keys()
         return [(name, node) for name, node in zip(names, path, strict=True) if name not in known]
 
     def keep(self, engine: Engine, row: int, path: Sequence[Node]) -> int:

@@ -40,13 +40,15 @@ class Work:
     """Token counts: `public`, the server's passages, and `answer`, the expected answer.
 
     `own` is the cost of reading the device's own prompt, in prompt tokens that would take as long to read; `mixing` the
-    extra cost, in such tokens, of writing an answer from both sides' passages in several prompts.
+    extra cost, in such tokens, of writing an answer from both sides' passages in several prompts. `reads_ahead`: the
+    device reads its own prompt while the server searches.
     """
 
     own: float
     public: float
     answer: float
     mixing: float = 0.0
+    reads_ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,11 @@ def forecasts(known: SideTimes, work: Work, aggregation: AggregationChoice) -> d
     counted.
     """
     own, step = known.read_s * work.own, known.figures.decode["device"]
+    searched = max(known.search_s, own) if work.reads_ahead else known.search_s + own
     return {
         "alone": Forecast(own, step),
         "fetch": Forecast(
-            known.search_s + own + known.read_s * work.public, step + known.read_s * work.mixing / max(work.answer, 1)
+            searched + known.read_s * work.public, step + known.read_s * work.mixing / max(work.answer, 1)
         ),
         "together": Forecast(max(own, known.search_s + known.start_s), aggregation.token_s[aggregation.way]),
     }

@@ -202,9 +202,10 @@ class Drafting:
 
 
 class _TreeElsewhere:
-    """A wrapper of the state tree that calls its methods on the thread that owns it."""
+    """A wrapper of the state tree that calls those of its methods that use its database on the thread that owns it."""
 
     def __init__(self, tree: QKVTree, ask: Callable[[Callable[[], Any]], Any]) -> None:
+        self.not_computed = tree.not_computed
         self._tree, self._ask = tree, ask
 
     def __getattr__(self, name: str) -> Any:

@@ -142,6 +142,25 @@ def test_rows_from_the_tree_equal_rows_computed_at_once(source: LocalSource, tre
     assert same(source, tree, prompt) == 4
 
 
+@pytest.mark.parametrize("in_rows", [True, False])
+@pytest.mark.parametrize("known", [1, 2])
+def test_what_is_computed_before_the_prompt_is_whole_changes_nothing(
+    source: LocalSource, tree: QKVTree, in_rows: bool, known: int
+) -> None:
+    whole, first = (build("Which one is it?", PASSAGES[1:end], source.template) for end in (4, 1 + known))
+    prepared(source, tree, [])
+    trace = Trace()
+    ahead = source.computed_ahead(first if in_rows else first.joined(), trace, tree)
+    assert trace.tokens_prefilled == source.uncached(first, tree) > 0
+    assert source.uncached(first if in_rows else first.joined(), ahead) == 0
+    prompt = whole if in_rows else whole.joined()
+    source.prefilled(prompt, trace, ahead)
+    computed = trace.tokens_prefilled
+    assert same(source, ahead, prompt) == 0  # none was kept
+    source.prefilled(prompt, plain := Trace(), tree)
+    assert computed == plain.tokens_prefilled
+
+
 @pytest.mark.long
 def test_rows_serve_in_any_row_and_arrangement(source: LocalSource, tree: QKVTree) -> None:
     rows = build("Which one is it?", PASSAGES[:3], source.template)

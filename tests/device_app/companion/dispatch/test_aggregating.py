@@ -98,6 +98,8 @@ def test_the_first_token_of_what_is_fetched_waits_for_what_is_read() -> None:
     assert forecast["alone"].first == pytest.approx(40 / 60)
     assert forecast["fetch"].first == pytest.approx(0.32 + 180 / 60)
     assert forecast["together"].first == pytest.approx(40 / 60)
+    ahead = [forecasts(SOONER, Work(own, 140, 50, reads_ahead=True), greedily(SOONER)) for own in (6, 40)]
+    assert [forecast["fetch"].first for forecast in ahead] == pytest.approx([0.32 + 140 / 60, 180 / 60])
     assert forecast["alone"].token == forecast["fetch"].token == 0.13
     assert 0.13 < forecast["together"].token < 0.17
 

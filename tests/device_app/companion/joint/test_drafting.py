@@ -144,6 +144,10 @@ class Tree:
             raise self._error
         return held
 
+    def not_computed(self, kv_key: str, path: Sequence[object], start: int) -> list[object]:
+        """Nothing was computed before."""
+        return list(path[start:])
+
 
 def test_the_tree_is_asked_on_the_thread_that_it_belongs_to() -> None:
     tree = Tree()
