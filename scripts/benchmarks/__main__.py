@@ -74,6 +74,7 @@ def main() -> int:
     parser.add_argument(
         "--targets", metavar="A,B", help="dovetail: measure only these targets, such as 135m-q8_0,1.7b-q4_0"
     )
+    parser.add_argument("--only", metavar="A,B", help="dragon: run only these parts, such as first,perplexity")
     parser.add_argument("--threads", type=int, default=min(4, _cores()), help="threads (default: %(default)s)")
     arguments = parser.parse_args()
     if arguments.data and not arguments.data.is_dir():

@@ -24,7 +24,7 @@ Arm = Literal[
     "greedy",
 ]
 
-FirstArm = Arm | Literal["drcg_text"]
+FirstArm = Arm | Literal["drcg_text", "server_only"]
 
 FREE = SamplingSettings(temperature=0.7, min_p=0.05)
 JOINT: dict[Arm, tuple[Rule, Place | None]] = {

@@ -7,36 +7,35 @@ half.
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from queue import SimpleQueue
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from device_app.cache.states.tree import QKVTree
 from device_app.companion.joint import aggregated
 from device_app.companion.joint.aggregated import Aggregated, JointQuestion
 from device_app.companion.link.credentials import Credentials
 from device_app.companion.link.link import Link
-from device_app.companion.link.request import RemoteRequest, RequestEvent, wire_bytes
-from device_app.english.query import Query
+from device_app.companion.link.request import wire_bytes
 from device_app.inference.local import LocalSource
 from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
 from scripts.benchmarks import dragon_sync
-from scripts.benchmarks.dragon_answer import FREE, JOINT, WAYS, Arm, FirstArm, TimedAnswer, rule_and_place
-from scripts.benchmarks.dragon_data import Private, Question
+from scripts.benchmarks.dragon_answer import FREE, WAYS, Arm, TimedAnswer, rule_and_place
+from scripts.benchmarks.dragon_data import Question
 from scripts.benchmarks.dragon_line import Lines, Way
 from scripts.benchmarks.dragon_server import Server
 from scripts.benchmarks.pacing import Paced
 from shared.aggregation.terms import Terms
 from shared.aggregation.weights import log_weight
-from shared.prompt import ChatTemplate, Prompt, build
+from shared.prompt import ChatTemplate, Prompt
 from shared.protocol import codec
 from shared.protocol import messages as m
-from shared.public import stored
 from shared.trace import Trace
 
-_SETTLED_S: Final = 0.05
+SETTLED_S: Final = 0.05
+"""Seconds until what is under way on a line without delay has arrived."""
+
 _MODES: dict[Arm, dragon_sync.Mode] = {
     "token_wise": "token",
     "sequence_wise": "whole",
@@ -62,8 +61,8 @@ class Bench:
         self._embedder, self._server, self._rtts = embedder, server, rtts
         targets = (server.port, server.sync_port)
         self._lines = Lines([Way(target, rtt / 1000) for rtt in rtts for target in targets], cores)
-        self._links: dict[int, Link] = {}
-        self._sockets: dict[int, socket.socket] = {}
+        self.links: dict[int, Link] = {}
+        self.sockets: dict[int, socket.socket] = {}
         self._cleanup = ExitStack()
 
     def __enter__(self) -> Self:
@@ -72,11 +71,11 @@ class Bench:
             hello = m.Hello(m.VERSIONS, self.source.engine.vocabulary_hash(), self._embedder.fingerprint, "bench")
             for place, rtt in enumerate(self._rtts):
                 url = f"ws://127.0.0.1:{lines.ports[2 * place]}/"
-                link = self._links[rtt] = Link(Credentials(url, self._server.token), hello)
+                link = self.links[rtt] = Link(Credentials(url, self._server.token), hello)
                 opening.callback(link.close)
                 if not link.wait(30).connected:
                     raise RuntimeError(f"no link: {link.state.why_not()}")
-                connection = self._sockets[rtt] = socket.create_connection(("127.0.0.1", lines.ports[2 * place + 1]))
+                connection = self.sockets[rtt] = socket.create_connection(("127.0.0.1", lines.ports[2 * place + 1]))
                 opening.callback(connection.close)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._cleanup = opening.pop_all()
@@ -117,7 +116,7 @@ class Bench:
         weights = question.weights(rows, passages, level)
         with self._counted(rtt) as answer:
             if arm in ("device_only", "device_only_greedy"):
-                self._alone(answer, prompt, weights, sampling, tokens)
+                self.alone(answer, prompt, weights, sampling, tokens, self.tree)
             elif arm in _MODES:
                 self._exchanged(answer, _MODES[arm], question, prompt, weights, sampling, tokens, passages, rtt)
             else:
@@ -131,7 +130,7 @@ class Bench:
         before = [self._lines.carried(way) for way in (place, place + 1)]
         answer = TimedAnswer([], [], time.perf_counter(), 0.0)
         yield answer
-        time.sleep(1.2 * rtt / 1000 + _SETTLED_S)
+        time.sleep(1.2 * rtt / 1000 + SETTLED_S)
         after = [self._lines.carried(way) for way in (place, place + 1)]
         answer.read_at = answer.read_at or self._engine.read_at
         answer.up = sum(now[0] - then[0] for now, then in zip(after, before, strict=True))
@@ -139,10 +138,17 @@ class Bench:
         answer.up_writing += answer.up
         answer.down_writing += answer.down
 
-    def _alone(
-        self, answer: TimedAnswer, prompt: Prompt, weights: Sequence[float], sampling: SamplingSettings, tokens: int
+    def alone(
+        self,
+        answer: TimedAnswer,
+        prompt: Prompt,
+        weights: Sequence[float],
+        sampling: SamplingSettings,
+        tokens: int,
+        tree: QKVTree | None,
     ) -> None:
-        stream = self.source.stream(prompt, sampling, max_tokens=tokens, similarities=weights, tree=self.tree)
+        """Let the device write the answer alone; states in the tree are joined."""
+        stream = self.source.stream(prompt, sampling, max_tokens=tokens, similarities=weights, tree=tree)
         for piece in stream:
             answer.at.append(time.perf_counter())
             answer.tokens.append(piece.token)
@@ -163,11 +169,11 @@ class Bench:
         request = dragon_sync.JointRequest(
             mode, question.text, passages, tokens, sampling.temperature, sampling.min_p, sampling.seed
         )
-        server = self._sockets[rtt]
+        server = self.sockets[rtt]
         dragon_sync.ask(server, request)
         decoder = self.source.decoder(prompt, weights, ahead=0, trace=Trace(), tree=self.tree)
         write = dragon_sync.token_wise if mode == "token" else dragon_sync.sequence_wise
-        done = write(server, request, decoder, _log_h(weights), self._engine)
+        done = write(server, request, decoder, log_weight(weights), self._engine)
         answer.tokens, answer.at = done.tokens, done.at
 
     def _joint(
@@ -184,7 +190,7 @@ class Bench:
         rtt: int,
         ahead: int | None,
     ) -> None:
-        asked, link = _together(arm, question.text, sampling, tokens, passages, rows), self._links[rtt]
+        asked, link = joint_question(arm, question.text, sampling, tokens, passages, rows), self.links[rtt]
         with _ahead(ahead), Aggregated(link, self.source, asked, Trace(), self.tree) as joint:
             for piece in joint.pieces(prompt, weights):
                 answer.at.append(time.perf_counter())
@@ -197,77 +203,16 @@ class Bench:
         sources = m.Numbered(1, m.Sources(1, joint.report.passages))
         answer.down_writing -= wire_bytes(codec.server_frame(sources)) - 4  # server frames have no mask
 
-    def first_token(self, arm: FirstArm, private: Private, text: str, rtt: int, passages: int) -> float:
-        """Return the milliseconds from the question to the first token, including the search of private passages."""
-        if arm != "drcg_text" and arm in JOINT:
-            return self._first_joint(arm, private, text, rtt, passages)
-        since = time.perf_counter()
-        public: SimpleQueue[RequestEvent] = SimpleQueue()
-        if arm == "drcg_text":
-            self._links[rtt].ask(m.Ask(1, text, False, passages, 1, 0), _into(public))
-        elif arm == "token_wise":
-            dragon_sync.ask(self._sockets[rtt], dragon_sync.JointRequest("token", text, passages, 1, 0.7, 0.05, 0))
-        question = _question(private, text, passages)
-        prompt, weights = question.prompt(self.source.template, 1, passages), question.weights(1, passages, 0.0)
-        answer = TimedAnswer([], [], since, 0.0)
-        if arm == "drcg_text":
-            texts = [*question.passages, *(stored(passage) for passage in _sources(public))]
-            whole = build(text, texts, self.source.template).joined()
-            self._alone(answer, whole, (1.0,), FREE, 1)
-        elif arm == "device_only":
-            self._alone(answer, prompt, weights, FREE, 1)
-        elif arm == "token_wise":
-            decoder = self.source.decoder(prompt, weights, ahead=0, trace=Trace(), tree=self.tree)
-            request = dragon_sync.JointRequest("token", text, passages, 1, 0.7, 0.05, 0)
-            answer.at = dragon_sync.token_wise(self._sockets[rtt], request, decoder, _log_h(weights), self._engine).at
-        time.sleep(1.2 * rtt / 1000 + _SETTLED_S)
-        return answer.ttft_ms
 
-    def _first_joint(self, arm: Arm, private: Private, text: str, rtt: int, passages: int) -> float:
-        """Return the milliseconds to a joint answer's first token. The request is sent to the server before the local
-        search.
-        """
-        start = time.perf_counter()
-        sampling = replace(FREE, temperature=0.0) if arm == "greedy" else FREE
-        asked = _together(arm, text, sampling, 2, passages, 1)
-        with Aggregated(self._links[rtt], self.source, asked, Trace(), self.tree) as joint:
-            question = _question(private, text, passages)
-            prompt = question.prompt(self.source.template, 1, passages)
-            with closing(joint.pieces(prompt, question.weights(1, passages, 0.0))) as pieces:
-                next(pieces)
-                first = time.perf_counter() - start
-        time.sleep(1.2 * rtt / 1000 + _SETTLED_S)
-        return first * 1000
-
-
-def _together(arm: Arm, text: str, sampling: SamplingSettings, tokens: int, passages: int, rows: int) -> JointQuestion:
+def joint_question(
+    arm: Arm, text: str, sampling: SamplingSettings, tokens: int, passages: int, rows: int
+) -> JointQuestion:
+    """Return the question of a joint answer of this arm."""
     rule, place = rule_and_place(arm)
     scheduled = WAYS.get(arm) == "scheduled"
     return JointQuestion(
         text, sampling, tokens, passages, rows, rule, place, open=rule == "algorithm1", scheduled=scheduled
     )
-
-
-def _question(private: Private, text: str, passages: int) -> Question:
-    hits = private.retriever.search(Query(text), passages)
-    return Question(text, tuple(hit.passage for hit in hits), tuple(hit.similarity for hit in hits))
-
-
-def _log_h(weights: Sequence[float]) -> float:
-    return log_weight(weights)
-
-
-def _into(queue: "SimpleQueue[RequestEvent]") -> Any:
-    def on_event(_: RemoteRequest, event: RequestEvent) -> None:
-        queue.put(event)
-
-    return on_event
-
-
-def _sources(events: "SimpleQueue[RequestEvent]") -> tuple[m.PublicPassage, ...]:
-    while not isinstance(event := events.get(timeout=30), m.Sources):
-        pass
-    return event.passages
 
 
 @contextmanager

@@ -2,14 +2,16 @@
 
 A window of text is a question and its continuation; its passages are the nearest pieces of the same text from other
 places, by the product's embedder. Ranks 1, 3, 5 … are on the device, 2, 4, 6 … on the server. Each passage is a row;
-rows are weighted as in the product, within a side and between the sides.
+rows are weighted as in the product, within a side and between the sides. What the paper compares with reads its
+passages in one prompt, best first: `crcg_device` and `crcg_cloud` those of one side, `drcg_text` those of both, as many
+as its budget has room for.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +32,15 @@ QUESTION_TOKENS: Final = WINDOW_TOKENS // 4
 window.
 """
 
-COUNTS: Final = (0, 1, 2, 4, 8)
-ROWS: Final = 2 * max(COUNTS) + 1
+COUNTS: Final = (0, 1, 2, 4, 8, 16)
+ROWS: Final = 17
 """The number of engine sequences that the benchmark needs."""
+
+PROMPT_PASSAGES: Final = 4
+"""The most passages in one prompt: 256 tokens, the paper's budget."""
+
+Compared = Literal["crcg_device", "crcg_cloud", "drcg_text"]
+"""What the paper compares with: passages of the device, of the server, or of both in one prompt."""
 
 SIDES: tuple[Side, Side] = ("device", "server")
 Logs = npt.NDArray[np.float64]
@@ -41,12 +49,14 @@ Logs = npt.NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class Predicted:
     """The log probabilities of one window's tokens: without a passage, shape (tokens,); after each side's passages,
-    best first, shape (passages, tokens); and the passages' similarities.
+    best first, shape (passages, tokens); and the passages' similarities. `prompts`: after 1, 2 … passages in one
+    prompt, same shape.
     """
 
     bare: Logs
     rows: Mapping[Side, Logs]
     similarities: Mapping[Side, Sequence[float]]
+    prompts: Mapping[Compared, Logs] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +112,31 @@ def log_probabilities(piece: Predicted, counts: Mapping[Side, int]) -> Logs:
 
 def perplexity(pieces: Sequence[Predicted], counts: Mapping[Side, int]) -> float:
     """Return exp of the mean negative log probability of all tokens."""
-    return math.exp(-float(np.concatenate([log_probabilities(piece, counts) for piece in pieces]).mean()))
+    return _perplexity([log_probabilities(piece, counts) for piece in pieces])
+
+
+def perplexity_of_prompts(pieces: Sequence[Predicted], arm: Compared, count: int) -> float:
+    """Return the perplexity with `count` passages of each side that the arm reads, in one prompt."""
+    read = min(2 * count if arm == "drcg_text" else count, PROMPT_PASSAGES)
+    return _perplexity([piece.prompts[arm][read - 1] if read else piece.bare for piece in pieces])
+
+
+def _perplexity(logs: Sequence[Logs]) -> float:
+    return math.exp(-float(np.concatenate(logs).mean()))
 
 
 def table(pieces: Sequence[Predicted]) -> dict[str, Any]:
-    """Return perplexities for `device`, `server` and `together` (the same number of passages on each side), by passages
-    per side.
+    """Return perplexities for `device`, `server` and `together` (the same number of passages on each side), and for
+    what the paper compares with, by passages per side.
     """
     arms: dict[str, tuple[Side, ...]] = {"device": ("device",), "server": ("server",), "together": SIDES}
-    return {
+    in_rows = {
         name: {str(count): round(perplexity(pieces, dict.fromkeys(sides, count)), 3) for count in COUNTS}
         for name, sides in arms.items()
+    }
+    compared: tuple[Compared, ...] = get_args(Compared)
+    return in_rows | {
+        arm: {str(count): round(perplexity_of_prompts(pieces, arm, count), 3) for count in COUNTS} for arm in compared
     }
 
 
@@ -130,13 +154,23 @@ def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dic
         question, rest = window[:QUESTION_TOKENS], window[QUESTION_TOKENS:]
         asked = embedder.embed([engine.detokenize(question).decode("utf-8", "replace")])[0]
         near = corpus.nearest(asked, start, start + WINDOW_TOKENS, 2 * max(COUNTS))
-        logs = _logs(engine, [[], *(piece for piece, _ in near)], question, rest)
-        nearness = [similarity for _, similarity in near]
+        passages, nearness = [passage for passage, _ in near], [similarity for _, similarity in near]
+        logs = _logs(engine, [[], *passages], question, rest)
+        read: dict[Compared, Sequence[Sequence[int]]] = {
+            "crcg_device": passages[0::2],
+            "crcg_cloud": passages[1::2],
+            "drcg_text": passages,
+        }
+        prompts = {
+            arm: _logs(engine, [_joined(some[:count]) for count in range(1, PROMPT_PASSAGES + 1)], question, rest)
+            for arm, some in read.items()
+        }
         pieces.append(
             Predicted(
                 logs[0],
                 {"device": logs[1::2], "server": logs[2::2]},
                 {"device": nearness[0::2], "server": nearness[1::2]},
+                prompts,
             )
         )
     return table(pieces)
@@ -148,13 +182,20 @@ def _tokens(text: Path, engine: Engine) -> list[int]:
     return [token for line in lines if line.strip() for token in engine.tokenize(line.strip() + "\n")]
 
 
+def _joined(passages: Sequence[Sequence[int]]) -> list[int]:
+    return [token for passage in passages for token in passage]
+
+
 def _logs(engine: Engine, passages: Sequence[Sequence[int]], question: Sequence[int], rest: Sequence[int]) -> Logs:
     """Return the log probabilities of the window's remaining tokens after each passage and the question, shape
     (passages, tokens).
     """
+    if len(passages) > ROWS:
+        return np.concatenate([_logs(engine, part, question, rest) for part in (passages[:ROWS], passages[ROWS:])])
     rows: dict[int, Logits] = {}
-    for row, passage in enumerate(passages):
+    for row in range(ROWS):
         engine.clear(row)
+    for row, passage in enumerate(passages):
         rows[row] = engine.prefill(row, [*passage, *question])
     logs = np.empty((len(passages), len(rest)))
     for place, token in enumerate(rest):

@@ -41,6 +41,9 @@ STEPS: Final[Mapping[str, Mapping[Side, float]]] = {
 a server.
 """
 
+PROMPT_TOKEN_S: Final[Mapping[Side, float]] = {"device": 1 / 60, "server": 1 / 1000}
+"""Seconds per token of a prompt on a phone and on a server's GPU, for figures that prompts decide."""
+
 READ_SHARES: Final[Mapping[Side, float]] = {"device": 0.45, "server": 0.05}
 """The cost, in steps, of each further token that is read in one step. A phone decodes 14 tokens a second of a model
 with 1.1 billion parameters and prefills 31 (DiSCo, appendix E); a server's GPU prefills many at once.
@@ -72,9 +75,10 @@ class Sizes:
     followed: int = 24
     scheduled: int = 24
     scheduled_tokens: int = 80
+    firsts: int = 20
 
 
-QUICK: Final = Sizes((0, 300), 2, (1, 8), (1, 4), 4, 5, 300, 3, 2, 2, 12)
+QUICK: Final = Sizes((0, 300), 2, (1, 8), (1, 4), 4, 5, 300, 3, 2, 2, 12, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +99,14 @@ class Setting:
     level: "Synchronized[float]"
     sizes: Sizes
 
-    def at(self, pace: str, *, endless: bool = True, level: float = LEVEL) -> None:
-        """Set the pace of both sides; `level` replaces the similarity of each public passage."""
+    def at(self, pace: str, *, endless: bool = True, level: float = LEVEL, reads_slowly: bool = False) -> None:
+        """Set the pace of both sides; `level` replaces the similarity of each public passage.
+
+        Where a side `reads_slowly`, the tokens of prompts take `PROMPT_TOKEN_S`, else they take as long as here.
+        """
         for side, own in self.paces.items():
             own.step_s, own.endless = STEPS[pace][side], endless
+            own.prompt_token_s = PROMPT_TOKEN_S[side] if reads_slowly else 0.0
         self.level.value = level
 
 

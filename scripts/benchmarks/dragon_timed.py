@@ -1,5 +1,5 @@
-"""The timings of the benchmark `dragon`: milliseconds per token and to the first token, bytes, stalls, rows. Ratios are
-computed within each round.
+"""The timings of the benchmark `dragon`: milliseconds per token, bytes, stalls, rows. Ratios are computed within each
+round.
 """
 
 import statistics
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from scripts.benchmarks import dragon_rules
-from scripts.benchmarks.dragon_answer import JOINT, Arm, FirstArm, TimedAnswer
-from scripts.benchmarks.dragon_setting import BASELINES, LEVEL, MOST_PASSAGES, PASSAGES, STEPS, TOKENS, Setting
+from scripts.benchmarks.dragon_answer import JOINT, Arm, TimedAnswer
+from scripts.benchmarks.dragon_setting import BASELINES, LEVEL, MOST_PASSAGES, STEPS, TOKENS, Setting
 from scripts.places import step
 
 Timed = Mapping[Arm, Mapping[int, list[TimedAnswer]]]
@@ -109,29 +109,6 @@ def _judged(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
                 for side in dragon_rules.SIDES
             }
     return {"acceptance_over_the_link": figures}
-
-
-def first_tokens(setting: Setting) -> dict[str, Any]:
-    """Return times to the first token, including search, with weights as retrieved: device only (CRCG), public passages
-    fetched as text (DRCG), joint.
-    """
-    setting.at("native", level=0.0)
-    sizes = setting.sizes
-    arms: tuple[FirstArm, ...] = ("device_only", "drcg_text", "token_wise", *JOINT)
-    taken: dict[FirstArm, dict[int, list[float]]] = {arm: {rtt: [] for rtt in sizes.rtts} for arm in arms}
-    for number in range(sizes.repeats):
-        text = setting.private.questions[number % len(setting.private.questions)].text
-        for rtt in sizes.rtts:
-            step(f"first tokens, {rtt} ms, round {number + 1} of {sizes.repeats}")
-            for arm in arms:
-                taken[arm][rtt].append(setting.bench.first_token(arm, setting.private, text, rtt, PASSAGES))
-    alone = taken["device_only"]
-    figures: dict[str, Any] = {"ttft_ms": {}, "ttft_over_device_only": {}}
-    for arm, by_rtt in taken.items():
-        ratios = {rtt: [a / b for a, b in zip(some, alone[rtt], strict=True)] for rtt, some in by_rtt.items()}
-        figures["ttft_ms"][arm] = {str(rtt): round(statistics.median(some), 1) for rtt, some in by_rtt.items()}
-        figures["ttft_over_device_only"][arm] = {str(rtt): round(statistics.median(r), 3) for rtt, r in ratios.items()}
-    return figures
 
 
 def stalls(setting: Setting) -> dict[str, Any]:

@@ -5,21 +5,26 @@ import socket
 import statistics
 import threading
 import time
+from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 
 from models.fake import FakeEngine
-from scripts.benchmarks import dragon_scheduled, dragon_sync
-from scripts.benchmarks.dragon_answer import WAYS, TimedAnswer
+from scripts.benchmarks import dragon, dragon_scheduled, dragon_sync
+from scripts.benchmarks.dragon_answer import WAYS, FirstArm, TimedAnswer
+from scripts.benchmarks.dragon_first import beside
 from scripts.benchmarks.dragon_line import Lines, Way
-from scripts.benchmarks.dragon_perplexity import Predicted, perplexity
+from scripts.benchmarks.dragon_perplexity import Compared, Predicted, perplexity, perplexity_of_prompts
 from scripts.benchmarks.dragon_rules import variation
 from scripts.benchmarks.dragon_schedule import BASE_RTT_S, Conditions, compared, policies, simulate
 from scripts.benchmarks.dragon_timed import compared as figures
 from scripts.benchmarks.pacing import Pace, paced
+from scripts.places import CannotRun
 from shared.aggregation.distribution import quantise
 from shared.aggregation.weights import device_share, log_weight
 from shared.side import Side
@@ -82,6 +87,41 @@ def test_perplexity_without_passages_is_the_bare_models() -> None:
     assert perplexity([piece(3)], {"device": 1}) == pytest.approx(math.exp(-float(piece(3).rows["device"][0].mean())))
 
 
+@pytest.mark.parametrize(
+    ("arm", "passages"),
+    [
+        ("crcg_device", {0: 0, 1: 1, 2: 2, 4: 4, 8: 4, 16: 4}),
+        ("crcg_cloud", {0: 0, 1: 1, 2: 2, 4: 4, 8: 4, 16: 4}),
+        ("drcg_text", {0: 0, 1: 2, 2: 4, 4: 4, 8: 4, 16: 4}),
+    ],
+)
+def test_what_the_paper_compares_with_reads_as_much_as_its_budget_has_room_for(
+    arm: Compared, passages: dict[int, int]
+) -> None:
+    logs = np.log(np.random.default_rng(5).uniform(0.01, 0.9, size=(5, 7)))
+    window = replace(piece(1), bare=logs[0], prompts={arm: logs[1:]})
+    for count, read in passages.items():
+        expected = math.exp(-float(logs[read].mean()))
+        assert perplexity_of_prompts([window], arm, count) == pytest.approx(expected)
+
+
+def test_a_part_that_the_benchmark_does_not_have_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CannotRun, match=r"no part quality\. Its parts: tokens, first, "):
+        dragon.run(Namespace(data=tmp_path, only="first,quality", quick=True, threads=1))
+
+
+def test_first_tokens_are_means_beside_the_device_alone() -> None:
+    taken: dict[FirstArm, dict[int, list[float]]] = {
+        "device_only": {0: [100.0, 300.0], 300: [100.0, 300.0]},
+        "coupled": {0: [110.0, 310.0], 300: [500.0, 500.0]},
+        "greedy": {0: [100.0, 300.0], 300: [200.0, 200.0]},
+    }
+    figures = beside(taken)
+    assert figures["ms"]["coupled"] == {"0": 210.0, "300": 500.0}
+    assert figures["over_alone"] == {"coupled": {"0": 1.05, "300": 2.5}, "greedy": {"0": 1.0, "300": 1.0}}
+    assert figures["later_ms"] == {"coupled": {"0": 10.0, "300": 300.0}, "greedy": {"0": 0.0, "300": 0.0}}
+
+
 def answer_with_gap(gap_s: float) -> TimedAnswer:
     return TimedAnswer([1, 2, 3], [1.0, 1.0 + gap_s, 1.0 + 2 * gap_s], 0.0, 0.5)
 
@@ -116,7 +156,7 @@ def test_emitted_tokens_are_as_near_to_the_mixture_as_true_draws() -> None:
         assert off < 3 * floor
 
 
-def test_a_step_is_held_and_a_prompt_is_not() -> None:
+def test_a_step_is_held_and_a_prompt_where_it_has_a_pace() -> None:
     pace = Pace(0.5)
     engine = paced(FakeEngine(), pace)
     pace.step_s = 0.05
@@ -128,6 +168,13 @@ def test_a_step_is_held_and_a_prompt_is_not() -> None:
     assert read - start < 0.05
     engine.prefill(0, list(range(60, 64)))
     assert time.perf_counter() - read >= 0.05 + 0.05 * 2.5
+    pace.prompt_token_s = 0.002
+    start = time.perf_counter()
+    engine.prefill(0, list(range(60, 90)))
+    assert time.perf_counter() - start >= 30 * 0.002
+    for _ in range(2):
+        engine.prefill(0, list(range(60, 90)))
+    assert time.perf_counter() - start >= 3 * 30 * 0.002
     pace.endless = True
     assert not any(engine.is_end(token) for token in range(engine.info.vocabulary))
 
