@@ -191,13 +191,13 @@ def info(as_json: bool) -> None:
         return
     for name, value in summary.items():
         if name == "model" and facts.model:
-            click.echo(f"{'model':<12}{safe_line(facts.model.name)}")
+            click.echo(f"{'model':<14}{safe_line(facts.model.name)}")
         elif name not in ("sources", "model") and value is not None:
             click.echo(
-                f"{name.replace('_', ' '):<12}{f'{value:,}' if isinstance(value, int) else safe_line(str(value))}"
+                f"{name.replace('_', ' '):<14}{f'{value:,}' if isinstance(value, int) else safe_line(str(value))}"
             )
     for file in facts.sources:
-        click.echo(f"{'source':<12}{safe_line(file.path)} ({file.size:,} bytes)")
+        click.echo(f"{'source':<14}{safe_line(file.path)} ({file.size:,} bytes)")
     if cost := incomparable(facts):
         click.echo(cost)
 

@@ -83,7 +83,7 @@ def test_build_add_and_info_tell_what_was_made(source: Write, tmp_path: Path) ->
     assert [Path(source["path"]).name for source in facts["sources"]] == ["a.jsonl", "b.jsonl"]
     assert facts["bytes"] > 4 * 256 * 4
     shown = run("info").stdout
-    assert "passages    4" in shown
+    assert "passages      4" in shown
     assert str(second) in shown
 
 
@@ -115,7 +115,7 @@ def test_an_index_with_codes_says_what_memory_it_needs(source: Write, monkeypatc
     facts = report("info")
     assert facts["codec"] == "rabitq"
     assert 3 * 40 < facts["memory_bytes"] < 3 * 50 + 40
-    assert f"memory bytes{facts['memory_bytes']:,}" in run("info").stdout
+    assert f"memory bytes  {facts['memory_bytes']:,}" in run("info").stdout
     monkeypatch.setattr(index, "shortage", lambda *_: "The codes need more.")
     assert "The codes need more." in run("build", path, "--codec", "rabitq").stderr
     assert report("build", path)["total"] == 3
