@@ -15,10 +15,11 @@ llama.cpp computes as many per batch anyway. The logits stay the same to the bit
 
 
 class _Interruptible:
-    def __init__(self, engine: Engine, give_way: Callable[[], bool], part: int) -> None:
+    def __init__(self, engine: Engine, give_way: Callable[[], bool], part: int, *, keeps: bool) -> None:
         self._engine = engine
         self._give_way = give_way
         self._part = part
+        self._keeps = keeps
 
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
         start = self._engine.length(sequence)
@@ -31,8 +32,9 @@ class _Interruptible:
                 done += size
             self._look()
             return self._engine.prefill(sequence, tokens[-last:] if last else tokens)
-        except BaseException:
-            self._engine.rollback(sequence, self._engine.length(sequence) - start)
+        except BaseException as error:
+            if not (self._keeps and isinstance(error, GaveWay)):
+                self._engine.rollback(sequence, self._engine.length(sequence) - start)
             raise
 
     def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
@@ -51,10 +53,10 @@ class _Interruptible:
         return getattr(self._engine, name)
 
 
-def interruptible(engine: Engine, give_way: Callable[[], bool], part: int = PART) -> Engine:
+def interruptible(engine: Engine, give_way: Callable[[], bool], part: int = PART, *, keeps: bool = False) -> Engine:
     """Return a wrapper of the engine. Once `give_way()` is true, its computing methods raise GaveWay and leave its
-    sequences unchanged.
+    sequences unchanged. With `keeps`, a sequence keeps the tokens that were prefilled before.
 
     `part` is the number of tokens computed between two checks, at least two.
     """
-    return cast(Engine, _Interruptible(engine, give_way, part))
+    return cast(Engine, _Interruptible(engine, give_way, part, keeps=keeps))

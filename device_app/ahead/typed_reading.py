@@ -11,15 +11,17 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
-from device_app.ahead.typing import RANKED, Ranking
+from device_app.ahead.typing import RANKED, Ranking, ReadQuestion
 from device_app.answering import quoting
 from device_app.english import query
 from models.interruptible import interruptible
 from shared import prompt as prompts
 from shared.errors import GaveWay, NotWritable, StoreError, UsageError
+from shared.trace import Trace
 
 if TYPE_CHECKING:
     from device_app.device import Device
+    from device_app.inference.local import LocalSource
     from device_app.question.options import Plan
 
 MOST_SHARE = 0.5
@@ -28,13 +30,13 @@ MOST_SHARE = 0.5
 PIECE_TOKENS = 32
 """Tokens per model batch, about 50 to 100 ms: a question that is sent waits at most that long."""
 
-GiveWay = Callable[[float], bool]
-"""Returns whether a reading has to stop; called with the share of the reading that is done."""
+GiveWay = Callable[[int], bool]
+"""Whether to stop, called with the number of tokens computed so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The cost of reading one passage: the tokens computed, and the time in milliseconds.
+    """The cost of reading one passage, or the question: the tokens computed, and the time in milliseconds.
 
     `done` is false if it was aborted; `is_kept` is false if its states were not stored.
     """
@@ -73,22 +75,55 @@ def nearest(device: Device, text: str) -> Ranking:
 def read(device: Device, passage: int, give_way: GiveWay) -> Reading:
     """Compute and keep a passage's attention states, unless kept already; stop within a batch once `give_way` is true.
 
-    Waits until the model is loaded. Raises StoreError, WeightsError, EngineError.
+    What was computed before it stopped stays in the engine, for the next prompt. Waits until the model is loaded.
+    Raises StoreError, WeightsError, EngineError.
     """
     stored = device.knowledge.passages([passage]).get(passage)
     loaded = device.begin_loading().result()
-    if stored is None or give_way(0.0):
+    if stored is None or give_way(0):
         return Reading(0, 0.0, done=stored is None)
-    size = max(loaded.uncached(prompts.build("", [stored], loaded.template), device.qkv_tree), 1)
-    began, before, done, is_kept = time.perf_counter(), loaded.engine.computed, True, True
+    tree = device.qkv_tree
+    prompt = replace(prompts.build("", [stored], loaded.template), tail=())
+    if not loaded.may_keep(prompt, tree, tree.limit * MOST_SHARE):
+        return Reading(0, 0.0, done=True)
+
+    def compute(source: LocalSource) -> None:
+        source.begin(prompt, Trace(), tree)
+        source.keep(prompt, tree)
+
+    return _computed(loaded, give_way, compute)
+
+
+def read_question(device: Device, step: ReadQuestion, give_way: GiveWay) -> Reading:
+    """Compute the attention states of a part of the question behind its passage, if the passage's are kept; stop within
+    a batch once `give_way()`. They stay in the engine, for the next prompt.
+
+    Raises StoreError, WeightsError, EngineError.
+    """
+    stored = device.knowledge.passages([step.passage]).get(step.passage)
+    loaded = device.begin_loading().result()
+    try:
+        asked = query.parse(step.text, date.today()).text
+    except UsageError:
+        asked = ""
+    if stored is None or not asked or give_way(0):
+        return Reading(0, 0.0, done=True)
+    whole = prompts.build(asked, [stored], loaded.template)
+    beginning = replace(whole, tail=whole.tail[:1])
+    if loaded.missing(beginning, device.qkv_tree):
+        return Reading(0, 0.0, done=True)
+    return _computed(loaded, give_way, lambda source: source.begin(beginning, Trace(), device.qkv_tree))
+
+
+def _computed(loaded: LocalSource, give_way: GiveWay, compute: Callable[[LocalSource], None]) -> Reading:
+    """Run the computation in batches, and return its cost."""
+    before, began, done, is_kept = loaded.engine.computed, time.perf_counter(), True, True
 
     def gives_way() -> bool:
-        return give_way(min(1.0, (loaded.engine.computed - before) / size))
+        return give_way(loaded.engine.computed - before)
 
-    source = replace(loaded, engine=interruptible(loaded.engine, gives_way, PIECE_TOKENS))
-    assistant = replace(device.assistant, source=lambda: source)
     try:
-        assistant.read(stored, device.qkv_tree.limit * MOST_SHARE)
+        compute(replace(loaded, engine=interruptible(loaded.engine, gives_way, PIECE_TOKENS, keeps=True)))
     except GaveWay:
         done = False
     except (StoreError, NotWritable):

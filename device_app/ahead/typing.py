@@ -1,4 +1,4 @@
-"""Decides the next step for a question that is being typed: search, read a passage, or wait. Pure, without I/O.
+"""Decides the next step for a question that is being typed: search, read a passage or the question, or wait. Pure.
 
 Times are seconds of a monotonic clock. Passages are named by their ids; a ranking lists the best passage first.
 """
@@ -20,6 +20,12 @@ MOST_SEARCHES = 60
 
 MOST_PASSAGES = 6
 """The most passages read for one question."""
+
+MOST_QUESTION_READS = 12
+"""The most times that the question itself, or more of it, is read."""
+
+QUESTION_WORDS = 6
+"""The number of new words from which more of an unfinished question is read."""
 
 RANKED = 3
 """The number of top-ranked passages of a search that may be read."""
@@ -66,13 +72,21 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadQuestion:
+    """The step of computing the attention states of this part of the question, as it follows on this passage."""
+
+    passage: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """The next step: wait until the text changes or `seconds` have passed; None means without a time limit."""
 
     seconds: float | None = None
 
 
-Step = Search | Read | Wait
+Step = Search | Read | ReadQuestion | Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +95,8 @@ class Draft:
 
     `ranking` is the result of the last search, whose text is `searched`; `leads` counts the consecutive searches that
     ranked the same passage first. Passages of the first `ranks` ranks may be read. `read` holds the passages that were
-    read or needed no reading; `broken_off` counts the readings that were aborted.
+    read or needed no reading; `broken_off` counts the readings that were aborted. The question itself may be read if
+    `is_readable`: it follows on one passage. `question` is what was read of it last, `question_reads` counts how often.
     """
 
     text: str = ""
@@ -93,6 +108,9 @@ class Draft:
     ranks: int = RANKED
     read: frozenset[int] = field(default_factory=frozenset)
     broken_off: int = 0
+    is_readable: bool = True
+    question: ReadQuestion | None = None
+    question_reads: int = 0
 
     def typed(self, text: str, now: float) -> Draft:
         """Return the draft with a changed text. An empty text also drops the last search's result, but not the counts
@@ -108,10 +126,17 @@ class Draft:
         return replace(self, searched=text, searches=self.searches + 1, ranking=tuple(ranking[:RANKED]), leads=leads)
 
     def has_read(self, passage: int, *, is_broken_off: bool = False) -> Draft:
-        """Return the draft with the passage marked as read, or with one more aborted reading if `is_broken_off`."""
+        """Return the draft with the passage marked as read, or with one more aborted reading if `is_broken_off`.
+
+        What was read of the question is lost.
+        """
         if is_broken_off:
-            return replace(self, broken_off=self.broken_off + 1)
-        return replace(self, read=self.read | {passage})
+            return replace(self, broken_off=self.broken_off + 1, question=None)
+        return replace(self, read=self.read | {passage}, question=None)
+
+    def has_read_question(self, step: ReadQuestion) -> Draft:
+        """Return the draft with that part of the question marked as read."""
+        return replace(self, question=step, question_reads=self.question_reads + 1)
 
 
 def next_step(draft: Draft, now: float) -> Step:
@@ -120,10 +145,15 @@ def next_step(draft: Draft, now: float) -> Step:
     text = searchable(draft.text, is_whole=is_whole)
     if text and text != draft.searched and draft.searches < MOST_SEARCHES:
         return Search(text)
+    question = _question(draft) if text else None
+    if question and is_whole:
+        return question
     is_open = bool(text) and len(draft.read) + draft.broken_off < MOST_PASSAGES
     passage = _likeliest(draft, is_whole=is_whole) if is_open else None
     if passage is not None:
         return Read(passage)
+    if question and (draft.question is None or len(text.split()) >= _words(draft.question) + QUESTION_WORDS):
+        return question
     return Wait() if is_whole or not draft.text else Wait(draft.changed_at + PAUSE_S - now)
 
 
@@ -157,18 +187,6 @@ def chance(draft: Draft, rank: int) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
-def finishes(draft: Draft, passage: int, share: float) -> bool:
-    """Return whether to finish reading the passage when the question is sent, with this `share` of it done.
-
-    An aborted reading is lost. Aborting wastes the share done if the answer needs the passage; finishing wastes the
-    remaining share if the answer does not need it.
-    """
-    if not draft.ranking or draft.ranking[0][0] != passage:
-        return False
-    likely = 0.9 if draft.searched == searchable(draft.text, is_whole=True) else 0.5
-    return likely * share >= (1 - likely) * (1 - share)
-
-
 def fits(since_key_s: float, gap_s: float, piece_s: float) -> bool:
     """Return whether a model batch that starts now and takes `piece_s` seconds would end before the next key press.
 
@@ -183,6 +201,18 @@ def fits(since_key_s: float, gap_s: float, piece_s: float) -> bool:
 def _is_whole(draft: Draft, now: float) -> bool:
     """Return whether the last word seems to be finished."""
     return draft.text.rstrip().endswith(_ENDS) or now >= draft.changed_at + PAUSE_S
+
+
+def _question(draft: Draft) -> ReadQuestion | None:
+    """Return the step that reads the question as it was searched; None if that is done, or its passage is not read."""
+    if not (draft.is_readable and draft.ranking and draft.question_reads < MOST_QUESTION_READS):
+        return None
+    step = ReadQuestion(draft.ranking[0][0], draft.searched)
+    return step if step.passage in draft.read and step != draft.question else None
+
+
+def _words(question: ReadQuestion) -> int:
+    return len(question.text.split())
 
 
 def _likeliest(draft: Draft, *, is_whole: bool) -> int | None:

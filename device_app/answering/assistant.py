@@ -203,9 +203,7 @@ class Assistant:
         """
         source = self.source()
         prompt = prompts.build("", [passage], source.template)
-        is_kept = source.engine.info.sliceable and source.room(prompt) > 0  # else a needless read
-        is_wanted = is_kept and 0 < source.missing(prompt, self.tree) <= most_bytes
-        return source.prefill(prompt, self.tree) if is_wanted else None
+        return source.prefill(prompt, self.tree) if source.may_keep(prompt, self.tree, most_bytes) else None
 
     def states_kept(self, request: Request, hits: Sequence[Hit]) -> set[int]:
         """Return the ids of the passages whose kept attention states an answer from `hits` would reuse."""

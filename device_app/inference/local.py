@@ -262,6 +262,11 @@ class LocalSource(Prefilling):
         """Return the bytes of the prompt's states that the tree lacks."""
         return self.uncached(prompt, tree) * self.engine.info.kv_bytes_per_token
 
+    def may_keep(self, prompt: Prompt, tree: QKVTree, most_bytes: float) -> bool:
+        """Return whether the tree lacks states of the prompt and can keep them, in at most `most_bytes`."""
+        fits = self.engine.info.sliceable and self.room(prompt) > 0
+        return fits and 0 < self.missing(prompt, tree) <= most_bytes
+
     def cost(self, prompt: Prompt, tree: QKVTree) -> float:
         """Return the expected time of answering the prompt, in units of the time to prefill one prompt token.
 

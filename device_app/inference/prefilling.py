@@ -4,19 +4,39 @@ A row is one sequence of the engine: system, passage(s), question.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import takewhile
 
 from device_app.cache.states.tree import Node, QKVTree
 from models.engine import Engine, KVSlice, Logits
 from shared.prompt import Prompt, Segment
 from shared.trace import Trace
 
+LEAST_TOKENS = 2
+"""The fewest tokens computed behind others: a single token would be rounded differently."""
+
+
+@dataclass(slots=True)
+class Beginning:
+    """The beginning of a prompt that row 0 holds, so that the prompt can continue from it: its length in tokens."""
+
+    tokens: int = 0
+
+    def take(self) -> int:
+        """Return the number of tokens, which serve one prompt."""
+        tokens, self.tokens = self.tokens, 0
+        return tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Prefilling:
-    """The engine of this device, with methods that prefill prompts into its rows."""
+    """The engine of this device, with methods that prefill prompts into its rows.
+
+    `beginning` is the part of a prompt that is in row 0 already.
+    """
 
     engine: Engine
+    beginning: Beginning = field(default_factory=Beginning, kw_only=True)
 
     def tokens(self, segments: Sequence[Segment]) -> list[int]:
         """Return the token ids of the segments."""
@@ -41,8 +61,14 @@ class Prefilling:
 
         States cached in the `tree` are joined; without a tree, all are computed.
         """
-        self._clear()
         nodes, tail = self.paths(prompt), self.tokens(prompt.tail)
+        whole = [*(token for node in nodes[0] for token in node.tokens), *tail]
+        in_row = self.engine.tokens(0)[: self.beginning.take()]
+        held = self._held(in_row, nodes[0], whole, tree) if len(nodes) == 1 else 0
+        for sequence in range(1 if held else 0, self.engine.info.sequences):
+            self.engine.clear(sequence)
+        if held:
+            return [self._continued(nodes[0], whole, held, trace)]
         trace.tokens_prefilled += len(nodes) * len(tail)
         if len(nodes) == 1:
             return [self.engine.prefill(0, [*self._join(0, nodes[0], 0, trace, tree), *tail])]
@@ -82,6 +108,39 @@ class Prefilling:
                     self.engine.prefill(0, rest)
                 tree = tree.with_computed(self.engine, 0, path)
         return tree
+
+    def begin(self, prompt: Prompt, trace: Trace, tree: QKVTree) -> None:
+        """Prefill the beginning of a prompt of one row. The next prompt continues from it, also if this was
+        interrupted. Raises ContextFull.
+        """
+        try:
+            self.prefilled(prompt, trace, tree)
+        finally:
+            self.beginning.tokens = self.engine.length(0)
+
+    def _held(self, in_row: Sequence[int], path: Sequence[Node], whole: Sequence[int], tree: QKVTree | None) -> int:
+        """Return how many of the prompt's tokens to continue from in row 0; 0 if the tree has as many of them."""
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(in_row, whole, strict=False)))
+        same = min(same, len(whole) - LEAST_TOKENS)
+        verdict = self.engine.info.verdict
+        if not verdict.trusts("passes") or not (verdict.trusts("rollback") or same == self.engine.length(0)):
+            return 0
+        missing = [node for _, node in tree.missing(self.engine.info.kv_key, path)] if tree else path
+        kept = sum(len(node.tokens) for node in takewhile(lambda node: node not in missing, path))
+        return same if same > kept else 0
+
+    def _continued(self, path: Sequence[Node], whole: Sequence[int], held: int, trace: Trace) -> Logits:
+        """Prefill the rest of a prompt of which row 0 holds the first `held` tokens; return the logits at its end."""
+        self.engine.rollback(0, self.engine.length(0) - held)
+        start = 0
+        for node in path:
+            if start < held:
+                trace.joined.update(segment.passage for segment in node.segments if segment.passage is not None)
+            start += len(node.tokens)
+            trace.segments_cached += start <= held
+        trace.tokens_cached += held
+        trace.tokens_prefilled += len(whole) - held
+        return self.engine.prefill(0, whole[held:])
 
     def prefilled_behind(self, prompt: Prompt, accepted: Sequence[int], trace: Trace) -> Logits:
         """Return row 0's logits after the prompt and the accepted tokens; tokens already in the row are reused."""

@@ -11,22 +11,23 @@ from typing import Any
 class ReadWhileTyping:
     """The passages whose attention states were computed before the question was sent: their ids, in order.
 
-    `tokens` were computed for them in `ms` milliseconds, including those of the `broken_off` (aborted) readings.
+    `broken_off` are those whose reading was aborted; the answer continues the last one if it needs that passage.
+    `tokens` were computed in `ms` milliseconds, including those of aborted readings and of the question itself.
     """
 
     passages: list[int] = field(default_factory=list)
-    broken_off: int = 0
+    broken_off: list[int] = field(default_factory=list)
     tokens: int = 0
     ms: float = 0.0
 
     @property
     def readings(self) -> int:
         """The number of passages whose reading was started."""
-        return len(self.passages) + self.broken_off
+        return len(self.passages) + len(self.broken_off)
 
     def served(self, joined: Collection[int]) -> int:
         """Return how many of the passages are among those whose states the answer has joined."""
-        return len(set(self.passages) & set(joined))
+        return len({*self.passages, *self.broken_off} & set(joined))
 
     def as_json(self, joined: Collection[int]) -> dict[str, Any]:
         """Return the `read_while_typing` object of an answer's trace."""

@@ -78,6 +78,22 @@ def test_after_giving_way_the_same_work_comes_to_the_same_end() -> None:
     assert np.array_equal(interruptible(inner, after(9)).prefill(0, tokens), expected)
 
 
+def test_what_was_computed_before_it_gave_way_can_be_kept() -> None:
+    inner, tokens = engine(), list(range(200)) * 2
+    expected = engine().prefill(0, tokens)
+    with pytest.raises(GaveWay):
+        interruptible(inner, after(2), keeps=True).prefill(0, tokens)
+    assert inner.tokens(0) == (*BEFORE, *tokens[: 2 * PART])
+    assert np.array_equal(inner.prefill(0, tokens[2 * PART :]), expected)
+
+
+def test_a_fault_leaves_the_sequence_as_before_also_where_what_was_computed_is_kept() -> None:
+    inner = engine(context=300)
+    with pytest.raises(ContextFull):
+        interruptible(inner, after(9), keeps=True).prefill(0, [1] * 298)
+    assert inner.tokens(0) == BEFORE
+
+
 def test_what_does_not_fit_leaves_the_sequence_as_before() -> None:
     inner = engine(context=300)
     with pytest.raises(ContextFull):

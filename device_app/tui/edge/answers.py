@@ -91,8 +91,6 @@ class Answers:
         """Stop the current answer, within one batch of the model."""
         if self._request:
             self._request.stop.set()
-        if self._typing:
-            self._typing.stop()
 
     def typed(self) -> None:
         """Record a key press: the display of the current answer waits a moment, and background work ends."""

@@ -14,13 +14,24 @@ from functools import partial
 from threading import Condition, Event, Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
-from device_app.ahead.typing import MOST_CHARACTERS, Draft, Ranking, Read, Search, Wait, finishes, fits, next_step
+from device_app.ahead.typing import (
+    MOST_CHARACTERS,
+    Draft,
+    Ranking,
+    Read,
+    ReadQuestion,
+    Search,
+    Wait,
+    fits,
+    next_step,
+)
 from device_app.question.typed import ReadWhileTyping
 
 if TYPE_CHECKING:
     from device_app.ahead.allowance import Allowance
     from device_app.ahead.typed_reading import Reading
     from device_app.device import Device
+    from device_app.question.options import Plan
     from device_app.settings import Settings
     from storage.paths import Paths
 
@@ -38,6 +49,10 @@ _MOST_GAP_S = 1.0
 """The longest gap between keys, in seconds, that counts for the estimated typing speed."""
 
 
+_WHOLE_PIECE = 24
+"""The number of tokens from which a batch counts in the estimate of a batch's time."""
+
+
 class Lender(Protocol):
     """The owner of the device, which runs submitted work in its own thread."""
 
@@ -47,6 +62,23 @@ class Lender(Protocol):
 
     def begin(self, work: Callable[[Device], Any]) -> Future[Any]:
         """Submit the work, to run after all work submitted before. Raises RuntimeError once the owner is closed."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """A model batch: the time when it `began`, and the tokens that the reading had computed before it."""
+
+    began: float = 0.0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The settings when the first key of a question was pressed; `plan` is how its answer will be written."""
+
+    paths: Paths
+    settings: Settings
+    plan: Plan
 
 
 @dataclass(slots=True)
@@ -60,8 +92,7 @@ class _Question:
     draft: Draft = field(default_factory=Draft)
     read: ReadWhileTyping = field(default_factory=ReadWhileTyping)
     ended: Event = field(default_factory=Event)
-    is_sent: bool = False
-    rules: tuple[Paths, Settings, int] | None = None
+    rules: _Rules | None = None
 
 
 class Typing:
@@ -80,7 +111,7 @@ class Typing:
         self._lender, self._clock = lender, clock
         self._make_allowance = allowance or _allowance
         self._changed = Condition()
-        self._question, self._sent = _Question(), _Question()
+        self._question = _Question()
         self._not_before = -math.inf
         self._thread: Thread | None = None
         self._closed = False
@@ -107,14 +138,9 @@ class Typing:
         with self._changed:
             if self._question.draft.text.split() != text[: MOST_CHARACTERS + 1].split():
                 return ReadWhileTyping()
-            self._sent = self._question
-            self._sent.is_sent = True
+            read = self._question.read
             self._forget()
-        return self._sent.read
-
-    def stop(self) -> None:
-        """End the reading that still runs for the last sent question, as its answer is no longer awaited."""
-        self._sent.is_sent = False
+        return read
 
     @property
     def is_busy(self) -> bool:
@@ -163,12 +189,16 @@ class Typing:
                 self._changed.wait()
             return None if self._closed else self._question
 
-    def _do(self, question: _Question, step: Search | Read, allowance: Allowance) -> None:
+    def _do(self, question: _Question, step: Search | Read | ReadQuestion, allowance: Allowance) -> None:
+        from device_app.ahead.typed_reading import readable_ranks
+
         if question.rules is None:
             question.rules = self._lender.begin(_rules).result()
+            plan = question.rules.plan
             with self._changed:
-                question.draft = replace(question.draft, ranks=question.rules[2])
-        paths, settings, _ = question.rules
+                draft = question.draft
+                question.draft = replace(draft, ranks=readable_ranks(plan), is_readable=plan.passages == 1)
+        paths, settings = question.rules.paths, question.rules.settings
         if not settings.answer.read_while_typing:
             question.ended.set()
             return
@@ -180,13 +210,17 @@ class Typing:
             with self._changed:
                 question.draft = question.draft.ranked(step.text, ranking)
             return
-        reading, parameters = self._lender.begin(partial(self._read, question, step.passage)).result()
+        reading, parameters = self._lender.begin(partial(self._read, question, step)).result()
         if reading.tokens:
             allowance.spend(paths, settings.daemon, parameters, reading.tokens)
         if not reading.is_kept:
             self._not_before = self._clock() + _RESTS_S
-        if reading.done or reading.tokens:
-            with self._changed:
+        if not (reading.done or reading.tokens):
+            return
+        with self._changed:
+            if isinstance(step, ReadQuestion):
+                question.draft = question.draft.has_read_question(step)
+            else:
                 question.draft = question.draft.has_read(step.passage, is_broken_off=not reading.done)
 
     # Code that runs in the device's thread
@@ -196,41 +230,42 @@ class Typing:
 
         return () if question.ended.is_set() else nearest(device, text)
 
-    def _read(self, question: _Question, passage: int, device: Device) -> tuple[Reading, int]:
-        from device_app.ahead.typed_reading import read
+    def _read(self, question: _Question, step: Read | ReadQuestion, device: Device) -> tuple[Reading, int]:
+        from device_app.ahead.typed_reading import read, read_question
 
-        began: list[float] = []
-        reading = read(device, passage, partial(self._gives_way, question, passage, began))
-        if reading.tokens:
-            question.read.passages += [passage] if reading.done else []
-            question.read.broken_off += not reading.done
-            question.read.tokens += reading.tokens
-            question.read.ms += reading.ms
+        gives_way = partial(self._gives_way, question, _Batch())
+        if isinstance(step, Read):
+            reading = read(device, step.passage, gives_way)
+            if reading.tokens:
+                (question.read.passages if reading.done else question.read.broken_off).append(step.passage)
+        else:
+            reading = read_question(device, step, gives_way)
+        question.read.tokens += reading.tokens
+        question.read.ms += reading.ms
         return reading, device.begin_loading().result().engine.info.parameters
 
-    def _gives_way(self, question: _Question, passage: int, began: list[float], share: float) -> bool:
-        """Return whether the reading has to stop, with this share of it done; wait while a key press is imminent.
+    def _gives_way(self, question: _Question, batch: _Batch, tokens: int) -> bool:
+        """Return whether the reading has to stop, with this many tokens done; wait while a key press is imminent.
 
-        `began` holds the start time of the batch that has just ended.
+        `batch` is the one that has just ended.
         """
-        if began and share:
-            self._piece_s += (self._clock() - began.pop() - self._piece_s) / 2
+        if tokens - batch.tokens >= _WHOLE_PIECE:
+            self._piece_s += (self._clock() - batch.began - self._piece_s) / 2
+        batch.tokens = tokens
         typed_at = self._typed_at
         while not (question.ended.is_set() or self._lender.is_awaited):
             now = self._clock()
             if typed_at != self._typed_at:  # so that a slow batch is tried again after some more key presses
                 typed_at, self._piece_s = self._typed_at, self._piece_s * _FORGETS
             if fits(now - self._typed_at, self._gap_s, self._piece_s):
-                began[:] = [now]
+                batch.began = now
                 return False
             time.sleep(_LOOK_S)
-        return self._closed or not (question.is_sent and finishes(question.draft, passage, share))
+        return True
 
 
-def _rules(device: Device) -> tuple[Paths, Settings, int]:
-    from device_app.ahead.typed_reading import readable_ranks
-
-    return device.paths, device.settings, readable_ranks(device.options().plan)
+def _rules(device: Device) -> _Rules:
+    return _Rules(device.paths, device.settings, device.options().plan)
 
 
 def _allowance() -> Allowance:

@@ -1,16 +1,18 @@
 """Searching for a half-typed question and reading its passages: what is left alone, and that answers stay the same."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import date
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from device_app.ahead.typed_reading import PIECE_TOKENS, nearest, read, readable_ranks
-from device_app.ahead.typing import RANKED
+from device_app.ahead.typed_reading import PIECE_TOKENS, nearest, read, read_question, readable_ranks
+from device_app.ahead.typing import RANKED, ReadQuestion
 from device_app.device import Device
+from device_app.english import query
 from device_app.question.answer import Answer as AskAnswer
 from device_app.question.options import Arrangement, Plan
 from device_app.question.typed import ReadWhileTyping
@@ -82,22 +84,103 @@ def test_a_passage_is_read_once_and_not_if_it_is_gone(device: Device) -> None:
     assert kept(device) == {drill.id}
 
 
-def test_a_reading_gives_way_within_a_piece_and_leaves_nothing(device: Device) -> None:
-    drill, shares = of(device, "drill"), list[float]()
-    engine = device.begin_loading().result().engine
+def after(looks: int) -> Callable[[int], bool]:
+    """Gives way once this many looks have been taken."""
+    taken = count()
+    return lambda _: next(taken) == looks
 
-    def gives_way(share: float) -> bool:
-        shares.append(share)
-        return len(shares) == 4
+
+def test_a_reading_gives_way_within_a_piece_and_is_continued_by_what_follows(device: Device) -> None:
+    drill, done = of(device, "drill"), list[int]()
+    source = device.begin_loading().result()
+
+    def gives_way(tokens: int) -> bool:
+        done.append(tokens)
+        return len(done) == 4
 
     reading = read(device, drill.id, gives_way)
     assert not reading.done
     assert reading.tokens == 2 * PIECE_TOKENS
-    assert shares == sorted(shares)
-    assert 0 < shares[-1] < 1
+    assert done == [0, 0, PIECE_TOKENS, 2 * PIECE_TOKENS]
     assert not kept(device)
-    assert engine.length(0) == 0
+    assert source.engine.length(0) == 2 * PIECE_TOKENS
+    prompt = replace(prompts.build("", [drill], source.template), tail=())
+    assert read(device, drill.id, lambda _: False).tokens == source.count(prompt) - 2 * PIECE_TOKENS
+    assert kept(device) == {drill.id}
+
+
+def test_an_answer_continues_what_was_broken_off(device: Device) -> None:
+    hits = device.retriever.search(query.parse(DRILL, date.today()), 1, 0.0)
+    typed = ReadWhileTyping()
+    assert not read(device, hits[0].passage.id, after(5)).done
+    typed.broken_off.append(hits[0].passage.id)
+    typed.tokens = PIECE_TOKENS
+    *_, answer = device.assistant.ask(DRILL, device.options(), None, typed)
+    assert isinstance(answer, AskAnswer)
+    assert answer.trace.tokens_cached == 4 * PIECE_TOKENS
+    assert answer.trace.joined == {hits[0].passage.id}
+    assert answer.as_json()["trace"]["read_while_typing"]["served"] == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "same"),
+    [
+        (DRILL, DRILL),
+        ("Who has borrowed the blue", "Who has borrowed the blue"),
+        ("Who has borrowed the red saw", "Who has borrowed the "),
+        ("When is the", "Wh"),
+        (f"{DRILL} And the saw?", DRILL),
+        ("from:petra Who has", "Who has"),
+    ],
+)
+def test_only_what_is_new_of_a_question_is_computed(device: Device, typed: str, same: str) -> None:
+    drill, source = of(device, "drill"), device.begin_loading().result()
     assert read(device, drill.id, lambda _: False).done
+    reading = read_question(device, ReadQuestion(drill.id, typed), lambda _: False)
+    assert reading.done
+    assert reading.tokens > 0
+    trace = Trace()
+    prompt = prompts.build(DRILL, [drill], source.template)
+    source.prefilled(prompt, trace, device.qkv_tree)
+    assert trace.tokens_prefilled == len(source.tokens(prompt.tail)) - len(source.engine.tokenize(f"Question: {same}"))
+    assert trace.tokens_prefilled + trace.tokens_cached == source.count(prompt) == source.engine.length(0)
+    assert (trace.segments_cached, trace.joined) == (2, {drill.id})
+
+
+def test_a_prompt_of_several_rows_ends_what_was_read_of_a_question(device: Device) -> None:
+    drill, other = of(device, "drill"), of(device, "dentist")
+    source, tree = device.begin_loading().result(), device.qkv_tree
+    assert read(device, drill.id, lambda _: False).done
+    assert read_question(device, ReadQuestion(drill.id, DRILL), lambda _: False).tokens
+    source.prefilled(prompts.build(DRILL, [drill, other], source.template), Trace(), tree)
+    trace, prompt = Trace(), prompts.build(DRILL, [drill], source.template)
+    source.prefilled(prompt, trace, tree)
+    assert trace.tokens_prefilled == len(source.tokens(prompt.tail))
+
+
+def test_what_was_read_of_a_question_serves_one_prompt_and_no_other(device: Device) -> None:
+    drill, other = of(device, "drill"), of(device, "dentist")
+    source, tree = device.begin_loading().result(), device.qkv_tree
+    assert read(device, drill.id, lambda _: False).done
+    for first, second in ((other, drill), (drill, drill)):
+        assert read_question(device, ReadQuestion(drill.id, DRILL), lambda _: False).tokens
+        counted = []
+        for passage in (first, second):
+            trace = Trace()
+            source.prefilled(prompts.build(DRILL, [passage], source.template), trace, tree)
+            counted.append(trace.tokens_prefilled)
+        tail = len(source.tokens(prompts.build(DRILL, [], source.template).tail))
+        assert counted[1] == tail
+        assert (counted[0] < tail) is (first is drill)
+
+
+@pytest.mark.parametrize(
+    ("passage", "text"), [("drill", "from:petra"), ("drill", "after:2026-13 drill"), ("dentist", DRILL)]
+)
+def test_a_question_that_cannot_follow_on_its_passage_is_not_read(device: Device, passage: str, text: str) -> None:
+    assert read(device, of(device, "drill").id, lambda _: False).done
+    assert read_question(device, ReadQuestion(of(device, passage).id, text), lambda _: False).tokens == 0
+    assert read_question(device, ReadQuestion(999, DRILL), lambda _: False).tokens == 0
 
 
 def test_nothing_is_read_where_no_states_are_kept(tmp_path: Path, notes: Path) -> None:
@@ -147,12 +230,12 @@ def test_passages_that_share_a_prompt_stand_in_it_as_without(
     assert texts[0] == texts[1]
 
 
-def logits(device: Device, passage: StoredPassage) -> Logits:
-    """Behind the prompt of a question, from what the tree keeps."""
+def logits(device: Device, passage: StoredPassage, *, is_read: bool = False) -> Logits:
+    """Behind the prompt of a question, from what the tree keeps and what was read before."""
     source, trace = device.begin_loading().result(), Trace()
     prompt = prompts.build(DRILL, [passage], source.template)
     (row,) = source.prefilled(prompt, trace, device.qkv_tree)
-    assert trace.joined == ({passage.id} if kept(device) else set())
+    assert trace.joined == ({passage.id} if is_read or kept(device) else set())
     return row.copy()
 
 
@@ -170,7 +253,13 @@ def test_real_logits_are_the_same_to_the_bit_with_and_without(
         device.ingestion().run([notes])
         passage = max(device.knowledge.passages_after(0, 9), key=lambda passage: len(passage.text))
         without = logits(device, passage)
-        calls = count()
-        assert not read(device, passage.id, lambda _: next(calls) == 3).done  # broken off first
+        assert not read(device, passage.id, after(3)).done  # broken off first
+        assert np.array_equal(logits(device, passage, is_read=True), without)
         assert read(device, passage.id, lambda _: False).tokens > 2 * PIECE_TOKENS
         assert np.array_equal(logits(device, passage), without)
+        for typed in ("Who has", "Who has borrowed", "Who has borrowed the bl", DRILL):
+            assert read_question(device, ReadQuestion(passage.id, typed), lambda _: False).tokens >= 2
+        assert np.array_equal(logits(device, passage), without)
+        for typed in ("Who has borrowed the red saw", "When is the dentist?", DRILL + " And the saw"):
+            assert read_question(device, ReadQuestion(passage.id, typed), lambda _: False).tokens >= 2
+            assert np.array_equal(logits(device, passage), without)

@@ -11,15 +11,16 @@ from device_app.ahead.typing import (
     LIKELY,
     MOST_CHARACTERS,
     MOST_PASSAGES,
+    MOST_QUESTION_READS,
     MOST_SEARCHES,
     PAUSE_S,
     Draft,
     Ranking,
     Read,
+    ReadQuestion,
     Search,
     Wait,
     chance,
-    finishes,
     fits,
     next_step,
     searchable,
@@ -67,6 +68,16 @@ def draft(text: str, searched: str = "", ranking: Ranking = (), leads: int = 1) 
     return Draft(text, changed_at=10.0, searched=searched, searches=1, ranking=ranking, leads=leads)
 
 
+def after(state: Draft, question: str) -> Draft:
+    """The draft once this much of the question was read behind passage 7."""
+    return state.has_read_question(ReadQuestion(7, question))
+
+
+SEVEN = "a b c d e f g"
+AGAIN = ReadQuestion(7, "who has it?")
+TWO: Ranking = ((7, 1.2), (8, 1.19), (9, 0.0))
+
+
 @pytest.mark.parametrize(
     ("now", "state", "step"),
     [
@@ -80,7 +91,21 @@ def draft(text: str, searched: str = "", ranking: Ranking = (), leads: int = 1) 
         (10.0, draft("who has the", "who has", CLEAR), Read(7)),
         (10.0, draft("who has it?", "who has it?", CLOSE), Read(7)),
         (10.0, draft("who has it?", "who has it?"), Wait()),
-        (10.0, replace(draft("who has it?", "who has it?", CLOSE), read=frozenset((7, 8, 9))), Wait()),
+        (10.0, draft("who has it?", "who has it?", CLOSE).has_read(7), ReadQuestion(7, "who has it?")),
+        (10.0, draft("who has the", "who has", CLEAR).has_read(7), ReadQuestion(7, "who has")),
+        (10.0, draft("who has the", "who has", CLEAR).has_read(8), Read(7)),
+        (10.0, replace(draft("who has it?", "who has it?", CLEAR).has_read(7), is_readable=False), Wait()),
+        (
+            10.0,
+            after(draft("who has it?", "who has it?", CLOSE).has_read(7), "who has"),
+            ReadQuestion(7, "who has it?"),
+        ),
+        (10.0, after(draft("who has the", "who has", CLEAR).has_read(7), "who"), Wait(PAUSE_S)),
+        (10.0, after(draft(f"{SEVEN} h", SEVEN, CLEAR).has_read(7), "a"), ReadQuestion(7, SEVEN)),
+        (10.0, after(draft(f"{SEVEN} h", SEVEN, CLEAR).has_read(7), "a b"), Wait(PAUSE_S)),
+        (10.0, after(draft("who has it?", "who has it?", TWO).has_read(7), "who has it?"), Read(8)),
+        (10.0, after(draft("who has it?", "who has it?", TWO).has_read(7), "who has it?").has_read(8), AGAIN),
+        (10.0, replace(draft("who has it?", "who has it?", CLOSE), read=frozenset((8, 9)), broken_off=4), Wait()),
         (
             10.0,
             replace(draft("who has it?", "who has it?", CLEAR), read=frozenset(range(20, 20 + MOST_PASSAGES))),
@@ -112,23 +137,6 @@ def test_a_passage_is_likelier_the_clearer_the_longer_first_and_the_more_is_type
 ) -> None:
     assert 0 < chance(less_likely, 0) < chance(likelier, 0) < 1
     assert chance(likelier, 2) <= chance(likelier, 1) < chance(likelier, 0)
-
-
-@pytest.mark.parametrize(
-    ("state", "passage", "share", "goes_on"),
-    [
-        (draft("who has it?", "who has it?", CLEAR), 7, 0.2, True),
-        (draft("who has it?", "who has it?", CLEAR), 7, 0.0, False),
-        (draft("who has it?", "who has it?", CLEAR), 8, 0.9, False),
-        (draft("who has it", "who has", CLEAR), 7, 0.6, True),
-        (draft("who has it", "who has", CLEAR), 7, 0.4, False),
-        (draft("who has it"), 7, 0.9, False),
-    ],
-)
-def test_only_what_the_answer_likely_needs_is_read_to_its_end(
-    state: Draft, passage: int, share: float, goes_on: bool
-) -> None:
-    assert finishes(state, passage, share) is goes_on
 
 
 @pytest.mark.parametrize(
@@ -164,6 +172,12 @@ def test_readings_that_are_broken_off_count_against_the_bound() -> None:
     assert next_step(state.has_read(7, is_broken_off=True), 10.0) == Wait()
 
 
+def test_a_passage_that_is_read_takes_the_place_of_the_question() -> None:
+    state = after(draft("who has it?", "who has it?", CLEAR).has_read(7), "who has it?")
+    assert state.has_read(8).question is None
+    assert state.has_read(8, is_broken_off=True).question is None
+
+
 def test_searches_that_agree_lead() -> None:
     state = Draft()
     leads = []
@@ -180,7 +194,7 @@ def test_searches_that_agree_lead() -> None:
 def test_whatever_is_typed_for_however_long_is_bounded(
     texts: list[tuple[str, float]], rankings: list[list[tuple[int, float]]]
 ) -> None:
-    state, now, searches, reads = Draft(), 0.0, 0, set[int]()
+    state, now, searches, questions, reads = Draft(), 0.0, 0, 0, set[int]()
     for text, later in texts * 3:
         now += later
         state = state.typed(text, now)
@@ -189,12 +203,17 @@ def test_whatever_is_typed_for_however_long_is_bounded(
                 searches += 1
                 best = sorted(dict(rankings[searches % len(rankings)]).items(), key=lambda scored: -scored[1])
                 state = state.ranked(step.text, best)
+            elif isinstance(step, ReadQuestion):
+                assert step.passage in reads
+                questions += 1
+                state = state.has_read_question(step)
             else:
                 assert step.passage not in reads
                 reads.add(step.passage)
                 state = state.has_read(step.passage)
     assert searches <= MOST_SEARCHES
     assert len(reads) <= MOST_PASSAGES
+    assert questions <= MOST_QUESTION_READS
 
 
 def test_nothing_is_read_below_its_chance() -> None:
