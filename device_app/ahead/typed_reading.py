@@ -109,7 +109,7 @@ def read_question(device: Device, step: ReadQuestion, give_way: GiveWay) -> Read
     if stored is None or not asked or give_way(0):
         return Reading(0, 0.0, done=True)
     whole = prompts.build(asked, [stored], loaded.template)
-    beginning = replace(whole, tail=whole.tail[:1])
+    beginning = whole if step.is_whole else replace(whole, tail=whole.tail[:1])
     if loaded.missing(beginning, device.qkv_tree):
         return Reading(0, 0.0, done=True)
     return _computed(loaded, give_way, lambda source: source.begin(beginning, Trace(), device.qkv_tree))

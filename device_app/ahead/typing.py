@@ -73,10 +73,14 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class ReadQuestion:
-    """The step of computing the attention states of this part of the question, as it follows on this passage."""
+    """The step of computing the attention states of this part of the question, as it follows on this passage.
+
+    `is_whole`: it is probably all of the question.
+    """
 
     passage: int
     text: str
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,7 @@ def next_step(draft: Draft, now: float) -> Step:
     text = searchable(draft.text, is_whole=is_whole)
     if text and text != draft.searched and draft.searches < MOST_SEARCHES:
         return Search(text)
-    question = _question(draft) if text else None
+    question = _question(draft, is_whole=is_whole) if text else None
     if question and is_whole:
         return question
     is_open = bool(text) and len(draft.read) + draft.broken_off < MOST_PASSAGES
@@ -203,11 +207,11 @@ def _is_whole(draft: Draft, now: float) -> bool:
     return draft.text.rstrip().endswith(_ENDS) or now >= draft.changed_at + PAUSE_S
 
 
-def _question(draft: Draft) -> ReadQuestion | None:
+def _question(draft: Draft, *, is_whole: bool) -> ReadQuestion | None:
     """Return the step that reads the question as it was searched; None if that is done, or its passage is not read."""
     if not (draft.is_readable and draft.ranking and draft.question_reads < MOST_QUESTION_READS):
         return None
-    step = ReadQuestion(draft.ranking[0][0], draft.searched)
+    step = ReadQuestion(draft.ranking[0][0], draft.searched, is_whole)
     return step if step.passage in draft.read and step != draft.question else None
 
 

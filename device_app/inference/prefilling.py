@@ -4,7 +4,7 @@ A row is one sequence of the engine: system, passage(s), question.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from device_app.cache.states.tree import Node, QKVTree
@@ -18,14 +18,18 @@ LEAST_TOKENS = 2
 
 @dataclass(slots=True)
 class Beginning:
-    """The beginning of a prompt that row 0 holds, so that the prompt can continue from it: its length in tokens."""
+    """The beginning of a prompt that row 0 holds, so that the prompt can continue from it: its length in tokens, and
+    the logits at its end if they are known.
+    """
 
     tokens: int = 0
+    logits: Logits | None = None
 
-    def take(self) -> int:
-        """Return the number of tokens, which serve one prompt."""
-        tokens, self.tokens = self.tokens, 0
-        return tokens
+    def take(self) -> "Beginning":
+        """Return the beginning, which serves one prompt."""
+        taken = replace(self)
+        self.tokens, self.logits = 0, None
+        return taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +67,12 @@ class Prefilling:
         """
         nodes, tail = self.paths(prompt), self.tokens(prompt.tail)
         whole = [*(token for node in nodes[0] for token in node.tokens), *tail]
-        in_row = self.engine.tokens(0)[: self.beginning.take()]
-        held = self._held(in_row, nodes[0], whole, tree) if len(nodes) == 1 else 0
+        begun = self.beginning.take()
+        held = self._held(begun, nodes[0], whole, tree) if len(nodes) == 1 else 0
         for sequence in range(1 if held else 0, self.engine.info.sequences):
             self.engine.clear(sequence)
         if held:
-            return [self._continued(nodes[0], whole, held, trace)]
+            return [self._continued(begun, nodes[0], whole, held, trace)]
         trace.tokens_prefilled += len(nodes) * len(tail)
         if len(nodes) == 1:
             return [self.engine.prefill(0, [*self._join(0, nodes[0], 0, trace, tree), *tail])]
@@ -113,15 +117,19 @@ class Prefilling:
         """Prefill the beginning of a prompt of one row. The next prompt continues from it, also if this was
         interrupted. Raises ContextFull.
         """
+        logits: Logits | None = None
         try:
-            self.prefilled(prompt, trace, tree)
+            (logits,) = self.prefilled(prompt, trace, tree)
         finally:
             self.beginning.tokens = self.engine.length(0)
+            self.beginning.logits = None if logits is None else logits.copy()
 
-    def _held(self, in_row: Sequence[int], path: Sequence[Node], whole: Sequence[int], tree: QKVTree | None) -> int:
+    def _held(self, begun: Beginning, path: Sequence[Node], whole: Sequence[int], tree: QKVTree | None) -> int:
         """Return how many of the prompt's tokens to continue from in row 0; 0 if the tree has as many of them."""
+        in_row = self.engine.tokens(0)[: begun.tokens]
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(in_row, whole, strict=False)))
-        same = min(same, len(whole) - LEAST_TOKENS)
+        if begun.logits is None or not same == len(whole) == self.engine.length(0):
+            same = min(same, len(whole) - LEAST_TOKENS)
         verdict = self.engine.info.verdict
         if not verdict.trusts("passes") or not (verdict.trusts("rollback") or same == self.engine.length(0)):
             return 0
@@ -129,7 +137,9 @@ class Prefilling:
         kept = sum(len(node.tokens) for node in takewhile(lambda node: node not in missing, path))
         return same if same > kept else 0
 
-    def _continued(self, path: Sequence[Node], whole: Sequence[int], held: int, trace: Trace) -> Logits:
+    def _continued(
+        self, begun: Beginning, path: Sequence[Node], whole: Sequence[int], held: int, trace: Trace
+    ) -> Logits:
         """Prefill the rest of a prompt of which row 0 holds the first `held` tokens; return the logits at its end."""
         self.engine.rollback(0, self.engine.length(0) - held)
         start = 0
@@ -140,7 +150,8 @@ class Prefilling:
             trace.segments_cached += start <= held
         trace.tokens_cached += held
         trace.tokens_prefilled += len(whole) - held
-        return self.engine.prefill(0, whole[held:])
+        rest = whole[held:]
+        return begun.logits if begun.logits is not None and not rest else self.engine.prefill(0, rest)
 
     def prefilled_behind(self, prompt: Prompt, accepted: Sequence[int], trace: Trace) -> Logits:
         """Return row 0's logits after the prompt and the accepted tokens; tokens already in the row are reused."""

@@ -133,16 +133,18 @@ def test_an_answer_continues_what_was_broken_off(device: Device) -> None:
         ("from:petra Who has", "Who has"),
     ],
 )
-def test_only_what_is_new_of_a_question_is_computed(device: Device, typed: str, same: str) -> None:
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_only_what_is_new_of_a_question_is_computed(device: Device, typed: str, same: str, *, is_whole: bool) -> None:
     drill, source = of(device, "drill"), device.begin_loading().result()
     assert read(device, drill.id, lambda _: False).done
-    reading = read_question(device, ReadQuestion(drill.id, typed), lambda _: False)
+    reading = read_question(device, ReadQuestion(drill.id, typed, is_whole), lambda _: False)
     assert reading.done
     assert reading.tokens > 0
     trace = Trace()
     prompt = prompts.build(DRILL, [drill], source.template)
     source.prefilled(prompt, trace, device.qkv_tree)
-    assert trace.tokens_prefilled == len(source.tokens(prompt.tail)) - len(source.engine.tokenize(f"Question: {same}"))
+    new = len(source.tokens(prompt.tail)) - len(source.engine.tokenize(f"Question: {same}"))
+    assert trace.tokens_prefilled == (0 if typed == DRILL and is_whole else new)
     assert trace.tokens_prefilled + trace.tokens_cached == source.count(prompt) == source.engine.length(0)
     assert (trace.segments_cached, trace.joined) == (2, {drill.id})
 
@@ -260,6 +262,10 @@ def test_real_logits_are_the_same_to_the_bit_with_and_without(
         for typed in ("Who has", "Who has borrowed", "Who has borrowed the bl", DRILL):
             assert read_question(device, ReadQuestion(passage.id, typed), lambda _: False).tokens >= 2
         assert np.array_equal(logits(device, passage), without)
-        for typed in ("Who has borrowed the red saw", "When is the dentist?", DRILL + " And the saw"):
-            assert read_question(device, ReadQuestion(passage.id, typed), lambda _: False).tokens >= 2
+        for typed in ("Who has borrowed the red saw", "When is the dentist?", DRILL + " And the saw", DRILL):
+            assert read_question(device, ReadQuestion(passage.id, typed, is_whole=True), lambda _: False).tokens >= 2
             assert np.array_equal(logits(device, passage), without)
+        device.begin_loading().result().engine.clear(0)
+        for is_whole in (False, True):  # the end alone, of what was read
+            assert read_question(device, ReadQuestion(passage.id, DRILL, is_whole), lambda _: False).tokens >= 2
+        assert np.array_equal(logits(device, passage), without)

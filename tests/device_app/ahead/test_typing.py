@@ -70,11 +70,11 @@ def draft(text: str, searched: str = "", ranking: Ranking = (), leads: int = 1) 
 
 def after(state: Draft, question: str) -> Draft:
     """The draft once this much of the question was read behind passage 7."""
-    return state.has_read_question(ReadQuestion(7, question))
+    return state.has_read_question(ReadQuestion(7, question, question.endswith("?")))
 
 
 SEVEN = "a b c d e f g"
-AGAIN = ReadQuestion(7, "who has it?")
+AGAIN, PAUSED = (ReadQuestion(7, text, is_whole=True) for text in ("who has it?", "who has it"))
 TWO: Ranking = ((7, 1.2), (8, 1.19), (9, 0.0))
 
 
@@ -91,15 +91,12 @@ TWO: Ranking = ((7, 1.2), (8, 1.19), (9, 0.0))
         (10.0, draft("who has the", "who has", CLEAR), Read(7)),
         (10.0, draft("who has it?", "who has it?", CLOSE), Read(7)),
         (10.0, draft("who has it?", "who has it?"), Wait()),
-        (10.0, draft("who has it?", "who has it?", CLOSE).has_read(7), ReadQuestion(7, "who has it?")),
+        (10.0, draft("who has it?", "who has it?", CLOSE).has_read(7), AGAIN),
+        (10.0 + PAUSE_S, after(draft("who has it", "who has it", CLEAR).has_read(7), "who has it"), PAUSED),
         (10.0, draft("who has the", "who has", CLEAR).has_read(7), ReadQuestion(7, "who has")),
         (10.0, draft("who has the", "who has", CLEAR).has_read(8), Read(7)),
         (10.0, replace(draft("who has it?", "who has it?", CLEAR).has_read(7), is_readable=False), Wait()),
-        (
-            10.0,
-            after(draft("who has it?", "who has it?", CLOSE).has_read(7), "who has"),
-            ReadQuestion(7, "who has it?"),
-        ),
+        (10.0, after(draft("who has it?", "who has it?", CLOSE).has_read(7), "who has"), AGAIN),
         (10.0, after(draft("who has the", "who has", CLEAR).has_read(7), "who"), Wait(PAUSE_S)),
         (10.0, after(draft(f"{SEVEN} h", SEVEN, CLEAR).has_read(7), "a"), ReadQuestion(7, SEVEN)),
         (10.0, after(draft(f"{SEVEN} h", SEVEN, CLEAR).has_read(7), "a b"), Wait(PAUSE_S)),
