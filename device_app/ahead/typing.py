@@ -150,15 +150,18 @@ def next_step(draft: Draft, now: float) -> Step:
     if text and text != draft.searched and draft.searches < MOST_SEARCHES:
         return Search(text)
     question = _question(draft, is_whole=is_whole) if text else None
-    if question and is_whole:
+    pause_s = draft.changed_at + PAUSE_S - now
+    if question and is_whole and question != draft.question:
         return question
+    if question and is_whole and pause_s > 0:
+        return Wait(pause_s)  # Enter is near, and another passage would take the place of the question
     is_open = bool(text) and len(draft.read) + draft.broken_off < MOST_PASSAGES
     passage = _likeliest(draft, is_whole=is_whole) if is_open else None
     if passage is not None:
         return Read(passage)
     if question and (draft.question is None or len(text.split()) >= _words(draft.question) + QUESTION_WORDS):
         return question
-    return Wait() if is_whole or not draft.text else Wait(draft.changed_at + PAUSE_S - now)
+    return Wait() if is_whole or not draft.text else Wait(pause_s)
 
 
 def searchable(text: str, *, is_whole: bool) -> str:
@@ -208,11 +211,11 @@ def _is_whole(draft: Draft, now: float) -> bool:
 
 
 def _question(draft: Draft, *, is_whole: bool) -> ReadQuestion | None:
-    """Return the step that reads the question as it was searched; None if that is done, or its passage is not read."""
+    """Return the step that reads the question as it was searched; None if its passage is not read yet."""
     if not (draft.is_readable and draft.ranking and draft.question_reads < MOST_QUESTION_READS):
         return None
     step = ReadQuestion(draft.ranking[0][0], draft.searched, is_whole)
-    return step if step.passage in draft.read and step != draft.question else None
+    return step if step.passage in draft.read else None
 
 
 def _words(question: ReadQuestion) -> int:
