@@ -70,6 +70,12 @@ class ClusterCache:
         """The most bytes of clusters in memory."""
         return self._residents.arena.size
 
+    @property
+    def used(self) -> int:
+        """The bytes of clusters in memory now."""
+        with self._changed:
+            return self._residents.arena.used
+
     def is_ready(self, cluster: int) -> bool:
         """Return whether the cluster is in memory now."""
         with self._changed:

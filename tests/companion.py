@@ -20,6 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 from cloud_server.access.tokens import TokenFile
 from cloud_server.engine.batch import Batch
 from cloud_server.engine.prefix_cache import PrefixCache
+from cloud_server.monitoring.load import VectorUse
 from cloud_server.pipelines.answering import Answering
 from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.early_search import EarlySearch
@@ -58,6 +59,9 @@ class FewPassages:
 
     def refresh(self) -> None:
         """Nothing: it never changes."""
+
+    def vector_use(self) -> VectorUse:
+        return VectorUse(held=self._vectors.nbytes, read=3 * self._vectors.nbytes)
 
     def search(self, vector: Vector, most: int) -> list[m.PublicPassage]:
         nearness = self._vectors @ vector

@@ -22,6 +22,8 @@ _SHOWN = {
     "written_tokens": "tokens written",
     "prefilled_tokens": "prompt tokens computed",
     "joined_tokens": "prompt tokens from the cache",
+    "vectors_bytes": "MB of vectors in memory",
+    "vectors_read_bytes": "MB of vectors read from the disk",
 }
 
 
@@ -44,7 +46,10 @@ def command(as_json: bool) -> int | None:
         click.echo(f"No server answers on {place}. Start one: jackdaw-server serve", err=True)
     else:
         state = "ready" if ready else "running, accepts no new requests"
-        rows = [(title, f"{figures.get(name, 0):,.0f}") for name, title in _SHOWN.items()]
+        rows = [
+            (title, f"{figures.get(name, 0) / (1e6 if name.endswith('_bytes') else 1):,.0f}")
+            for name, title in _SHOWN.items()
+        ]
         print_blocks([[("server", state), *rows, ("states on disk", f"{len(states):,} ({sum(states) / 1e6:,.0f} MB)")]])
     if cost and not as_json:
         click.echo(f"Note on the index: {cost}")

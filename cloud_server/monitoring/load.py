@@ -1,4 +1,4 @@
-"""The engine's load, for the metrics."""
+"""The load of the engine and of the index, for the metrics."""
 
 from dataclasses import dataclass
 
@@ -22,3 +22,13 @@ class Load:
     dropped: int = 0
     drafted: int = 0
     accepted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VectorUse:
+    """What an index's vectors take: `held` bytes of memory now, their codes included, and `read` bytes from the disk
+    since the index was opened.
+    """
+
+    held: int = 0
+    read: int = 0

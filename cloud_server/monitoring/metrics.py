@@ -9,7 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from cloud_server.access.quota import Quota
-from cloud_server.monitoring.load import Load
+from cloud_server.monitoring.load import Load, VectorUse
 
 MOST_CLIENTS = 200
 """The most access tokens that get metrics of their own; they are the first ones used. The use of all other tokens is
@@ -22,8 +22,8 @@ _SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 
 
 
 class Metrics:
-    """The metrics of one server. The functions `load`, `connections` and `quotas` (by token name) are called at each
-    scrape.
+    """The metrics of one server. The functions `load`, `connections`, `quotas` (by token name) and `vectors` are called at
+    each scrape.
     """
 
     def __init__(
@@ -31,6 +31,7 @@ class Metrics:
         load: Callable[[], Load],
         connections: Callable[[], int],
         quotas: Callable[[], Mapping[str, Quota]] = lambda: MappingProxyType({}),
+        vectors: Callable[[], VectorUse] = VectorUse,
     ) -> None:
         self.registry = CollectorRegistry()
         self.answers = self._count("jackdaw_answers", "Ended requests, by reason.", "reason")
@@ -44,6 +45,8 @@ class Metrics:
         self._gauge("jackdaw_connections", "Connected devices.", connections)
         self._gauge("jackdaw_writing", "Answers being generated now.", lambda: load().writing)
         self._gauge("jackdaw_waiting", "Requests waiting for the model.", lambda: load().waiting)
+        self._gauge("jackdaw_vectors_bytes", "Bytes of the index's vectors in memory.", lambda: vectors().held)
+        self.registry.register(_Reads(vectors))
         self.registry.register(_Tokens(load))
         self.registry.register(_Clients(quotas))
         ProcessCollector(registry=self.registry)  # memory, file descriptors and their limit, CPU time; on Linux only
@@ -60,6 +63,18 @@ class Metrics:
 
     def _gauge(self, name: str, what: str, read: Callable[[], float]) -> None:
         Gauge(name, what, registry=self.registry).set_function(read)
+
+
+class _Reads(Collector):
+    """A collector that exports the bytes read from the index as a counter."""
+
+    def __init__(self, vectors: Callable[[], VectorUse]) -> None:
+        self._vectors = vectors
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """Yield the metric for a scrape."""
+        what = "Bytes of clusters read from the disk, for questions and ahead of them, since the index was opened."
+        yield CounterMetricFamily("jackdaw_vectors_read_bytes", what, self._vectors().read)
 
 
 class _Tokens(Collector):

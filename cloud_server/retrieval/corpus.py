@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cloud_server.monitoring.load import VectorUse
 from shared.protocol.messages import PublicPassage
 
 Vector = npt.NDArray[np.float32]
@@ -50,6 +51,9 @@ class Corpus(Protocol):
 
     def __len__(self) -> int:
         """Return the number of passages."""
+
+    def vector_use(self) -> VectorUse:
+        """Return what the vectors take on this machine; nothing if another service holds them."""
 
     def refresh(self) -> None:
         """Open the current index, if it is not open yet. Raises NothingFound if there is none; StoreError or UsageError

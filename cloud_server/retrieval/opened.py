@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from cloud_server.monitoring.load import VectorUse
 from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.gpu import GpuFailed, GpuTier
 from cloud_server.retrieval.versions import IndexMetadata, read_facts
@@ -88,6 +89,11 @@ class OpenIndex:
         except StoreError as error:
             log.error("the index is searched without a GPU", extra={"detail": str(error)})  # noqa: TRY400
         return cls(facts, vectors, passages, min(probes, vectors.clusters), tier, codes)
+
+    def vector_use(self) -> VectorUse:
+        """Return what the vectors take."""
+        cache, codes = self.vectors.cache, self.codes
+        return VectorUse(cache.used + (codes.memory if codes else 0), cache.bytes_read)
 
     def probe(self, vector: Vector) -> Numbers:
         """Return the clusters to search for a vector, nearest first."""

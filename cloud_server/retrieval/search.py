@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 
+from cloud_server.monitoring.load import VectorUse
 from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.gpu import GpuTier
 from cloud_server.retrieval.lookahead import GenerationTimes, LookaheadMode
@@ -71,6 +72,11 @@ class IndexCorpus:
     def __len__(self) -> int:
         opened = self._current()
         return len(opened.passages) if opened else 0
+
+    def vector_use(self) -> VectorUse:
+        """Return what the vectors of the version that is open take."""
+        opened = self._opened
+        return opened.vector_use() if opened else VectorUse()
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """Return the `most` nearest passages, best first. `vector` is a unit vector of the same embedder."""

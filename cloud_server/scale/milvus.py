@@ -17,6 +17,7 @@ from grpc import RpcError
 from msgspec import MsgspecError, Struct, json
 from pymilvus import MilvusClient, MilvusException
 
+from cloud_server.monitoring.load import VectorUse
 from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.early_search import EarlySearch
 from cloud_server.retrieval.index import IndexVersion
@@ -164,6 +165,10 @@ class MilvusCorpus:
             self._say(str(error))
             return 0
         return held.facts.passages if held else 0
+
+    def vector_use(self) -> VectorUse:
+        """Return that nothing is taken on this machine."""
+        return VectorUse()
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """Return at most `most` nearest passages, best first; `vector` is a unit vector of the same embedder. Raises

@@ -17,6 +17,7 @@ from cloud_server.engine.generation import Generation
 from cloud_server.engine.jobs import EngineEvent
 from cloud_server.engine.queue import FairQueue
 from cloud_server.monitoring.heartbeat import beat
+from cloud_server.monitoring.load import VectorUse
 from cloud_server.monitoring.metrics import Metrics
 from cloud_server.monitoring.unforeseen import log_unforeseen
 from cloud_server.pipelines.answering import Answering
@@ -74,7 +75,10 @@ class Service:
         queue = FairQueue(settings.limits.waiting, settings.limits.waiting_each)
         self.generation = Generation(batch, queue, self._deliver, self._generation_lost)
         self.metrics = Metrics(
-            lambda: self.generation.load, lambda: self.sessions.connected, lambda: self.sessions.quotas
+            lambda: self.generation.load,
+            lambda: self.sessions.connected,
+            lambda: self.sessions.quotas,
+            lambda: answering.corpus.vector_use() if answering.corpus else VectorUse(),
         )
         self._loop: asyncio.AbstractEventLoop
         self._watching: list[asyncio.Task[None]] = []

@@ -53,6 +53,20 @@ def test_what_a_token_is_used_for_the_process_takes_and_the_event_loop_lags(serv
     assert 0 < values["process_open_fds", ""] < values["process_max_fds", ""]
 
 
+def test_status_shows_what_the_vectors_take(serve: Serve) -> None:
+    port = free_port()
+    served = serve(serve={"metrics_port": port})
+    corpus = served.server.answering.corpus
+    assert corpus
+    use = corpus.vector_use()
+    values = figures(served.server.metrics.text().decode())
+    assert (
+        0 < values["jackdaw_vectors_bytes", ""] == use.held < values["jackdaw_vectors_read_bytes_total", ""] == use.read
+    )
+    shown = status._read(f"127.0.0.1:{port}")[1]
+    assert (shown["vectors_bytes"], shown["vectors_read_bytes"]) == (use.held, use.read)
+
+
 def test_the_names_of_tokens_are_bounded() -> None:
     quotas = {f"phone {number}": Quota(Limits(), 0.0) for number in range(MOST_CLIENTS + 50)}
     for quota in quotas.values():

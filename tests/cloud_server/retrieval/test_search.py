@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cloud_server.monitoring.load import VectorUse
 from cloud_server.retrieval.corpus import Corpus
 from cloud_server.retrieval.search import IndexCorpus
 from models.fake import FakeEmbedder
@@ -44,6 +45,19 @@ def test_the_nearest_come_first_with_their_cosines(builder: Make, source: Write,
     ]
     assert len(corpus) == 3
     assert corpus.search(question, 0) == []
+
+
+def test_what_the_vectors_take_is_counted(builder: Make, source: Write, tmp_path: Path) -> None:
+    corpus = corpus_of(tmp_path)
+    assert corpus.vector_use() == VectorUse()
+    builder().build([source()])
+    corpus.refresh()
+    assert corpus.vector_use() == VectorUse()
+    corpus.search(vector("Where does the Danube end?"), 3)
+    use = corpus.vector_use()
+    assert 0 < use.read <= use.held
+    corpus.search(vector("Where does the Danube end?"), 3)
+    assert corpus.vector_use() == use
 
 
 def test_more_probes_than_clusters_are_all_of_them(builder: Make, source: Write, tmp_path: Path) -> None:
