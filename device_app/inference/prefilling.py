@@ -67,12 +67,12 @@ class Prefilling:
         """
         nodes, tail = self.paths(prompt), self.tokens(prompt.tail)
         whole = [*(token for node in nodes[0] for token in node.tokens), *tail]
-        begun = self.beginning.take()
-        held = self._held(begun, nodes[0], whole, tree) if len(nodes) == 1 else 0
+        start = self.beginning.take()
+        held = self._held(start, nodes[0], whole, tree) if len(nodes) == 1 else 0
         for sequence in range(1 if held else 0, self.engine.info.sequences):
             self.engine.clear(sequence)
         if held:
-            return [self._continued(begun, nodes[0], whole, held, trace)]
+            return [self._continued(start, nodes[0], whole, held, trace)]
         trace.tokens_prefilled += len(nodes) * len(tail)
         if len(nodes) == 1:
             return [self.engine.prefill(0, [*self._join(0, nodes[0], 0, trace, tree), *tail])]
@@ -124,11 +124,11 @@ class Prefilling:
             self.beginning.tokens = self.engine.length(0)
             self.beginning.logits = None if logits is None else logits.copy()
 
-    def _held(self, begun: Beginning, path: Sequence[Node], whole: Sequence[int], tree: QKVTree | None) -> int:
+    def _held(self, start: Beginning, path: Sequence[Node], whole: Sequence[int], tree: QKVTree | None) -> int:
         """Return how many of the prompt's tokens to continue from in row 0; 0 if the tree has as many of them."""
-        in_row = self.engine.tokens(0)[: begun.tokens]
+        in_row = self.engine.tokens(0)[: start.tokens]
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(in_row, whole, strict=False)))
-        if begun.logits is None or not same == len(whole) == self.engine.length(0):
+        if start.logits is None or not same == len(whole) == self.engine.length(0):
             same = min(same, len(whole) - LEAST_TOKENS)
         verdict = self.engine.info.verdict
         if not verdict.trusts("passes") or not (verdict.trusts("rollback") or same == self.engine.length(0)):
@@ -138,20 +138,20 @@ class Prefilling:
         return same if same > kept else 0
 
     def _continued(
-        self, begun: Beginning, path: Sequence[Node], whole: Sequence[int], held: int, trace: Trace
+        self, start: Beginning, path: Sequence[Node], whole: Sequence[int], held: int, trace: Trace
     ) -> Logits:
         """Prefill the rest of a prompt of which row 0 holds the first `held` tokens; return the logits at its end."""
         self.engine.rollback(0, self.engine.length(0) - held)
-        start = 0
+        place = 0
         for node in path:
-            if start < held:
+            if place < held:
                 trace.joined.update(segment.passage for segment in node.segments if segment.passage is not None)
-            start += len(node.tokens)
-            trace.segments_cached += start <= held
+            place += len(node.tokens)
+            trace.segments_cached += place <= held
         trace.tokens_cached += held
         trace.tokens_prefilled += len(whole) - held
         rest = whole[held:]
-        return begun.logits if begun.logits is not None and not rest else self.engine.prefill(0, rest)
+        return start.logits if start.logits is not None and not rest else self.engine.prefill(0, rest)
 
     def prefilled_behind(self, prompt: Prompt, accepted: Sequence[int], trace: Trace) -> Logits:
         """Return row 0's logits after the prompt and the accepted tokens; tokens already in the row are reused."""

@@ -80,6 +80,7 @@ def test_build_add_and_info_tell_what_was_made(source: Write, tmp_path: Path) ->
     assert added["skipped"] == [{"path": str(second), "reason": "not valid JSON", "lines": 1, "first_line": 2}]
     facts = report("info")
     assert (facts["passages"], facts["embedder"], facts["skipped"]) == (4, "fake", 1)
+    assert facts["codec"] == "f16"
     assert [Path(source["path"]).name for source in facts["sources"]] == ["a.jsonl", "b.jsonl"]
     assert facts["bytes"] > 4 * 256 * 4
     shown = run("info").stdout
