@@ -1,8 +1,8 @@
 """Reads clusters ahead of questions that will probably need them (TeleRAG, section 4.1).
 
 Reading ahead yields, between pieces, to reads that a question waits for; never evicts clusters that are pinned or were
-read for another question; and is limited to a rate, as the model needs the processor. A cluster whose read fails here
-is read again on demand.
+read for another question; and is limited to a rate and of low priority, as the model needs the processor. A cluster
+whose read fails here is read again on demand.
 """
 
 import logging
@@ -16,6 +16,7 @@ from typing import Final
 from weakref import WeakSet, ref
 
 from shared.memory import available
+from shared.priority import be_nice
 from storage.list_file import PAGE, ListFile
 from storage.pacing import Throughput, TokenBucket
 from storage.pressure import LOOK_S, limit
@@ -24,8 +25,12 @@ from storage.residents import Resident, Residents
 log = logging.getLogger(__name__)
 
 RATE: Final = 500e6
-"""The limit of reading ahead, in bytes a second. At 500 MB/s, a model on the same processor kept 0.97 of its speed,
-without a limit 0.70.
+"""The limit of reading ahead, in bytes a second."""
+
+NICE: Final = 15
+"""The nice value of the threads that read ahead: where the model uses all processors, each gets some 3% of one.
+
+With it, a model kept its speed on two processors, and reads slowed down instead; without, it kept 0.7 to 0.8.
 """
 
 READERS: Final = 2
@@ -68,7 +73,9 @@ class AheadReader:
         self._bucket = TokenBucket(rate, READERS * (PIECE + READ_COST))
         self._questions: WeakSet[ReadAhead] = WeakSet()  # weak: a question that is not closed holds nothing
         self._victims: deque[int] = deque()
-        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="clusters-ahead")
+        self._threads = ThreadPoolExecutor(
+            READERS, thread_name_prefix="clusters-ahead", initializer=be_nice, initargs=(NICE,)
+        )
         self._running = 0
         self._looked = float("-inf")
 

@@ -1,6 +1,8 @@
 """Reads ahead of questions: they give way, evict nothing that is of use, and leave nothing behind."""
 
 import gc
+import os
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from shared.errors import StoreError
 from storage.cluster_cache import ClusterCache
 from storage.list_file import PAGE, ListFile
-from storage.read_ahead import PIECE, READ_COST, READERS, ReadAhead
+from storage.read_ahead import NICE, PIECE, READ_COST, READERS, ReadAhead
 from tests.faults import until
 from tests.storage.clusters import Lists, check_nothing_is_held
 
@@ -281,6 +283,22 @@ def test_the_rate_is_kept(tmp_path: Path) -> None:
     started = time.monotonic()
     fetched(cache, range(8)).close()
     assert time.monotonic() - started >= (16 - READERS) / 40
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have no priority of their own")
+def test_the_model_goes_before_reads_ahead_but_not_before_reads_of_questions(tmp_path: Path) -> None:
+    lists, own = Lists(tmp_path, [PAGE] * 4), os.getpriority(os.PRIO_PROCESS, 0)
+    nice: dict[int, int] = {}
+
+    class Noting(ListFile):
+        def read(self, memory: memoryview, first: int, length: int) -> None:
+            nice[first // PAGE] = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+            super().read(memory, first, length)
+
+    cache = lists.cache(4 * PAGE, Noting(lists.path, 4 * PAGE))
+    fetched(cache, [0, 1])
+    lists.check(cache, [2, 3])
+    assert nice == {0: max(own, NICE), 1: max(own, NICE), 2: own, 3: own}
 
 
 def test_what_fails_when_a_cluster_comes_ends_no_reader(tmp_path: Path) -> None:

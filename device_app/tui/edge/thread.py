@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
+
+from shared.priority import be_nice
 
 if TYPE_CHECKING:
     from device_app.device import Device
@@ -26,7 +24,7 @@ class DeviceThread:
 
     def __init__(self, name: str, open_device: Callable[[], Device], nice: int = 0) -> None:
         self._open = open_device
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name, initializer=_be_nice, initargs=(nice,))
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name, initializer=be_nice, initargs=(nice,))
         self._device: Device | None = None
         self._lock, self._waiting = Lock(), 0
 
@@ -79,11 +77,3 @@ class DeviceThread:
         if self._device is None:
             self._device = self._open()
         return self._device
-
-
-def _be_nice(nice: int) -> None:
-    """Lower this thread's priority. Threads that it starts, such as the model's, inherit the priority."""
-    if nice and sys.platform in ("linux", "android"):  # elsewhere a thread has no nice value of its own
-        with suppress(OSError):
-            thread = threading.get_native_id()
-            os.setpriority(os.PRIO_PROCESS, thread, max(nice, os.getpriority(os.PRIO_PROCESS, thread)))
