@@ -22,8 +22,8 @@ _SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 
 
 
 class Metrics:
-    """The metrics of one server. The functions `load`, `connections`, `quotas` (by token name) and `vectors` are called at
-    each scrape.
+    """The metrics of one server. The functions `load`, `connections`, `quotas` (by token name) and `vectors` are called
+    at each scrape.
     """
 
     def __init__(
