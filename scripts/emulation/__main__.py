@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models.catalog import Weights, find
-from scripts.emulation.builds import BUILDS, make_build, make_packages, make_short
+from scripts.emulation.builds import BUILDS, make_build, make_metadata, make_packages, make_short
 from scripts.emulation.report import judged, page
 from scripts.emulation.system import System
 from scripts.places import CannotRun, step
@@ -56,6 +56,7 @@ class Emulation:
         (self.folder / "results").mkdir(parents=True, exist_ok=True)
         self.system.make()
         make_packages(self.folder / "site", self.system.python, _ROOT / "pyproject.toml")
+        make_metadata(self.folder / "site", _ROOT / "pyproject.toml")
         step("fetching the models")
         weights = Weights(Paths.locate({HOME_VARIABLE: str(self.folder / "home")}).weights)
         for name in (_MODEL, f"{_MODEL}-q4_1", _EMBEDDER):

@@ -73,6 +73,14 @@ def make_packages(folder: Path, python: str, project: Path) -> None:
     stamp.write_text(f"{python} {names}")
 
 
+def make_metadata(folder: Path, project: Path) -> None:
+    """Write the metadata of Jackdaw, which runs from its source, into a folder: it reads its own version there."""
+    version = tomllib.loads(project.read_text("utf-8"))["project"]["version"]
+    info = folder / f"jackdaw-{version}.dist-info"
+    info.mkdir(exist_ok=True)
+    info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: jackdaw\nVersion: {version}\n")
+
+
 def make_build(folder: Path, name: str) -> Path:
     """Compile a build, unless this was done already, and return the folder that holds its Python package. Raises
     CannotRun.

@@ -1,5 +1,6 @@
 """The emulated aarch64 without emulating it: its page, its judgements, the short model, and refusals."""
 
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,14 @@ def row(exact: int, *failed: str) -> dict[str, Any]:
 )
 def test_a_verdict_is_judged_by_what_was_exact(table: dict[str, Any], judgement: Judgement) -> None:
     assert judged(table) == judgement
+
+
+def test_jackdaw_finds_its_version_in_the_emulated_system(tmp_path: Path) -> None:
+    project = Path(builds.__file__).parents[2] / "pyproject.toml"
+    for _ in range(2):
+        builds.make_metadata(tmp_path, project)
+    (made,) = distributions(name="jackdaw", path=[str(tmp_path)])
+    assert f'version = "{made.version}"' in project.read_text()
 
 
 def test_the_page_says_what_was_found_and_what_was_not_run() -> None:
