@@ -49,6 +49,8 @@ def _asked(text: str, period: Period) -> OfDays | None:
     kinds = {slot.kind for slot in slots}
     names = [place for place, slot in enumerate(slots) if not slot.kind]
     is_about = {"about", "anything"} & {slot.text for slot in slots}
+    if "said" in kinds and text.endswith(" about"):
+        return None  # the day is the subject, not when it was said
     if len(names) > 1 or not (kinds & {"done", "diary", "said"} or is_about):
         return None
     if not names:

@@ -39,6 +39,11 @@ _SKIPPED: Final = frozenset(
 )
 """Words that may stand between a preposition and its name."""
 
+_SUMMARY: Final = re.compile(
+    r"(?:summari[sz]e|recap|sum up|(?:(?:a|the|short) )*(?:summary|overview) of)\b", re.IGNORECASE
+)
+"""Matches the beginning of a question for what documents say, which are quoted, not listed."""
+
 _NEWS: Final = re.compile(
     r"(?:what(?:['’]?s| is)|(?:is there )?any(?:thing)?) (?:new|news)(?: in my files)?"
     r"|(?:(?:my|the|all|new|any) )*(?:files|documents)",
@@ -72,7 +77,7 @@ class Reading:
 def readings(question: str, today: date) -> Iterator[Reading]:
     """Yield how a question can be read, the likeliest way first; nothing if it asks for anything else."""
     text = bare(question)
-    if not text or len(text) > _MOST_CHARACTERS:
+    if not text or len(text) > _MOST_CHARACTERS or _SUMMARY.match(text):
         return
     yield from _titles(text)
     period = periods.read(text, today)

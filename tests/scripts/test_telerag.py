@@ -82,7 +82,7 @@ def test_made_vectors_lie_around_real_ones() -> None:
 @pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="drops the page cache")
 def test_a_replayed_question_in_each_arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made_index(tmp_path / "index", 2000, "f16", 1)
-    monkeypatch.setattr(telerag_ahead, "TOKEN_S", 0.002)
+    monkeypatch.setattr(telerag_ahead, "TOKEN_S", 0.01)  # reads ahead wait for others on a busy machine
     near = questions(2)
     figures = measured(tmp_path / "index", [Rewriting(near[0], near[0], near[0])] * 3, "500", 40)
     assert figures["on_demand"]["coverage"] == figures["on_demand"]["bytes_ahead"] == 0

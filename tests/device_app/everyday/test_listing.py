@@ -67,6 +67,8 @@ ASIDE = (
     "Tiny DNS Swap",
     "And from Anna?",
     "in:notes summarise the roof",
+    "Summarize the notes on the blue drill",
+    "give me a short summary of the mails from Rick Moen",
     "Who is Rick Moen?",
     "Did Rick say that the swap is on Friday?",
 )

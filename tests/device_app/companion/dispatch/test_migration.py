@@ -58,7 +58,7 @@ def test_a_dear_side_hands_over_to_a_cheap_one() -> None:
         pytest.param(
             replace(TERMS, rates={"device": 20.0, "server": 4.0}), "device", "no faster", id="too slow a target"
         ),
-        pytest.param(replace(TERMS, allowed=frozenset({"device"})), "device", "may not", id="private passages"),
+        pytest.param(replace(TERMS, allowed=frozenset({"device"})), "device", "not allowed", id="private passages"),
         pytest.param(replace(TERMS, used_up=frozenset({"server"})), "device", "today's budget", id="no money is left"),
     ],
 )

@@ -144,6 +144,10 @@ class Tree:
             raise self._error
         return held
 
+    def missing(self, kv_key: str, path: Sequence[object]) -> list[object]:
+        """Nothing is missing."""
+        return []
+
     def not_computed(self, kv_key: str, path: Sequence[object], start: int) -> list[object]:
         """Nothing was computed before."""
         return list(path[start:])

@@ -222,7 +222,7 @@ async def test_pausing_is_seen_by_the_daemon(person: Any, life: Device, paths: P
 async def test_work_ahead_here_fills_the_cache(person: Any, notes: Path, device: Device) -> None:
     async with person.at(120, 40):
         await opened(person)
-        await person.until(lambda: "No question is prepared yet. w predicts" in person.sees())
+        await person.until(lambda: "No question is prepared yet. Press w" in person.sees())
         await person.presses("w")
         await person.until(lambda: any("All possible answers" in message for message in person.messages()))
         await person.until(lambda: "You may ask" in person.sees() and "Nothing yet" not in person.sees())
