@@ -154,7 +154,7 @@ class LlamaCppEngine:
         length = self.length(sequence)
         if not 0 <= count <= length:
             raise EngineError(f"{count} of {length} tokens cannot be rolled back.")
-        self._unsettled[sequence] = length - count
+        self._unsettled |= {sequence: length - count} if count else {}
         self._settle()
 
     def fork(self, source: int, target: int) -> None:

@@ -173,6 +173,15 @@ def test_nor_does_what_is_computed_again(llama: LlamaCppEngine) -> None:
     assert np.array_equal(llama.prefill(0, [6]), whole)
 
 
+def test_rolling_back_nothing_computes_nothing_again(llama: LlamaCppEngine) -> None:
+    llama.prefill(0, [5, 6])
+    llama.restrict(Verdict(frozenset({"rollback"})))
+    computed = llama.computed
+    llama.rollback(0, 0)
+    llama.prefill(0, [7, 8])
+    assert llama.computed - computed == 2
+
+
 def test_a_single_token_needs_room_for_two(llama: LlamaCppEngine) -> None:
     llama.prefill(0, [5] * (llama.info.context - 1))
     with pytest.raises(ContextFull):
