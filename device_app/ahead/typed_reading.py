@@ -102,11 +102,13 @@ def read_question(device: Device, step: ReadQuestion, give_way: GiveWay) -> Read
     """
     stored = device.knowledge.passages([step.passage]).get(step.passage)
     loaded = device.begin_loading().result()
+    if give_way(0):
+        return Reading(0, 0.0, done=False)
     try:
         asked = query.parse(step.text, date.today()).text
     except UsageError:
         asked = ""
-    if stored is None or not asked or give_way(0):
+    if stored is None or not asked:
         return Reading(0, 0.0, done=True)
     whole = prompts.build(asked, [stored], loaded.template)
     beginning = whole if step.is_whole else replace(whole, tail=whole.tail[:1])
