@@ -12,21 +12,18 @@ from models.engine import Engine, KVSlice, Logits
 from shared.prompt import Prompt, Segment
 from shared.trace import Trace
 
-LEAST_TOKENS = 2
-"""The fewest tokens computed behind others: a single token would be rounded differently."""
-
 
 @dataclass(slots=True)
 class Beginning:
     """The beginning of a prompt that row 0 holds, so that the prompt can continue from it: its length in tokens, and
-    the logits at its end if they are known.
+    the logits at its end if they are known. All other uses of row 0 end it.
     """
 
     tokens: int = 0
     logits: Logits | None = None
 
     def take(self) -> "Beginning":
-        """Return the beginning, which serves one prompt."""
+        """Return the beginning, which ends here: it serves one prompt."""
         taken = replace(self)
         self.tokens, self.logits = 0, None
         return taken
@@ -68,7 +65,7 @@ class Prefilling:
         nodes, tail = self.paths(prompt), self.tokens(prompt.tail)
         whole = [*(token for node in nodes[0] for token in node.tokens), *tail]
         start = self.beginning.take()
-        held = self._held(start, nodes[0], whole, tree) if len(nodes) == 1 else 0
+        held = self._held(start, nodes[0], whole, tree) if start.tokens and len(nodes) == 1 else 0
         for sequence in range(1 if held else 0, self.engine.info.sequences):
             self.engine.clear(sequence)
         if held:
@@ -103,13 +100,14 @@ class Prefilling:
 
         Any prompt that a row's passages begin then joins them. Requires `computes_ahead`. Raises ContextFull.
         """
-        for path in self.paths(prompt):
-            if tree.missing(self.engine.info.kv_key, path):
-                self._clear()
-                rest = self._join(0, path, 0, Trace(), tree)  # what is joined is counted where the prompt is read
-                trace.tokens_prefilled += len(rest)
-                if rest:
-                    self.engine.prefill(0, rest)
+        for passages, path in zip(prompt.passages or ((),), self.paths(prompt), strict=True):
+            if missing := tree.missing(self.engine.info.kv_key, path):
+                ahead = Trace()  # what is joined is counted where the prompt is read
+                self.prefilled(Prompt(prompt.head, (passages,), ()), ahead, tree)
+                trace.tokens_prefilled += ahead.tokens_prefilled
+                lacked = sum(len(node.tokens) for _, node in missing)
+                trace.tokens_cached += max(lacked - ahead.tokens_prefilled, 0)  # what row 0 held of them
+                trace.joined |= ahead.joined
                 tree = tree.with_computed(self.engine, 0, path)
         return tree
 
@@ -129,7 +127,7 @@ class Prefilling:
         in_row = self.engine.tokens(0)[: start.tokens]
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(in_row, whole, strict=False)))
         if start.logits is None or not same == len(whole) == self.engine.length(0):
-            same = min(same, len(whole) - LEAST_TOKENS)
+            same = min(same, len(whole) - 1)  # the last token is computed for its logits
         verdict = self.engine.info.verdict
         if not verdict.trusts("passes") or not (verdict.trusts("rollback") or same == self.engine.length(0)):
             return 0
@@ -157,6 +155,7 @@ class Prefilling:
         """Return row 0's logits after the prompt and the accepted tokens; tokens already in the row are reused."""
         whole = [token for part in (prompt.head, *prompt.passages, prompt.tail) for token in self.tokens(part)]
         whole += accepted
+        self.beginning.take()
         same = 0
         for ours, theirs in zip(whole[:-1], self.engine.tokens(0), strict=False):
             if ours != theirs:
@@ -182,10 +181,6 @@ class Prefilling:
         passages = (segment.passage for node in kept for segment in node.segments)
         trace.joined.update(passage for passage in passages if passage is not None)
         return reached
-
-    def _clear(self) -> None:
-        for sequence in range(self.engine.info.sequences):
-            self.engine.clear(sequence)
 
     def _join(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> list[int]:
         """Join the cached states of a path, as `extend` does; return the tokens that are still to be computed."""
