@@ -138,9 +138,9 @@ class Draft:
             return replace(self, broken_off=self.broken_off + 1, question=None)
         return replace(self, read=self.read | {passage}, question=None)
 
-    def has_read_question(self, step: ReadQuestion) -> Draft:
-        """Return the draft with that part of the question marked as read."""
-        return replace(self, question=step, question_reads=self.question_reads + 1)
+    def has_read_question(self, step: ReadQuestion, *, is_broken_off: bool = False) -> Draft:
+        """Return the draft with that part of the question marked as read, or as not yet read if `is_broken_off`."""
+        return replace(self, question=None if is_broken_off else step, question_reads=self.question_reads + 1)
 
 
 def next_step(draft: Draft, now: float) -> Step:

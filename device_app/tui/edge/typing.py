@@ -219,7 +219,7 @@ class Typing:
             return
         with self._changed:
             if isinstance(step, ReadQuestion):
-                question.draft = question.draft.has_read_question(step)
+                question.draft = question.draft.has_read_question(step, is_broken_off=not reading.done)
             else:
                 question.draft = question.draft.has_read(step.passage, is_broken_off=not reading.done)
 

@@ -94,6 +94,11 @@ TWO: Ranking = ((7, 2.0), (8, 1.9), (9, 0.0))
         (10.0, draft("who has it?", "who has it?", CLOSE).has_read(7), AGAIN),
         (10.0 + PAUSE_S, after(draft("who has it", "who has it", CLEAR).has_read(7), "who has it"), PAUSED),
         (10.0, draft("who has the", "who has", CLEAR).has_read(7), ReadQuestion(7, "who has")),
+        (
+            10.0,
+            draft("who has it?", "who has it?", CLOSE).has_read(7).has_read_question(AGAIN, is_broken_off=True),
+            AGAIN,
+        ),
         (10.0, draft("who has the", "who has", CLEAR).has_read(8), Read(7)),
         (10.0, replace(draft("who has it?", "who has it?", CLEAR).has_read(7), is_readable=False), Wait()),
         (10.0, after(draft("who has it?", "who has it?", CLOSE).has_read(7), "who has"), AGAIN),
