@@ -12,7 +12,8 @@ from shared.types import Document, Passage
 from storage.documents import DocumentStore
 from storage.events import EventStore
 from storage.passages import show
-from storage.tables import PreparedTable, TableStore
+from storage.table_parts import PreparedTable
+from storage.tables import TableStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,141 +5,20 @@ becomes SQL.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from shared.types import Filters
 from storage.database import Database
 from storage.passages import conditions, show
-
-DURATION: Final = "h:m:s"
-"""The unit of durations, which are stored as numbers of seconds."""
+from storage.table_parts import CELL, Cell, Condition, Group, PreparedTable, StoredColumn, StoredRow, Table, Totals
 
 _MOST_CELLS: Final = 200
 """A word in more cells than this is too common to tell rows apart. One cell more is returned, so that the caller can
 see that there are more.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class StoredColumn:
-    """A column: its name; how many of its cells are filled, are numbers, are days, and are different.
-
-    `units` are the units with which its numbers are written.
-    """
-
-    name: str
-    filled: int
-    numbers: int
-    days: int
-    distinct: int
-    units: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedRow:
-    """A row to store: its line, its cells, and their values by kind and place (n2 a number, u2 its unit, d2 a day)."""
-
-    line: int
-    cells: Sequence[str]
-    values: Mapping[str, str | float]
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedTable:
-    """A table to store. `words` are (word, place of the column, text of a cell that has the word)."""
-
-    columns: Sequence[StoredColumn]
-    rows: Sequence[PreparedRow]
-    words: Sequence[tuple[str, int, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A stored table: the documents that hold its rows, in order. `path` is printable, `title` names file and sheet."""
-
-    documents: tuple[int, ...]
-    title: str
-    path: str
-    columns: tuple[StoredColumn, ...]
-
-    @property
-    def rows(self) -> int:
-        """The number of rows, counted by the column with the most filled cells."""
-        return max((column.filled for column in self.columns), default=0)
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A text in the column at `place` of a document's part of a table, in one or several rows."""
-
-    document: int
-    place: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A condition on a row's cell in the column at `place`: it is one of the given texts, or its value lies in one of
-    the given spans.
-
-    `kind` is "n" for numbers and "d" for days; a span's ends are inclusive, None where it is open. `shown` names the
-    texts for the user, if they are many spellings of the same word. With `is_excluded`, the cell must be none of the
-    texts.
-    """
-
-    place: int
-    kind: Literal["text", "n", "d"]
-    texts: tuple[str, ...] = ()
-    spans: tuple[tuple[str | float | None, str | float | None], ...] = ()
-    shown: str = ""
-    is_excluded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """What rows are grouped by: the texts of a column or, with `period`, its years, months or days."""
-
-    place: int
-    period: Literal["", "year", "month", "day"] = ""
-
-    @property
-    def sql(self) -> str:
-        """The SQL for a row's group; its parameter is `path`."""
-        return f"substr(json_extract(cell_values, ?), 1, {_LENGTHS[self.period]})" if self.period else _CELL
-
-    @property
-    def path(self) -> str:
-        """The path of the column in the JSON that `sql` reads."""
-        return f"$.d{self.place}" if self.period else f"$[{self.place}]"
-
-
-_CELL: Final = "json_extract(cells, ?)"
-_LENGTHS: Final = {"year": 4, "month": 7, "day": 10}
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRow:
-    """A row: the document that holds it, its line in the file or sheet, its cells and their values."""
-
-    document: int
-    line: int
-    cells: tuple[str, ...]
-    values: Mapping[str, str | float]
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """The figures over the numbers with one unit ("" for none) in a column, for one group of rows ("" for all rows)."""
-
-    group: str
-    unit: str
-    count: int
-    sum: float
-    least: float
-    most: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +133,7 @@ class TableStore:
         unit = "json_extract(cell_values, ?)" if unit_place is None else "json_extract(cells, ?)"
         rows = self.database.execute(
             "SELECT grouped, unit, COUNT(number), SUM(number), MIN(number), MAX(number) FROM ("
-            f"SELECT COALESCE({group.sql if group else _CELL}, '') AS grouped, COALESCE({unit}, '') AS unit, "
+            f"SELECT COALESCE({group.sql if group else CELL}, '') AS grouped, COALESCE({unit}, '') AS unit, "
             f"json_extract(cell_values, ?) AS number FROM table_rows WHERE {where}) "
             "WHERE number IS NOT NULL GROUP BY grouped, unit ORDER BY COUNT(number) DESC, grouped, unit",
             (

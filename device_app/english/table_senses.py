@@ -20,14 +20,23 @@ class Sense:
     """What some words ask for: the words of questions, the words of columns, both comparable, the first
     as they are written, and the dimensions of the columns' units.
 
-    `days`: columns of days have this sense too.
+    `shortest` has the letters of the shortest form of each comparable word. `days`: columns of days have this sense,
+    too.
     """
 
     asked: frozenset[str]
     named: frozenset[str]
     words: frozenset[str]
+    shortest: Mapping[str, int]
     dimensions: tuple[str, ...] = ()
     days: bool = False
+
+    def has(self, form: str) -> bool:
+        """Return whether a word of a question or a column, as written, is one of this sense, in any form of it.
+
+        A shorter word is none of its forms: "rate" is not "rating", nor Liv "live".
+        """
+        return len(form) >= self.shortest.get(word_key(form), len(form) + 1)
 
 
 def _keys(words: str) -> frozenset[str]:
@@ -35,7 +44,10 @@ def _keys(words: str) -> frozenset[str]:
 
 
 def _sense(asked: str, named: str, *dimensions: str, days: bool = False) -> Sense:
-    return Sense(_keys(asked), _keys(named), word_set(asked), dimensions, days)
+    shortest: dict[str, int] = {}
+    for word in f"{asked} {named}".split():
+        shortest[word_key(word)] = min(len(word), shortest.get(word_key(word), len(word)))
+    return Sense(_keys(asked), _keys(named), word_set(asked), shortest, dimensions, days)
 
 
 SENSES: Final[Mapping[SenseName, Sense]] = {
@@ -173,6 +185,9 @@ def is_known(word: str) -> bool:
 
 FORMS: Final = frozenset(DEGREES).union(*(sense.words for sense in SENSES.values()))
 """Words of questions as they are written, by which misspelt ones are corrected."""
+
+QUICK: Final = word_set("fast faster fastest quick quicker quickest slow slower slowest")
+"""Adjectives of speed: a duration says it only where the distance is the same."""
 
 YES: Final = ("yes", "true")
 NO: Final = ("no", "false")

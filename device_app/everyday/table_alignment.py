@@ -92,9 +92,10 @@ class Alignment:
 
     def _add(self, places: frozenset[int], texts: Texts, *, is_whole: bool) -> None:
         self.roles |= dict.fromkeys(places, "cell" if is_whole else "part")
-        forms = {self.words.forms[place] for place in places}
+        forms, is_excluded = {self.words.forms[place] for place in places}, self._is_excluded(min(places))
+        texts = self.cells.widened(texts) if is_excluded and is_whole else texts
         is_exact = any(forms <= {*WORD.findall(plain(text))} for some in texts.values() for text in some)
-        self.values.append(Value(places, texts, is_whole, is_exact, self._is_excluded(min(places))))
+        self.values.append(Value(places, texts, is_whole, is_exact, is_excluded))
 
     def _is_excluded(self, start: int) -> bool:
         """Return whether a cell at this index is left out: right after "except" or "not", or joined to such a cell."""
@@ -178,7 +179,7 @@ class Alignment:
                 is_other = "unit" in self.roles.values() and unit != self.unit
                 self.unit, self.roles[place] = (None if is_other else unit), "unit"
                 continue
-            columns = self.in_senses([name for name, sense in SENSES.items() if word in sense.asked])
+            columns = self.in_senses([name for name, each in SENSES.items() if word in each.asked and each.has(form)])
             if place in self.words.payers:
                 columns -= self.columns.payees()
             if columns:

@@ -11,7 +11,8 @@ from device_app.everyday.table_figures import MOST_CITED, Figures
 from device_app.everyday.table_groups import Groups
 from device_app.everyday.table_reading import Reading
 from device_app.everyday.table_wording import MOST_SHOWN, Result, Wording
-from storage.tables import Condition, Group, StoredRow, TableStore
+from storage.table_parts import Condition, Group, StoredRow
+from storage.tables import TableStore
 
 _MOST_ITEMS: Final = 100
 

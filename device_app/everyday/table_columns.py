@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
 
-from device_app.english.cells import key, word_key
+from device_app.english.cells import WORD, key, word_key
 from device_app.english.stop_words import STOP_WORDS
 from device_app.english.table_senses import (
     BIRTHDAYS,
@@ -23,7 +23,7 @@ from device_app.english.table_senses import (
 )
 from device_app.english.table_units import Unit, asked_unit, is_unit, unit_named
 from device_app.english.terms import plain
-from storage.tables import DURATION, Table
+from storage.table_parts import DURATION, Table
 
 _BRACKETED = re.compile(r"\s*[(\[](?P<unit>[^()\[\]]{1,12})[)\]]\s*$")
 _LAST_WORD = re.compile(r"\s+(?:in )?(?P<unit>[^\W\d_]{1,12}|[€$£%])$")
@@ -157,12 +157,16 @@ class Columns:
         if name == "quantity":
             return self.quantities()
         payers = self.payers() if name == "person" else set()
-        named = {
-            column for column in self.all() if sense.named & self.names[column] and self._may_measure(column, sense)
-        }
+        named = {column for column in self.all() if self._is_named(column, sense) and self._may_measure(column, sense)}
         if name in ("birth", "age"):
             named &= self.dated() | (self.numeric() if name == "age" else set())
         return named | payers or {column for column in self.numeric() if self._measures(column, sense)}
+
+    def _is_named(self, column: int, sense: Sense) -> bool:
+        """Return whether a word of a column's name, or what it means by it, is one of the sense's words for columns."""
+        name = plain(self.table.columns[column].name)
+        said = {word_key(word) for word in WORD.findall(re.sub(r"_", " ", name)) if not sense.has(word)}
+        return bool(sense.named & self.names[column] - said)
 
     def dimensions(self, column: int) -> set[str]:
         """Return the dimensions of a column's units, such as "length" or "money"."""

@@ -17,7 +17,7 @@ from device_app.english.table_words import Figure
 from device_app.everyday.table_alignment import Alignment
 from device_app.everyday.table_columns import column_unit
 from device_app.everyday.table_values import Value
-from storage.tables import DURATION, Condition
+from storage.table_parts import DURATION, Condition
 
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b|\b(?:this|last|next) year\b")
 _STILL = re.compile(r"\b(?:still|under|valid|active|covered|within|running)\b")

@@ -19,7 +19,8 @@ from device_app.everyday.table_columns import column_unit, unit_column
 from device_app.everyday.table_reading import Reading
 from device_app.everyday.table_wording import MOST_SHOWN, Result, Wording, amount, kinds
 from shared.printable import counted
-from storage.tables import Condition, Group, StoredRow, TableStore, Totals
+from storage.table_parts import Condition, Group, StoredRow, Totals
+from storage.tables import TableStore
 
 MOST_CITED: Final = 3
 """The most rows that are cited for a figure over many rows."""

@@ -12,7 +12,8 @@ from device_app.everyday.table_figures import MOST_CITED, Figures, together, usu
 from device_app.everyday.table_reading import Reading
 from device_app.everyday.table_wording import MOST_SHOWN, Result, Wording, kinds
 from shared.printable import counted
-from storage.tables import Group, TableStore, Totals
+from storage.table_parts import Group, Totals
+from storage.tables import TableStore
 
 _MOST_PERIODS: Final = 36
 """The most groups in a text that lists all."""

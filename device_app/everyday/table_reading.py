@@ -22,10 +22,11 @@ from device_app.english.terms import plain
 from device_app.everyday.table_alignment import Alignment
 from device_app.everyday.table_columns import Columns, columns_of
 from device_app.everyday.table_conditions import RowConditions
+from device_app.everyday.table_guards import is_misread
 from device_app.everyday.table_question import Words, parsed
 from device_app.everyday.table_request import Request, RequestReader
 from device_app.everyday.table_values import CellFinder, Value
-from storage.tables import Cell, Condition, Group, Table
+from storage.table_parts import Cell, Condition, Group, Table
 
 _MOST_CHARACTERS: Final = 200
 _MOST_READINGS: Final = 6
@@ -128,7 +129,7 @@ class _Reader:
     def readings(self) -> Iterator[Reading]:
         """Yield the readings of the question for this table."""
         words, aligned = self.aligned.words, self.aligned
-        if aligned.unexplained() or self._evidence() < _LEAST_EVIDENCE or self._is_half_read():
+        if aligned.unexplained() or self._evidence() < _LEAST_EVIDENCE or self._is_half_read() or is_misread(aligned):
             return
         asked = self.requests.request()
         if asked is None:

@@ -27,7 +27,7 @@ from device_app.english.table_words import (
 )
 from device_app.everyday.table_alignment import Alignment
 from device_app.everyday.table_conditions import RowConditions, compared_unit
-from storage.tables import Group
+from storage.table_parts import Group
 
 _EVENTS: Final = {(form,) for form in EVENTS}
 _UNADDED: Final[tuple[SenseName, ...]] = ("height", "warmth", "age", "interval")
@@ -216,9 +216,10 @@ class RequestReader:
         degree, duration = self.aligned.words.superlatives[0].degree, self.aligned.columns.in_sense("duration")
         is_much = degree.is_much
         if degree.senses and not self.aligned.in_senses(degree.senses):
-            if degree.senses != ("score",):
+            is_time = bool(duration & self.aligned.sensed())
+            if degree.senses != ("score",) or not (is_time or self.aligned.columns.quantities()):
                 return None
-            is_much ^= bool(duration & self.aligned.sensed())  # the best time is the least
+            is_much ^= is_time  # the best time is the least
         return "most" if is_much else "least"
 
     def _ranked_group(self, behind: int) -> tuple[Group | None, bool]:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from device_app.english.cells import WORD, key, singular
+from device_app.english.cells import WORD, key, singular, word_key
 from device_app.english.lexicon import NUMBERS
 from device_app.english.table_senses import RECURRING
 from device_app.english.terms import plain
 from device_app.everyday.table_columns import Columns
 from device_app.everyday.table_question import Words
-from storage.tables import Cell
+from storage.table_parts import Cell
 
 Texts = Mapping[int, set[str]]
 """The texts of cells by column."""
@@ -51,7 +51,8 @@ class CellFinder:
         texts: dict[tuple[str, ...], dict[int, set[str]]] = {}
         for word in dict.fromkeys(self.words.keys):
             for cell in self._own(word):
-                texts.setdefault(tuple(key(cell.text)), {}).setdefault(cell.place, set()).add(cell.text)
+                if not self._is_of_agent(cell.text):
+                    texts.setdefault(tuple(key(cell.text)), {}).setdefault(cell.place, set()).add(cell.text)
         return sorted(texts.items(), key=lambda item: -len(item[0]))
 
     def part(self, places: Sequence[int]) -> tuple[frozenset[int], Texts] | None:
@@ -79,6 +80,28 @@ class CellFinder:
         if self.columns.table.columns[column].distinct > _MOST_ANSWERS:
             return ()
         return tuple(dict.fromkeys(cell.text for word in words for cell in self._own(word) if cell.place == column))
+
+    def widened(self, texts: Texts) -> Texts:
+        """Return these cells and those of their columns that hold all their words as well, for what "not" leaves out."""
+        words = {word for some in texts.values() for text in some for word in key(text)}
+        wider = {column: {*some} for column, some in texts.items()}
+        for cell in [cell for word in words for cell in self._own(word)]:
+            if any({*key(text)} < {*key(cell.text)} for text in texts.get(cell.place, ())):
+                wider[cell.place].add(cell.text)
+        return wider
+
+    def has(self, word: str) -> bool:
+        """Return whether a cell contains this comparable word."""
+        return any(True for _ in self._own(word))
+
+    def _is_of_agent(self, text: str) -> bool:
+        """Return whether a word of a cell is only related to one of the question, such as "router" to "route"."""
+        said = dict(zip(self.words.keys, map(singular, self.words.forms), strict=True))
+        return any(
+            {word, form} in ({form, f"{form}r"}, {word, f"{word}r"})
+            for word in map(singular, WORD.findall(plain(text)))
+            if (form := said.get(word_key(word), word)) != word
+        )
 
     def _own(self, word: str) -> Iterator[Cell]:
         for cell in self.cells.get(word, ()):

@@ -14,7 +14,7 @@ from device_app.everyday.rule import Item
 from device_app.everyday.table_columns import unit_column
 from device_app.everyday.table_reading import Reading
 from shared.printable import counted
-from storage.tables import DURATION, Condition, StoredRow, Table, Totals
+from storage.table_parts import DURATION, Condition, StoredRow, Table, Totals
 
 MOST_SHOWN: Final = 10
 """The most rows or groups in a text; `--json` has up to 100."""

@@ -17,7 +17,8 @@ from device_app.everyday.table_alignment import Alignment
 from device_app.everyday.table_answer import result
 from device_app.everyday.table_reading import alignments, read
 from device_app.everyday.table_wording import Result
-from storage.tables import Table, TableStore
+from storage.table_parts import Table
+from storage.tables import TableStore
 
 if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore

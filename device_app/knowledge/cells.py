@@ -15,7 +15,7 @@ from device_app.english.table_units import is_unit, unit_named
 from device_app.knowledge.readers.dates import date_in
 from shared.printable import printable
 from shared.types import Document, TableRow
-from storage.tables import DURATION, PreparedRow, PreparedTable, StoredColumn
+from storage.table_parts import DURATION, PreparedRow, PreparedTable, StoredColumn
 
 LONGEST_CELL = 300
 """The most characters of a cell that are stored as its text; the rest is cut off."""

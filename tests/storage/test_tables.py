@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from shared.types import Document, Filters, Passage
 from storage.database import Database
 from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
-from storage.tables import Cell, Condition, Group, PreparedRow, PreparedTable, StoredColumn, Table, TableStore, Totals
+from storage.table_parts import Cell, Condition, Group, PreparedRow, PreparedTable, StoredColumn, Table, Totals
+from storage.tables import TableStore
 
 COLUMNS = [StoredColumn("shop", 3, 0, 0, 2), StoredColumn("amount", 3, 3, 0, 3), StoredColumn("currency", 3, 0, 0, 2)]
 ROWS = [("Luna", 3.5, "EUR"), ("Luna", 1.5, "CHF"), ("Tram", 2.0, "EUR")]

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,21 @@ def _rule(home: Path, *folders: Path) -> Tables:
     store = KnowledgeStore(Database(home / "jackdaw.db"))
     Ingestion(store, FakeEmbedder()).run([*folders])
     return Tables(store)
+
+
+RuleOf = Callable[[str, str], Tables]
+
+
+@pytest.fixture
+def rule_of(tmp_path: Path) -> RuleOf:
+    """A function that returns the rule over one file with this name and text."""
+
+    def made(name: str, text: str) -> Tables:
+        (tmp_path / "files").mkdir()
+        (tmp_path / "files" / name).write_text(text, encoding="utf-8")
+        return _rule(tmp_path, tmp_path / "files")
+
+    return made
 
 
 def _asked(rule: Tables, question: str) -> Ruled | None:
@@ -94,6 +110,21 @@ def test_questions_that_are_not_about_tables_are_left(rule: Tables) -> None:
         "can I return the lamp",
         "number of guests at the party",
         "the piano",
+        "best time to call Dr Osei",
+        "what is the best time to run on the canal",
+        "which route is best",
+        "what was my fastest run?",
+        "what is new in the kitchen?",
+        "is the fridge new",
+        "what is in the fridge?",
+        "where did we buy the dishwasher?",
+        "how many grams was Liv?",
+        "how many snails were there?",
+        "how many papers did we buy",
+        "do I run too much?",
+        "how long did the oven last?",
+        "what did the dentist pay",
+        "who did we pay the most?",
     ],
 )
 def test_what_a_table_names_and_does_not_answer_is_left(rule: Tables, question: str) -> None:
@@ -155,3 +186,35 @@ def test_cells_with_formulas_and_sql_are_texts(hostile: Tables) -> None:
 
 def test_a_table_of_500_columns_is_left_to_the_passages(hostile: Tables) -> None:
     assert _asked(hostile, "what is the sum of value 7 in wide") is None
+
+
+def test_what_is_left_out_is_left_out_of_longer_cells_as_well(rule_of: RuleOf) -> None:
+    rule = rule_of("plants.csv", "plant,place,price\nsavory,stone wall,3\nsage,top of the stone wall,4\nfig,corner,5\n")
+    ruled = _asked(rule, "which plants are not in the stone wall?")
+    assert ruled
+    assert [item.as_json()["cells"]["plant"] for item in ruled.items] == ["fig"]
+
+
+def test_a_time_is_no_heart_rate_and_the_best_is_the_least(rule: Tables) -> None:
+    ruled = _asked(rule, "what is my best time on the canal")
+    assert ruled
+    assert ruled.understood == "least time · route = canal · running_log.csv"
+
+
+STAIRS = """plant,quantity,place
+White mulberry,9,landings
+Black mulberry,5,upper steps
+Rosemary,60,lower steps
+"""
+
+
+@pytest.mark.parametrize("question", ["How many steps do the stairs have?", "How many mulberries are there?"])
+def test_what_a_table_only_mentions_is_not_counted_by_its_rows(rule_of: RuleOf, question: str) -> None:
+    assert _asked(rule_of("mulberry_stairs_plants.csv", STAIRS), question) is None
+
+
+def test_a_present_says_no_birthday_and_who_is_given_something_pays_nothing(rule_of: RuleOf) -> None:
+    rule = rule_of("expenses.csv", 'date,what,paid to,euros\n2026-04-22,"Music stand, Tom\'s birthday",Musica,89\n')
+    assert _asked(rule, "When is Tom's birthday?") is None
+    assert _asked(rule, "What did Tom pay?") is None
+    assert _asked(rule, "What did Tom's birthday cost?") is not None

@@ -163,7 +163,7 @@ def _answer(rule: Tables, question: str) -> Ruled:
             "23.49 km",
             "sum of distance watch (km) · date in June 2026 · 2 rows of walks.csv",
         ),
-        ("what was my fastest walk", "0:52:40", "least time · walks.csv"),
+        ("fastest time of a walk", "0:52:40", "least time · walks.csv"),
         ("how many walks over 10 km by the map", "2 rows", "number of rows · distance map (km) over 10 · walks.csv"),
         ("how many people live in Graz?", "1 row of people.csv", "number of rows · city = Graz · people.csv"),
         (

@@ -6,7 +6,7 @@ import pytest
 
 from device_app.knowledge.cells import table_of
 from shared.types import Block, Document, TableRow
-from storage.tables import DURATION, PreparedTable
+from storage.table_parts import DURATION, PreparedTable
 
 
 def _table(*cells: str, name: str = "amount") -> PreparedTable:

@@ -1,0 +1,119 @@
+"""Says which questions a table does not answer, although each of their words is explained by it. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from device_app.english.cells import singular, word_key
+from device_app.english.stop_words import STOP_WORDS, word_set
+from device_app.english.table_senses import BIRTHDAYS, EVENTS, QUICK, SPENT, is_known
+from device_app.english.table_words import MANY
+from device_app.everyday.table_alignment import Alignment
+from device_app.everyday.table_values import Value
+
+_HELPS: Final = word_set("did do does has have had")
+_ROWS: Final = EVENTS | word_set("items things rows")
+_STATES: Final = word_set("new old")
+"""Adjectives that name no column by themselves: "what is new?" does not ask for the column "price new"."""
+
+_REMARKS: Final = frozenset(map(word_key, ["note", "remark", "comment"]))
+_IS_IN = re.compile(r"^\W*what(?: is|'s) in\b")
+_NUMBER_OF_ONE = re.compile(r"\b(?:number|count) of (?:the|my|our|a) (?P<noun>[^\W\d_]+)")
+_WHOM_PAID = re.compile(r"\bwhom? (?:did|do|have|had) (?:we|i|you|they) (?:pay|paid)\b")
+_BOUGHT_WHERE = re.compile(r"\bwhere\b.*\b(?:buy|bought|purchased?)\b")
+
+
+def is_misread(aligned: Alignment) -> bool:
+    """Return whether the table's words mean something else in the question than in the table."""
+    return any(
+        guard(aligned)
+        for guard in (
+            _counts_other_things, _names_state, _pays_itself, _asks_for_birthday, _asks_for_number, _asks_for_speed,
+            _is_other_container, _asks_for_other_party,
+        )
+    )  # fmt: skip
+
+
+def _value_at(aligned: Alignment, place: int) -> Value | None:
+    return next((value for value in aligned.values if place in value.places), None)
+
+
+def _counts_other_things(aligned: Alignment) -> bool:
+    """Return whether "how many" counts what the rows only mention: a place, a remark, a part of a description."""
+    words, columns = aligned.words, aligned.columns
+    if not (many := MANY.search(words.text)):
+        return False
+    behind = sorted(words.places(many.end(), len(words.text)))
+    first = next((place for place in behind if words.forms[place] not in STOP_WORDS), -1)
+    if first >= 0 and aligned.roles.get(first) == "title" and not is_known(words.keys[first]):
+        return aligned.cells.has(words.keys[first])  # "mulberries" in the table "mulberry stairs plants"
+    value = _value_at(aligned, first)
+    if value is None:
+        return False
+    after = max(value.places) + 1
+    if aligned.roles.get(after) in ("title", "field") or {*words.forms[after : after + 1]} & _ROWS:
+        return False
+    beside = columns.in_sense("place") | {place for place in columns.all() if columns.names[place] & _REMARKS}
+    return {*value.texts} <= beside if columns.quantities() else not value.is_whole
+
+
+def _names_state(aligned: Alignment) -> bool:
+    """Return whether a column is named by an adjective alone, as in "what is new in the kitchen?"."""
+    is_amount = aligned.asks_for_money() or "much" in aligned.words.figures
+    forms = [{aligned.words.forms[place] for place in places} for places in aligned.direct.values()]
+    return not is_amount and any(said <= _STATES for said in forms)
+
+
+def _pays_itself(aligned: Alignment) -> bool:
+    """Return whether somebody who is said to pay is none of the payers: "what did Tomaso pay?"."""
+    words, columns = aligned.words, aligned.columns
+    payers = columns.payers() | columns.in_sense("person") - columns.payees()
+    return any(
+        word in SPENT
+        and (value := _value_at(aligned, place - 1)) is not None
+        and {*words.forms[: min(value.places)]} & _HELPS
+        and not {*value.texts} & payers
+        for place, word in enumerate(words.keys)
+    )
+
+
+def _asks_for_birthday(aligned: Alignment) -> bool:
+    """Return whether the day of a birthday is asked for, of which the table has only presents or parties."""
+    words = aligned.words
+    is_day = bool({*words.forms} & {"when", "date", "day"}) and not aligned.columns.birthdays()
+    return is_day and any(
+        word in BIRTHDAYS and aligned.roles.get(place) in ("cell", "part") for place, word in enumerate(words.keys)
+    )
+
+
+def _asks_for_number(aligned: Alignment) -> bool:
+    """Return whether a number that something has is asked for, not how many there are: "the number of the flat"."""
+    match = _NUMBER_OF_ONE.search(aligned.words.text)
+    if match is None or aligned.columns.in_sense("phone") or singular(match["noun"]) != match["noun"]:
+        return False
+    return any(aligned.roles.get(place) in ("cell", "part") for place in aligned.words.places(*match.span("noun")))
+
+
+def _asks_for_speed(aligned: Alignment) -> bool:
+    """Return whether the fastest of rows with different distances is asked for, which their times do not say."""
+    words = aligned.words
+    is_quick = any({words.forms[place] for place in each.places} & QUICK for each in words.superlatives)
+    return is_quick and "time" not in words.forms and bool(aligned.columns.in_sense("distance"))
+
+
+def _is_other_container(aligned: Alignment) -> bool:
+    """Return whether it is asked what is in something that is no place in the table: "what is in the fridge?"."""
+    if not _IS_IN.search(aligned.words.text):
+        return False
+    places = aligned.columns.in_sense("place")
+    return bool(aligned.values) and not any({*value.texts} & places for value in aligned.values)
+
+
+def _asks_for_other_party(aligned: Alignment) -> bool:
+    """Return whether it is asked who was paid, or where something was bought, and no column says it."""
+    text, columns = aligned.words.text, aligned.columns
+    return bool(
+        (_WHOM_PAID.search(text) and not columns.payees())
+        or (_BOUGHT_WHERE.search(text) and not columns.in_sense("seller"))
+    )
