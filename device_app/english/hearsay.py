@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from device_app.english.slots import Slot, Vocabulary, normal
 from device_app.english.stop_words import word_set
+from device_app.english.words import content_words
 
 _MOST_CHARACTERS: Final = 200
 _MOST_NAME: Final = 4
@@ -50,6 +51,8 @@ def read(question: str) -> Hearsay | None:
     if place is None:
         return _beside(asks, rest)
     before, behind = rest[:place], rest[place + 1 :]
+    if rest[place].text in _OF_DEEDS and len(content_words(_what(behind))) < _FEW_OF_DEEDS:
+        return None
     order = next((slot.text.split()[-1] for slot in rest if slot.kind == "first" and "st" in slot.text), "")
     order = "first" if re.search(r"\bfirst", order + " ".join(s.text for s in rest if s.kind == "first")) else order
     hearsay = _of_parts(asks, before, rest[place], behind)
@@ -159,6 +162,10 @@ _TO_SOMEBODY: Final = word_set(
 ) | {"let me know"}
 """Verbs of what was said to somebody first; others may have said it later."""
 
+_OF_DEEDS: Final = word_set("send sent share shared call called decide decided plan planned want wanted")
+"""Verbs of what is done as well as said, so that a single word does not tell the message: "who sent the tiles?"."""
+
+_FEW_OF_DEEDS: Final = 2
 _BRINGS_UP: Final = frozenset(["brought up", "bring up", "brings up", "came up with", "raised", "come up with"])
 _OF_BOTH: Final = word_set(
     """talk talked talking speak spoke spoken chat chatted chatting discuss discussed discussing hear heard learn

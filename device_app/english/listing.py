@@ -51,6 +51,12 @@ _NEWS: Final = re.compile(
 )
 """Matches a question, but for its period, for all that is dated within it: "What is new (since Monday)?"."""
 
+_ORDERS: Final = re.compile(
+    r"(?i)(?:write|draft|compose|send|forward|reply|respond|answer|delete|remove|erase|archive|move|mark|block|"
+    r"unsubscribe|translate)\b(?! me\b)"
+)
+"""Matches what is to be done with mails, or written, rather than found."""
+
 _QUOTED: Final = re.compile(r"(?<!\w)[\"'](.+)[\"'](?!\w)")
 _BEFORE_TITLE: Final = re.compile(r"^(?:(?:is|was|of|line|as|reads|reading|named|the|:|-)\s+|[:-]\s*)+")
 _BEHIND_TITLE: Final = re.compile(
@@ -77,7 +83,7 @@ class Reading:
 def readings(question: str, today: date) -> Iterator[Reading]:
     """Yield how a question can be read, the likeliest way first; nothing if it asks for anything else."""
     text = bare(question)
-    if not text or len(text) > _MOST_CHARACTERS or _SUMMARY.match(text):
+    if not text or len(text) > _MOST_CHARACTERS or _ORDERS.match(text) or _SUMMARY.match(text):
         return
     yield from _titles(text)
     period = periods.read(text, today)

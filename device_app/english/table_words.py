@@ -59,7 +59,7 @@ OTHERWISE: Final = re.compile(
     r"|^\W*(?:write|can|could|should|shall|will|would|may|might|must)\b(?! you\b)"
     r"|\b(?:does it take|how far (?:is|are)|too [a-z]+|enough|"
     r"(?:best|good|right) (?:time|day) (?:to|for))\b"
-    r"|\bhow (?:many|much|long)\b.*\b(?:did|do|does|will)\b.*\blast\W*$"
+    r"|\bhow (?:many|much)\b.*\b(?:did|do|does|will)\b.*\blast\W*$"
     r"|\b(?:why|how come|how to|how (?:can|could|should)|if|unless|should|percent(?:age)?|share|proportion|fraction|"
     r"ratio|median|trend|compared? (?:to|with)|rather than|instead of|as (?:much|many|long) as|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?<!last )(?<!this )(?<!past )weekends?|"

@@ -114,7 +114,8 @@ class Selector:
                 continue
             meant = people.meant(said)
             here = [person for person in meant if not kinds or person.is_named_in(kinds)]
-            if not here and name == "whose" and not meant and not said.endswith("'s") and "topic" not in parts:
+            is_topic = name == "whose" and "topic" not in parts and "kind" in parts and reading.form != "whether"
+            if is_topic and not here and not meant and not said.endswith("'s"):
                 parts["topic"] = parts.pop(name)
                 continue
             if (

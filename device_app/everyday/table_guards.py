@@ -20,6 +20,7 @@ _STATES: Final = word_set("new old")
 _REMARKS: Final = frozenset(map(word_key, ["note", "remark", "comment"]))
 _IS_IN = re.compile(r"^\W*what(?: is|'s) in\b")
 _NUMBER_OF_ONE = re.compile(r"\b(?:number|count) of (?:the|my|our|a) (?P<noun>[^\W\d_]+)")
+_LASTS = re.compile(r"\bhow long\b.*\blast\W*$")
 _WHOM_PAID = re.compile(r"\bwhom? (?:did|do|have|had) (?:we|i|you|they) (?:pay|paid)\b")
 _BOUGHT_WHERE = re.compile(r"\bwhere\b.*\b(?:buy|bought|purchased?)\b")
 
@@ -30,7 +31,7 @@ def is_misread(aligned: Alignment) -> bool:
         guard(aligned)
         for guard in (
             _counts_other_things, _names_state, _pays_itself, _asks_for_birthday, _asks_for_number, _asks_for_speed,
-            _is_other_container, _asks_for_other_party,
+            _asks_how_long, _is_other_container, _asks_for_other_party,
         )
     )  # fmt: skip
 
@@ -60,8 +61,10 @@ def _counts_other_things(aligned: Alignment) -> bool:
 
 def _names_state(aligned: Alignment) -> bool:
     """Return whether a column is named by an adjective alone, as in "what is new in the kitchen?"."""
-    is_amount = aligned.asks_for_money() or "much" in aligned.words.figures
-    forms = [{aligned.words.forms[place] for place in places} for places in aligned.direct.values()]
+    words = aligned.words
+    is_dear = any("money" in each.degree.senses for each in words.superlatives)
+    is_amount = is_dear or aligned.asks_for_money() or "much" in words.figures
+    forms = [{words.forms[place] for place in places} for places in aligned.direct.values()]
     return not is_amount and any(said <= _STATES for said in forms)
 
 
@@ -100,6 +103,11 @@ def _asks_for_speed(aligned: Alignment) -> bool:
     words = aligned.words
     is_quick = any({words.forms[place] for place in each.places} & QUICK for each in words.superlatives)
     return is_quick and "time" not in words.forms and bool(aligned.columns.in_sense("distance"))
+
+
+def _asks_how_long(aligned: Alignment) -> bool:
+    """Return whether "last" is a verb, of something whose end no column says: "how long did the oven last?"."""
+    return bool(_LASTS.search(aligned.words.text)) and not aligned.columns.later() & {*aligned.direct}
 
 
 def _is_other_container(aligned: Alignment) -> bool:

@@ -82,7 +82,7 @@ class CellFinder:
         return tuple(dict.fromkeys(cell.text for word in words for cell in self._own(word) if cell.place == column))
 
     def widened(self, texts: Texts) -> Texts:
-        """Return these cells and those of their columns that hold all their words as well, for what "not" leaves out."""
+        """Return these cells and those of their columns that hold all their words, for what "not" leaves out."""
         words = {word for some in texts.values() for text in some for word in key(text)}
         wider = {column: {*some} for column, some in texts.items()}
         for cell in [cell for word in words for cell in self._own(word)]:

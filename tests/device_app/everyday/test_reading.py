@@ -114,6 +114,18 @@ LEFT = (
     "3 of 5 people",
     "what should I bring to the market",
     "was the bench expensive",
+    "write a mail to Rick Moen about the roof",
+    "can you send Anna Holt a message?",
+    "delete the mails from Rick Moen",
+    "reply to the last mail from Tom Reed",
+    "unread mails",
+    "my important mails",
+    "which mails do I still have to answer?",
+    "is the post office open on Monday?",
+    "how many boxes of tiles came?",
+    "how many square metres of tiles?",
+    "who sent the tiles?",
+    "when did we decide on the tiles?",
 )
 
 
