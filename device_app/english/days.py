@@ -5,6 +5,7 @@ All words but the days and at most one name have to be known; in which order the
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Final, Literal
@@ -13,6 +14,9 @@ from device_app.english import periods
 from device_app.english.periods import Period
 from device_app.english.politeness import bare
 from device_app.english.slots import Vocabulary, normal
+
+_TO_COME: Final = re.compile(r"(?i)\b(?:is|are|have|what's|anything|something|i'm|we're) (?:\w+ )?plann(?:ed|ing)\b")
+"""Matches what is to come, although a feast without a year is the last one."""
 
 _MOST_DAYS, _MOST_CHARACTERS, _MOST_NAME = 7, 240, 3
 
@@ -34,7 +38,7 @@ def read(question: str, today: date) -> OfDays | None:
     """Parse a question about a few days; return None for any other question, or for more than a week."""
     text = bare(question)
     period = periods.read(text, today) if len(text) <= _MOST_CHARACTERS else None
-    if not period or not period.first or not 0 < period.days <= _MOST_DAYS:
+    if _TO_COME.search(text) or not period or not period.first or not 0 < period.days <= _MOST_DAYS:
         return None
     said = normal(period.rest)
     for words in dict.fromkeys((said, _WORDS.corrected(said))):

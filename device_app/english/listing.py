@@ -57,6 +57,7 @@ _ORDERS: Final = re.compile(
 )
 """Matches what is to be done with mails, or written, rather than found."""
 
+_COUNTS_PEOPLE: Final = re.compile(r"(?i)\b(?:how many|number of) (?:\w+ )?(?:people|senders)\b")
 _QUOTED: Final = re.compile(r"(?<!\w)[\"'](.+)[\"'](?!\w)")
 _BEFORE_TITLE: Final = re.compile(r"^(?:(?:is|was|of|line|as|reads|reading|named|the|:|-)\s+|[:-]\s*)+")
 _BEHIND_TITLE: Final = re.compile(
@@ -83,7 +84,7 @@ class Reading:
 def readings(question: str, today: date) -> Iterator[Reading]:
     """Yield how a question can be read, the likeliest way first; nothing if it asks for anything else."""
     text = bare(question)
-    if not text or len(text) > _MOST_CHARACTERS or _ORDERS.match(text) or _SUMMARY.match(text):
+    if not text or len(text) > _MOST_CHARACTERS or _ORDERS.match(text) or _SUMMARY.match(text) or _COUNTS_PEOPLE.search(text):
         return
     yield from _titles(text)
     period = periods.read(text, today)
@@ -117,7 +118,7 @@ def following(question: str, before: str, today: date) -> str | None:
 
 def other_words(text: str) -> list[str]:
     """Return the words of a text that are in no question for a mail: those of its title."""
-    return [word for slot in _WORDS.read(normal(text)) if not slot.kind for word in slot.text.split()]
+    return [word for slot in _WORDS.read(normal(text)) if slot.kind in ("", "state") for word in slot.text.split()]
 
 
 def speaks_of_mail(text: str) -> bool:
@@ -171,7 +172,7 @@ def _titled(title: str, around: Sequence[Slot], *, is_explicit: bool) -> Reading
 def _reading(said: str, period: Period | None, today: date) -> Reading | None:
     slots = _with_verbs(_WORDS.read(said))
     kinds = {slot.kind for slot in slots}
-    if not slots or "other" in kinds or ("when" in kinds and not kinds & {"last", "first"}):
+    if not slots or kinds & {"other", "state"} or ("when" in kinds and not kinds & {"last", "first"}):
         return None
     if "how" in kinds and "named" not in kinds:
         return None

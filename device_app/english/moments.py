@@ -199,7 +199,7 @@ def _by_kinds(text: str, kinds: set[str], period: Period, today: date, *, is_alo
 def _of_no_day(text: str, _: date) -> _Forms:
     """Yield the readings of a question for today, or for the end of something."""
     kinds = _kinds(_YEAR.sub("", text))
-    if kinds is None:
+    if kinds is None or "birthday" in text.split():
         return
     end = next((name for name in _ENDS if re.search(rf"\b{name}\b", text)), "")
     if kinds & {"many", "unit"} and "until" in kinds and end:

@@ -18,7 +18,7 @@ _FEW: Final = 3
 _EMOTICON: Final = re.compile(r"(?<!\w)[:;]-?[()DPp](?!\w)|<3")
 _SIGNS: Final = re.compile(r"[^\w\s']+")
 _ASKS: Final = re.compile(
-    r"(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|can|could|will|should|"
+    r"(?:who|whom|whose|what|which|when|where|why|how|is|am i|are|was|were|do|does|did|can|could|will|should|"
     r"ha(?:s|ve|d)(?! a\b))\b"
 )
 _NEWS: Final = re.compile(r"\bnew (?:since|this|today|in|on|from)\b")

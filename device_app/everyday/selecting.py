@@ -120,7 +120,7 @@ class Selector:
                 continue
             if (
                 not here
-                and not (here := people.partly(said, kinds))
+                and not (here := [] if _is_capitalised(said, asked) else people.partly(said, kinds))
                 and (_is_vague(said, asked) or name == "whose" or "kind" not in parts)
             ):
                 return None
@@ -215,6 +215,11 @@ def _is_vague(name: str, asked: Asked) -> bool:
     words = content_words(name)
     capitals = re.findall(r"[A-Z][\w'’-]*", asked.text)
     return not words or len(words) > 3 or (len(words) > 1 and not {*words} <= {*content_words(" ".join(capitals))})
+
+
+def _is_capitalised(name: str, asked: Asked) -> bool:
+    """Return whether a word of a name is written as one: "Livia Kowalski" is nobody else who is called Livia."""
+    return bool({*content_words(name)} & {*content_words(" ".join(re.findall(r"[A-Z][\w'’-]*", asked.text)))})
 
 
 def _file(document: StoredDocument) -> str:

@@ -14,7 +14,7 @@ from device_app.everyday.table_values import Value
 
 _HELPS: Final = word_set("did do does has have had")
 _ROWS: Final = EVENTS | word_set("items things rows")
-_STATES: Final = word_set("new old")
+_STATES: Final = word_set("new news old")
 """Adjectives that name no column by themselves: "what is new?" does not ask for the column "price new"."""
 
 _REMARKS: Final = frozenset(map(word_key, ["note", "remark", "comment"]))
