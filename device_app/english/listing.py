@@ -172,9 +172,8 @@ def _titled(title: str, around: Sequence[Slot], *, is_explicit: bool) -> Reading
 def _reading(said: str, period: Period | None, today: date) -> Reading | None:
     slots = _with_verbs(_WORDS.read(said))
     kinds = {slot.kind for slot in slots}
-    if not slots or kinds & {"other", "state"} or ("when" in kinds and not kinds & {"last", "first"}):
-        return None
-    if "how" in kinds and "named" not in kinds:
+    is_when, is_how = "when" in kinds and not kinds & {"last", "first"}, "how" in kinds and "named" not in kinds
+    if not slots or kinds & {"other", "state"} or is_when or is_how:
         return None
     parts = _roles(slots)
     if parts is None or any(_is_of_no_name(parts[name], today) for name in parts.keys() & _LIMITS):

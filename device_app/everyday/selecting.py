@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
+from device_app.english import naming
 from device_app.english.listing import Reading
 from device_app.english.periods import Period
 from device_app.english.terms import terms
@@ -16,6 +17,7 @@ from device_app.everyday.kinds import PLURALS, counted_kind
 from device_app.everyday.rule import Asked, Ruled
 from device_app.everyday.showing import names_of, noted
 from device_app.knowledge.directory import several, whole
+from device_app.knowledge.people import Person
 from shared.types import Filters, SearchFilters
 from storage.documents import StoredDocument
 from storage.keywords import quoted
@@ -114,13 +116,13 @@ class Selector:
                 continue
             meant = people.meant(said)
             here = [person for person in meant if not kinds or person.is_named_in(kinds)]
-            is_topic = name == "whose" and "topic" not in parts and "kind" in parts and reading.form != "whether"
+            is_topic = name == "whose" and "topic" not in parts and not _is_counted(reading)
             if is_topic and not here and not meant and not said.endswith("'s"):
                 parts["topic"] = parts.pop(name)
                 continue
             if (
                 not here
-                and not (here := [] if _is_capitalised(said, asked) else people.partly(said, kinds))
+                and not (here := [each for each in people.partly(said, kinds) if not _is_other(said, each, asked)])
                 and (_is_vague(said, asked) or name == "whose" or "kind" not in parts)
             ):
                 return None
@@ -217,9 +219,17 @@ def _is_vague(name: str, asked: Asked) -> bool:
     return not words or len(words) > 3 or (len(words) > 1 and not {*words} <= {*content_words(" ".join(capitals))})
 
 
-def _is_capitalised(name: str, asked: Asked) -> bool:
-    """Return whether a word of a name is written as one: "Livia Kowalski" is nobody else who is called Livia."""
-    return bool({*content_words(name)} & {*content_words(" ".join(re.findall(r"[A-Z][\w'’-]*", asked.text)))})
+def _is_counted(reading: Reading) -> bool:
+    """Return whether what may be a name is rather a thing, as in "how many boxes of tiles came?"."""
+    return reading.form == "whether" or (reading.form == "count" and "kind" not in reading.parts)
+
+
+def _is_other(name: str, person: Person, asked: Asked) -> bool:
+    """Return whether a name is not this person's, though they share a word: "Livia Kowalski" is not Livia Cerne."""
+    words = {*naming.words(name)}
+    capitals = words & {*naming.words(" ".join(re.findall(r"[A-Z][\w'’-]*", asked.text)))}
+    called = {*naming.words(naming.shown(person.name))}
+    return bool(capitals) and len(called) > 1 and len(called & words) == 1
 
 
 def _file(document: StoredDocument) -> str:
