@@ -15,7 +15,7 @@ from device_app.english.terms import plain
 from device_app.everyday.rule import Asked, Ruled
 from device_app.everyday.table_alignment import Alignment
 from device_app.everyday.table_answer import result
-from device_app.everyday.table_reading import alignments, read
+from device_app.everyday.table_reading import Reading, alignments, read
 from device_app.everyday.table_wording import Result
 from storage.table_parts import Table
 from storage.tables import TableStore
@@ -69,6 +69,8 @@ class Tables:
             is_last = equal is readings[-1]
             if not answers and is_last and equal[0].is_check:
                 answers = [*results.values()][:1]
+            if not answers and is_last and _is_joined(asked.text, equal[0]):
+                return None
             if not answers and is_last and (equal[0].figure or equal[0].may_be_none):
                 answers = list(results.values())
             if answers:
@@ -89,6 +91,12 @@ class Tables:
         sources = [passages[identity] for identity in ids if identity in passages]
         files = self.store.files_of_documents([table.documents[0] for table in tables])
         return Ruled("\n\n".join([text, *notes]), understood, items, sources, files)
+
+
+def _is_joined(question: str, reading: Reading) -> bool:
+    """Return whether "and" may join two things, each of other rows: "what did we spend on Noor and the kitchen?"."""
+    named = {condition.place for condition in reading.conditions if condition.kind == "text"}
+    return len(named) > 1 and bool(re.search(r"\band\b", question))
 
 
 def _bullet(answer: Result) -> str:

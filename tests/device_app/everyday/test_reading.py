@@ -127,7 +127,7 @@ LEFT = (
     "what day of the week is my birthday",
     "am I happy?",
     "how's the weather",
-    "What did the mail from Rick Moen cost me?",
+    "What did the mail from Moen cost me?",
     "my important mails",
     "which mails do I still have to answer?",
     "is the post office open on Monday?",

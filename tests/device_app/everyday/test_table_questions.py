@@ -125,6 +125,9 @@ def test_questions_that_are_not_about_tables_are_left(rule: Tables) -> None:
         "how long did the oven last?",
         "what did the dentist pay",
         "who did we pay the most?",
+        "what does check-up mean?",
+        "how much is left of the grocery budget?",
+        "how much did we spend on the piano and on Lightwell?",
     ],
 )
 def test_what_a_table_names_and_does_not_answer_is_left(rule: Tables, question: str) -> None:
