@@ -115,6 +115,7 @@ def test_pair_connect_ask_and_revoke(server: ServerHome, device: Callable[[str],
     assert not kept.exists()
 
 
+@pytest.mark.long
 def test_a_device_reads_its_own_passages_while_a_distant_server_searches(
     server: ServerHome, device: Callable[[str], Home], tmp_path: Path
 ) -> None:
