@@ -39,11 +39,6 @@ _SKIPPED: Final = frozenset(
 )
 """Words that may stand between a preposition and its name."""
 
-_SUMMARY: Final = re.compile(
-    r"(?:summari[sz]e|recap|sum up|(?:(?:a|the|short) )*(?:summary|overview) of)\b", re.IGNORECASE
-)
-"""Matches the beginning of a question for what documents say, which are quoted, not listed."""
-
 _NEWS: Final = re.compile(
     r"(?:what(?:['’]?s| is)|(?:is there )?any(?:thing)?) (?:new|news)(?: in my files)?"
     r"|(?:(?:my|the|all|new|any) )*(?:files|documents)",
@@ -51,13 +46,13 @@ _NEWS: Final = re.compile(
 )
 """Matches a question, but for its period, for all that is dated within it: "What is new (since Monday)?"."""
 
-_ORDERS: Final = re.compile(
+_NO_LIST: Final = re.compile(
     r"(?i)(?:write|draft|compose|send|forward|reply|respond|answer|delete|remove|erase|archive|move|mark|block|"
-    r"unsubscribe|translate)\b(?! me\b)"
+    r"unsubscribe|translate|summari[sz]e|recap|sum up|(?:(?:a|the|short) )*(?:summary|overview) of)\b(?! me\b)"
+    r"|.*\b(?:how many|number of) (?:\w+ )?(?:people|senders)\b"
 )
-"""Matches what is to be done with mails, or written, rather than found."""
+"""Matches what is to be written, summed up or done with mails, and counts of people: none asks for documents."""
 
-_COUNTS_PEOPLE: Final = re.compile(r"(?i)\b(?:how many|number of) (?:\w+ )?(?:people|senders)\b")
 _QUOTED: Final = re.compile(r"(?<!\w)[\"'](.+)[\"'](?!\w)")
 _BEFORE_TITLE: Final = re.compile(r"^(?:(?:is|was|of|line|as|reads|reading|named|the|:|-)\s+|[:-]\s*)+")
 _BEHIND_TITLE: Final = re.compile(
@@ -84,7 +79,7 @@ class Reading:
 def readings(question: str, today: date) -> Iterator[Reading]:
     """Yield how a question can be read, the likeliest way first; nothing if it asks for anything else."""
     text = bare(question)
-    if not text or len(text) > _MOST_CHARACTERS or _ORDERS.match(text) or _SUMMARY.match(text) or _COUNTS_PEOPLE.search(text):
+    if not text or len(text) > _MOST_CHARACTERS or _NO_LIST.match(text):
         return
     yield from _titles(text)
     period = periods.read(text, today)
