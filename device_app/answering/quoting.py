@@ -11,9 +11,10 @@ from typing import Final
 
 from device_app.english import discourse, outcomes, speech
 from device_app.english.dates import Span
-from device_app.english.outcomes import Outcome
+from device_app.english.outcomes import Outcome, OutcomesAsked
 from device_app.english.query import Query
 from device_app.english.terms import searched
+from device_app.english.words import content_words
 from device_app.knowledge import corrections, quotes
 from device_app.knowledge.known_people import KnownPeople
 from device_app.knowledge.minutes import is_meeting, minutes
@@ -25,6 +26,7 @@ from shared.types import Hit, StoredPassage
 _NUMBERED: Final = re.compile(r"\b(?=\w*[^\W\d])\w*\d\w*\b")
 """Matches a name that contains a digit."""
 
+_BETWEEN_WORDS: Final = re.compile(r"[_\W]+")
 _HEADINGS: Final[dict[Outcome, str]] = {"decision": "Decided", "action": "To do", "question": "Open"}
 
 CORRECTED: Final = "a newer message or file changes what was said before"
@@ -62,6 +64,8 @@ def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder, 
     """
     said = discourse.said_by(asked.text)
     speakers = _names(said.speaker, people) if said else None
+    if (meeting := outcomes.asked_for(asked.text)) and not any(_is_meant(meeting, [hit.passage]) for hit in near):
+        return None
     if numbered := _NUMBERED.findall(about.text.lower()):
         near = [hit for hit in near if all(number in _named(hit) for number in numbered)]
     of_then = [hit for hit in near if _is_of(hit, about.days)] or near
@@ -90,9 +94,18 @@ def outcomes_of_meeting(
     meetings = {hit.passage.document_id: hit for hit in reversed(near) if is_meeting(hit.passage)}
     for document, meeting in reversed(meetings.items()):
         passages = passages_of([document])
-        if (not asked.days or _is_of(meeting, asked.days)) and (stated := minutes(passages, request.outcomes)):
+        is_of_then = not asked.days or _is_of(meeting, asked.days)
+        if is_of_then and _is_meant(request, passages) and (stated := minutes(passages, request.outcomes)):
             return _as_minutes(meeting, passages, stated)
     return None
+
+
+def _is_meant(request: OutcomesAsked, passages: Sequence[StoredPassage]) -> bool:
+    """Return whether passages have a word by which the question names the meeting, if it does more than its day."""
+    words = {
+        word for each in passages for word in content_words(f"{_BETWEEN_WORDS.sub(' ', each.path)} {searched(each)}")
+    }
+    return not request.named or not words.isdisjoint(request.named)
 
 
 def _as_minutes(meeting: Hit, passages: Sequence[StoredPassage], stated: Mapping[Outcome, Sequence[Quote]]) -> Quoted:

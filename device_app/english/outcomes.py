@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from device_app.english.discourse import without_courtesy
+from device_app.english.words import content_words
 
 Outcome = Literal["decision", "action", "question"]
 
@@ -117,6 +118,7 @@ _OF = r"(?:at|after|during|from|in|of)"
 _DAY = r"(?:(?:on |last |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|yesterday|today|this morning|last week)"
 _WHERE = rf"(?: (?:{_OF} )(?P<meeting>{_NAMED})| (?P<day>{_DAY}))?"
 
+_OF_ANY = r"(?:last|latest|whole|entire|team|weekly|daily|monthly|previous|recent|next|week|month)"
 _WHAT_ARE = r"(?:what (?:are|were) )?"
 
 _ASKED: Final[Sequence[tuple[tuple[Outcome, ...], str]]] = (
@@ -154,6 +156,12 @@ class OutcomesAsked:
 
     outcomes: tuple[Outcome, ...]
     meeting: str
+
+    @property
+    def named(self) -> list[str]:
+        """The words that name the meeting, without those for any meeting, its day and its number."""
+        rest = re.sub(rf"\b{_MEETING}\b|\b{_OF_ANY}\b|{_DAY}|\b\w*\d\w*\b", " ", self.meeting, flags=re.IGNORECASE)
+        return content_words(rest)
 
 
 def asked_for(question: str) -> OutcomesAsked | None:

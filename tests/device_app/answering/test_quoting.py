@@ -249,3 +249,8 @@ def test_a_meeting_without_outcomes_is_quoted_as_before(database: Database, note
     answer = answered(quoting(database), "Summarize the house meeting about the leaking roof", QUOTED)
     assert (answer.quoted, "**" in answer.text) == (True, False)
     assert "The leaking roof drips into the hall." in answer.text
+
+
+@pytest.mark.parametrize("question", ["What was decided at the meeting with the pope?", "Summarize the pope's meeting"])
+def test_a_meeting_of_which_no_file_has_a_word_is_not_quoted(roof: Database, question: str) -> None:
+    assert not answered(assistant(roof), question, options(summaries="quoted", relevance=0.0)).quoted
