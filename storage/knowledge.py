@@ -276,8 +276,8 @@ class KnowledgeStore(DocumentStore):
         return Totals(*(self.database.execute(f"SELECT COUNT(*) FROM {table}")[0][0] for table in tables))
 
     def text_bytes(self) -> int:
-        """Return about how many bytes of text all files hold: at most their size on disk, as pictures are no text, and at
-        most that many passages, as archives hold more than their size.
+        """Return about how many bytes of text all files hold: at most their size on disk, as pictures are no text, and
+        at most that many passages, as archives hold more than their size.
         """
         size, passages = self.database.execute(
             "SELECT (SELECT COALESCE(SUM(size), 0) FROM files), (SELECT COUNT(*) FROM passages)"
@@ -288,7 +288,7 @@ class KnowledgeStore(DocumentStore):
 _MOST_OF_PASSAGE = 1000
 """The approximate limit of a passage's text in bytes: the embedder reads 256 tokens of it."""
 
-UNDER = "(path = ? OR substr(path, 1, ?) = ?)"  # the path itself, or anything inside it
+UNDER = "(path = ? OR substr(path, 1, ?) = ?)"
 
 
 def under(path: bytes) -> tuple[bytes, int, bytes]:

@@ -20,6 +20,9 @@ _TO_COME: Final = re.compile(r"(?i)\b(?:is|are|have|what's|anything|something|i'
 
 _MOST_DAYS, _MOST_CHARACTERS, _MOST_NAME = 7, 240, 3
 
+_OF_SUBJECT: Final = re.compile(r"\b(?:say|said|text|texted|write|wrote|mention|mentioned)(?: (?:me|us))? about$")
+"""Matches the words before a day that is a subject: "What did Anna text about Friday?"."""
+
 
 @dataclass(frozen=True, slots=True)
 class OfDays:
@@ -53,7 +56,7 @@ def _asked(text: str, period: Period) -> OfDays | None:
     kinds = {slot.kind for slot in slots}
     names = [place for place, slot in enumerate(slots) if not slot.kind]
     is_about = {"about", "anything"} & {slot.text for slot in slots}
-    if "said" in kinds and text.endswith(" about"):
+    if _OF_SUBJECT.search(text):
         return None  # the day is the subject, not when it was said
     if len(names) > 1 or not (kinds & {"done", "diary", "said"} or is_about):
         return None
