@@ -29,6 +29,10 @@ VERDICTS: Final = "exactness.json"
 way of loading was chosen by them.
 """
 
+REVISION: Final = 2
+"""Part of the keys of stored results: raised when the engine computes prompts in another way, so that it is tested again.
+"""
+
 _SMALL: Final = 500_000_000
 """The most parameters of a model whose checks all run when it is loaded. A larger model would keep the user waiting: it
 runs one check then, and the others in idle time.
@@ -146,6 +150,7 @@ def choice(folder: Path, path: Path, kv: KVType, adapter: Path | None, gpu_layer
 
     file, added = path.stat(), adapter.name if adapter else "-"
     identity = f"{path.name} {file.st_size} {file.st_mtime_ns} {added} {kv} gpu {gpu_layers} {build()} {arithmetic()}"
+    identity += f" {REVISION}"
     return Choice(FactsFile(folder, VERDICTS), f"setting {identity}")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from models.engine import Engine, KVSlice, Logits
-from models.exact_loading import VERDICTS
+from models.exact_loading import REVISION, VERDICTS
 from models.facts import FactsFile
 from models.verdict import OF_STATES, Check, Verdict
 
@@ -197,10 +197,10 @@ class Verdicts:
 
 
 def verdict_key(kv_key: str, arithmetic: str) -> str:
-    """Return the key under which an engine's verdict is stored: model, adapter, state type, library, kernels and
-    processor.
+    """Return the key under which an engine's verdict is stored: model, adapter, state type, library, kernels, processor
+    and the engine's way of computing prompts.
     """
-    return f"{kv_key} {arithmetic}"
+    return f"{kv_key} {arithmetic} {REVISION}"
 
 
 def verdict(exact: Mapping[Check, bool]) -> Verdict:

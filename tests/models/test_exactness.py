@@ -73,6 +73,13 @@ def test_a_kept_verdict_stays_valid_for_what_it_covers(tmp_path: Path) -> None:
     assert engine.computed > new
 
 
+def test_a_verdict_of_an_engine_that_computed_otherwise_is_not_used(tmp_path: Path) -> None:
+    engine = RollbackOff()
+    earlier = f"{engine.info.kv_key} x"
+    (tmp_path / VERDICTS).write_text(json.dumps({earlier: {"passes": False}}))
+    assert Verdicts(tmp_path).tested(engine, "x") == Verdict(frozenset({"rollback"}))
+
+
 @pytest.mark.parametrize("kept", ["", "[]", "{", '{"KEY": null}', '{"KEY": {"slices": 1}}', '{"KEY": [true]}'])
 def test_a_damaged_verdict_is_replaced(tmp_path: Path, kept: str) -> None:
     engine = RollbackOff()
