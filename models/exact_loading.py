@@ -30,8 +30,7 @@ way of loading was chosen by them.
 """
 
 REVISION: Final = 2
-"""Part of the keys of stored results: raised when the engine computes prompts in another way, so that it is tested again.
-"""
+"""Part of the keys of stored results: raised when the engine computes prompts otherwise and is to be tested again."""
 
 _SMALL: Final = 500_000_000
 """The most parameters of a model whose checks all run when it is loaded. A larger model would keep the user waiting: it
