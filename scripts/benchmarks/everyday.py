@@ -76,7 +76,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
         raise CannotRun("it needs --data with email, lihuaworld, qmsum and nq_passages")
     embedder: Embedder = FakeEmbedder()
     if not arguments.quick:
-        embedder = OnnxEmbedder(weights("all-minilm-l6-v2").path(find("all-minilm-l6-v2")), threads=arguments.threads)
+        fetched = weights("smollm2-135m", "all-minilm-l6-v2")
+        embedder = OnnxEmbedder(fetched.path(find("all-minilm-l6-v2")), threads=arguments.threads)
     with tempfile.TemporaryDirectory() as room:
         devices = {name: _device(Path(room) / name, folder, embedder) for name, folder in _folders(arguments.data)}
         halves, tables, counted = {}, {}, dict[str, list[tuple[str, State]]]()
