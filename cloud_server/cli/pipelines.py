@@ -137,7 +137,7 @@ def _row(measured: PipelineRecall, measurement: Measurement) -> list[str]:
     above = "" if measured.pipeline == PLAIN else f"{measured.low:+.3f} to {measured.high:+.3f}"
     state = "on" if measured.enabled else ""
     if measured.pipeline == measurement.preferred:
-        state = "used if a device names none"
+        state = "the default"
     return [
         measured.pipeline,
         f"{measured.recall:.3f}",
