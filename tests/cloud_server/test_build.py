@@ -22,6 +22,7 @@ from tests.tiny_model import metadata, tiny_model
 pytestmark = pytest.mark.weights
 
 
+@pytest.mark.long
 def test_a_server_answers_with_its_adapter_or_says_in_its_log_why_not(
     weights: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

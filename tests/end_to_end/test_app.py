@@ -17,6 +17,7 @@ ROOT = Path(__file__).parent.parent.parent
 PROGRAM = [sys.executable, "-c", "from device_app.cli import main; main()"]
 
 
+@pytest.mark.long
 @pytest.mark.weights
 def test_a_person_asks_reads_the_badge_and_leaves(terminal: Callable[..., Any], tmp_path: Path, weights: Path) -> None:
     (tmp_path / "data").mkdir()

@@ -25,6 +25,7 @@ def person(tmp_path: Path, weights: Path) -> Home:
     return person
 
 
+@pytest.mark.long
 def test_a_changed_file_is_answered_from_as_it_is_now(person: Home, tmp_path: Path) -> None:
     first = person.json("ask", DENTIST)
     assert "Tuesday" in first["answer"]

@@ -82,6 +82,7 @@ def device(tmp_path: Path, weights: Path) -> Callable[[str], Home]:
     return lambda name: home(tmp_path / name, weights)
 
 
+@pytest.mark.long
 def test_pair_connect_ask_and_revoke(server: ServerHome, device: Callable[[str], Home], tmp_path: Path) -> None:
     facts = tmp_path / "facts.jsonl"
     facts.write_text("\n".join(map(json.dumps, FACTS)))

@@ -79,6 +79,7 @@ def test_made_vectors_lie_around_real_ones() -> None:
     assert (made @ real.T).max(axis=1).min() > 0.5
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="drops the page cache")
 def test_a_replayed_question_in_each_arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made_index(tmp_path / "index", 2000, "f16", 1)

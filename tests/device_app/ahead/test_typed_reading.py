@@ -248,6 +248,7 @@ def logits(device: Device, passage: StoredPassage, *, is_read: bool = False) -> 
     return row.copy()
 
 
+@pytest.mark.long
 @pytest.mark.weights
 @pytest.mark.parametrize("kv", [pytest.param("f16", marks=pytest.mark.long), "q8_0"])
 def test_real_logits_are_the_same_to_the_bit_with_and_without(

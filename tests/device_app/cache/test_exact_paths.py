@@ -142,6 +142,7 @@ def test_rows_from_the_tree_equal_rows_computed_at_once(source: LocalSource, tre
     assert same(source, tree, prompt) == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("in_rows", [True, False])
 @pytest.mark.parametrize("known", [1, 2])
 def test_what_is_computed_before_the_prompt_is_whole_changes_nothing(
