@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import click
 
-from device_app.cli.opening import make
 from device_app.settings import load
 from device_app.system.phone import is_phone
 from device_app.tui.opening import opening
@@ -55,6 +54,7 @@ def command(mouse: bool | None, as_json: bool) -> int:
             os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
         # Imported here because it takes a third of a second. None of the imported objects is ever garbage.
         gc.disable()
+        from device_app.cli.opening import make
         from device_app.tui.run import run
 
         gc.freeze()

@@ -48,7 +48,7 @@ Level = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check in words; `mend` says how to fix the problem, or is "" (scripts rely on this name)."""
+    """The result of one check in words, with the remedy or "". Scripts read the remedy under its name in `--json`."""
 
     check: str
     level: Level

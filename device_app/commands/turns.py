@@ -77,7 +77,7 @@ def advice(device: Device, question: str, *, local_only: bool = False) -> Iterat
 class TurnStore(ConversationStore):
     """A view of the conversations for one question: without the turn that it replaces and those after that turn.
 
-    `replaces` is that turn's id, None if it replaces none. `new_turns` collects the turns begun by the question. The
+    `replaces` is that turn's id, None if it replaces none. `new_turns` collects the turns that the question starts. The
     replaced turns are deleted once a new answer is complete.
     """
 

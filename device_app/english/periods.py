@@ -248,7 +248,7 @@ def _between(match: re.Match[str], today: date, *, ahead: bool) -> Period | None
 
 
 def _chosen(spans: tuple[Span, ...], today: date, *, ahead: bool) -> Span | None:
-    """Return the last of the spans that has begun; with `ahead`, the first that has not ended; else any span."""
+    """Return the last span that starts by now; with `ahead`, the first that has not ended; else any span."""
     past = [span for span in spans if span[0] <= today]
     coming = [span for span in spans if span[1] >= today]
     first, other = (coming[:1], past[-1:]) if ahead else (past[-1:], coming[:1])

@@ -76,7 +76,7 @@ def _days(text: str, today: date) -> tuple[list[Span] | None, frozenset[int]]:
 
 
 def _part(match: re.Match[str], today: date) -> Span:
-    """Return the days of a quarter, a half or a season, by default of the last one that has begun."""
+    """Return the days of a quarter, a half or a season, by default of the last one that has started."""
     if match["season"]:
         first, months = _SEASONS[match["season"]], 3
     else:

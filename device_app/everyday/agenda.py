@@ -242,7 +242,7 @@ class _Answering:
         return last is not None and is_mentioned_after(self.store, words, last.day)
 
     def _last(self) -> Occurrence | None:
-        """Return the subject's last event that has begun; None if there was none for five years."""
+        """Return the subject's last event that started before now; None if there was none for five years."""
         held = EventStore(self.store.database).between(self.today - _BACK, self.today)
         if not any(map(self._is_meant, held)):
             return None

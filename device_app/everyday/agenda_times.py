@@ -14,7 +14,7 @@ _AN_HOUR: Final = timedelta(hours=1)
 
 
 def has_begun(occurrence: Occurrence, moment: datetime) -> bool:
-    """Return whether an event has begun by a moment; an all-day event begins with its day."""
+    """Return whether an event starts by a moment; an all-day event starts with its day."""
     begins = occurrence.begins
     return begins <= moment if isinstance(begins, datetime) else begins <= moment.date()
 

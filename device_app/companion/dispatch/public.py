@@ -109,7 +109,7 @@ class PublicQuestions:
             self._link = None
 
     def race(self, question: Question, trace: Trace) -> Race:
-        """Return a race, not yet begun, for the answer. Raises LinkError if the server cannot be asked."""
+        """Return a race for the answer, without starting it. Raises LinkError if the server cannot be asked."""
         state = self.link.wait(waiting.LIMITS.connect_s)
         offer = state.offer
         if not state.connected or offer is None:
@@ -156,7 +156,9 @@ class PublicQuestions:
         return chosen
 
     def together(self, asked: JointQuestion, source: LocalSource, trace: Trace, tree: QKVTree | None) -> Aggregated:
-        """Return a joint answer, not yet begun. Raises LinkError, with the reason, if the server cannot take part."""
+        """Return a joint answer, without starting it. Raises LinkError, with the reason, if the server cannot
+        take part.
+        """
         self.link.wait(waiting.LIMITS.connect_s)
         return Aggregated(self.link, source, asked, trace, tree)
 
